@@ -1,0 +1,48 @@
+// `npm run bench -- NAME [--quick] [--json]`: measures on an embedded PostgreSQL, or on HOLDFAST_BENCH_DATABASE_URL.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmbedded } from "../src/embedded/index.js";
+import { benchLane } from "./lane.js";
+
+const BENCHES = { lane: benchLane };
+
+const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const json = process.argv.includes("--json");
+const quick = process.argv.includes("--quick");
+const bench = name !== undefined && Object.hasOwn(BENCHES, name) ? BENCHES[name as keyof typeof BENCHES] : undefined;
+
+if (!bench) {
+  console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join(" | ")} [--quick] [--json]`);
+  process.exitCode = 2;
+} else {
+  const say = json ? (line: string) => console.error(line) : (line: string) => console.log(line);
+  const server = await database();
+  try {
+    const report = await bench(server.url, { quick, say });
+    if (json) console.log(JSON.stringify(report));
+    else console.log(report.ok ? "all hold" : "NOT all hold");
+    process.exitCode = report.ok ? 0 : 1;
+  } finally {
+    await server.stop();
+  }
+}
+
+async function database(): Promise<{ url: string; stop: () => Promise<void> }> {
+  const given = process.env["HOLDFAST_BENCH_DATABASE_URL"];
+  if (given) return { url: given, stop: async () => {} };
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-"));
+  const server = await startEmbedded({
+    dataDir: join(folder, "postgres"),
+    settings: { max_wal_size: "4GB", shared_buffers: "512MB" },
+    onNotice: () => {},
+  });
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,164 @@
+// Starts, or finds, the PostgreSQL server of a folder.
+
+import { join } from "node:path";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import { urlOf } from "./answers.js";
+import { EmbeddedFailed } from "./error.js";
+import { withFileLock } from "./file-lock.js";
+import { findBinaries, type ResolveModule, resolveWithNode } from "./find-binaries.js";
+import { findRunning } from "./find-running.js";
+import { initialise } from "./initialise.js";
+import { launch } from "./launch.js";
+import { writeOwner } from "./owner-file.js";
+import { choosePlace, defaultRefuge, type Place } from "./place.js";
+import type { Postmaster } from "./postmaster-file.js";
+import { shutDown } from "./shut-down.js";
+import { stopWithParent } from "./stop-with-parent.js";
+import { usableBinaries } from "./usable-binaries.js";
+
+export interface EmbeddedOptions {
+  /** The folder the server lives in; made and initialised when empty. Default: `.holdfast/postgres`. */
+  dataDir?: string;
+  /** The server outlives this process and ends only by `stop()` of the handle that started it, or `stopEmbedded`. */
+  detached?: boolean;
+  /** PostgreSQL settings for the start, e.g. `{ max_connections: "400" }`. A server already running keeps its own. */
+  settings?: Record<string, string>;
+  /** Told where the data went when it could not stay in `dataDir`. Default: one line on standard error. */
+  onNotice?: (message: string) => void;
+}
+
+/**
+ * A running server. The one who started it ends it: its `stop()`, or the end of its process, shuts the server down for
+ * everybody. `stop()` of a handle that found the server running leaves it running. After the next start on the folder
+ * the URL is the same again (unless its port was taken), so pools of other processes reconnect by themselves.
+ */
+export interface EmbeddedPostgres extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** The folder really used; as root it may differ from the one asked for. */
+  readonly dataDir: string;
+  /** Of the server's main process. */
+  readonly pid: number;
+  /** Whether this handle found the server running, and so will not stop it. */
+  readonly reused: boolean;
+  stop(): Promise<void>;
+}
+
+/** For tests: other worlds, other packages, another refuge. */
+export interface EmbeddedInternals {
+  world?: World;
+  resolveModule?: ResolveModule;
+  refuge?: string;
+}
+
+const OURS_ALONE = ["listen_addresses", "port", "unix_socket_directories", "data_directory"];
+
+export async function startEmbedded(
+  options: EmbeddedOptions = {},
+  internals: EmbeddedInternals = {},
+): Promise<EmbeddedPostgres> {
+  checkSettings(options.settings ?? {});
+  const world = internals.world ?? systemWorld();
+  return typed("start", async () => {
+    const place = await placeOf(options, internals);
+    return withFileLock(world, place.lock, () => reuseOrStart(world, place, options, internals));
+  });
+}
+
+/** Ends the server of a folder, whoever started it. Answers false when none was running. */
+export async function stopEmbedded(
+  options: Pick<EmbeddedOptions, "dataDir" | "onNotice"> = {},
+  internals: EmbeddedInternals = {},
+): Promise<boolean> {
+  const world = internals.world ?? systemWorld();
+  return typed("stop", async () => {
+    const place = await placeOf(options, internals);
+    return withFileLock(world, place.lock, async () => {
+      const running = await findRunning(world, place);
+      if (running !== null) await shutDown(world, running.postmaster.life);
+      return running !== null;
+    });
+  });
+}
+
+async function reuseOrStart(
+  world: World,
+  place: Place,
+  options: EmbeddedOptions,
+  internals: EmbeddedInternals,
+): Promise<EmbeddedPostgres> {
+  const detached = options.detached ?? false;
+  const running = await findRunning(world, place);
+  if (running !== null && !running.orphan) {
+    return handle(place, running.postmaster, true, async () => {});
+  }
+  let postmaster: Postmaster;
+  if (running !== null) {
+    postmaster = running.postmaster;
+    await writeOwner(world, place.owner, { detached, port: postmaster.port });
+  } else {
+    const found = await findBinaries(internals.resolveModule ?? resolveWithNode);
+    const binaries = await usableBinaries(found, place, world.token());
+    await initialise(world, place, binaries);
+    await world.faultPoint("embedded:launching");
+    postmaster = await launch(world, place, binaries, { detached, settings: options.settings ?? {} });
+  }
+  const callOff = detached ? () => {} : stopWithParent(place, postmaster.life.pid);
+  return handle(place, postmaster, false, async () => {
+    await typed("stop", () => shutDown(world, postmaster.life));
+    callOff();
+  });
+}
+
+async function handle(
+  place: Place,
+  postmaster: Postmaster,
+  reused: boolean,
+  end: () => Promise<void>,
+): Promise<EmbeddedPostgres> {
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= end();
+    return stopped;
+  };
+  return {
+    url: await urlOf(place, postmaster.port),
+    port: postmaster.port,
+    dataDir: place.folder,
+    pid: postmaster.life.pid,
+    reused,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function placeOf(options: EmbeddedOptions, internals: EmbeddedInternals): Promise<Place> {
+  return choosePlace({
+    dataDir: options.dataDir ?? join(".holdfast", "postgres"),
+    refuge: internals.refuge ?? defaultRefuge(),
+    onNotice: options.onNotice ?? ((message) => console.error(message)),
+  });
+}
+
+function checkSettings(settings: Record<string, string>): void {
+  for (const name of Object.keys(settings)) {
+    if (OURS_ALONE.includes(name.toLowerCase())) {
+      throw new InvalidInput(`settings.${name}`, "the embedded server chooses this itself");
+    }
+  }
+}
+
+/** A folder that cannot be written to, a full disk: what the system says, with our class around it. */
+async function typed<T>(verb: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (cause) {
+    if (cause instanceof HoldfastError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const denied = (cause as NodeJS.ErrnoException).code === "EACCES";
+    const hint = denied ? ". If another user made the folder, remove it or choose another dataDir." : "";
+    throw new EmbeddedFailed(`Could not ${verb} the embedded PostgreSQL: ${reason}${hint}`, { cause });
+  }
+}

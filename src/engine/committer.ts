@@ -1,0 +1,176 @@
+// The committer: gathers the effects of all runs a node holds and writes them as one batch per flush.
+//
+// It alone knows each run's sequence and gives out the numbers when a flush leaves, so parallel branches of one run
+// that commit at the same moment go out as one fence row with all their entries.
+
+import { type Claim, ClaimLost } from "../kernel/claim.js";
+import { type Effect, settles } from "../kernel/effect.js";
+import { HoldfastError } from "../kernel/error.js";
+import { lane } from "../kernel/lane.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { Commit, CommitAnswer, RunStore } from "../store/contract/runs.js";
+
+const MAX_ROWS = 1000;
+const MAX_BYTES = 4 * 1024 * 1024;
+/** A locked row is free again within a commit's time; asking at once would only burn both CPUs. */
+const BUSY_DELAY_MS = 5;
+
+/** The claim is held, but the journal is not where the holder thought: after a failover that lost its last commits. */
+export class JournalMoved extends HoldfastError {
+  readonly code = "JOURNAL_MOVED";
+  readonly seq: number;
+
+  constructor(claim: Claim, expected: number, seq: number) {
+    super(`The journal of run ${claim.runId} is at ${seq}, not at ${expected}. Reload the run and decide again.`);
+    this.seq = seq;
+  }
+}
+
+export interface Committed {
+  /** The sequence of the last entry this commit wrote. */
+  readonly seq: number;
+  /** Grows when something arrives in the run's inbox; unknown when the reply had been lost. */
+  readonly inboxSeq: number | null;
+}
+
+interface Part {
+  readonly effects: readonly Effect[];
+  readonly bytes: number;
+  /** Was refused together with others: goes alone next time. */
+  alone: boolean;
+  readonly resolve: (committed: Committed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One run under one claim. Commits are written in the order of the calls. */
+export class RunWriter {
+  readonly claim: Claim;
+  seq: number;
+  /** Why nothing more can be written; null while the claim is held. */
+  closed: HoldfastError | null = null;
+  readonly parts: Part[] = [];
+  sending = false;
+  readonly #wake: (writer: RunWriter) => void;
+
+  constructor(claim: Claim, seq: number, wake: (writer: RunWriter) => void) {
+    this.claim = claim;
+    this.seq = seq;
+    this.#wake = wake;
+  }
+
+  commit(effects: readonly Effect[]): Promise<Committed> {
+    return new Promise((resolve, reject) => {
+      if (this.closed) return reject(this.closed);
+      this.parts.push({ effects, bytes: bytesOf(effects), alone: false, resolve, reject });
+      if (!this.sending) this.#wake(this);
+    });
+  }
+}
+
+export class Committer {
+  readonly #store: RunStore;
+  readonly #world: World;
+  readonly #send: (writer: RunWriter) => Promise<CommitAnswer>;
+
+  constructor(store: RunStore, world: World) {
+    this.#store = store;
+    this.#world = world;
+    this.#send = lane<RunWriter, CommitAnswer>((writers) => this.#flush(writers), {
+      world,
+      maxRows: MAX_ROWS,
+      maxBytes: MAX_BYTES,
+      sizeOf: ({ parts }) => ({
+        rows: parts.reduce((sum, part) => sum + part.effects.length, 0),
+        bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+      }),
+    });
+  }
+
+  /** The writer for a run that was just claimed at `seq`. */
+  open(claim: Claim, seq: number): RunWriter {
+    return new RunWriter(claim, seq, (writer) => void this.#drain(writer));
+  }
+
+  /** Sends until nothing is left: a flush may answer "busy", and more may have come in meanwhile. */
+  async #drain(writer: RunWriter): Promise<void> {
+    writer.sending = true;
+    while (writer.parts.length > 0) {
+      const before = writer.parts[0];
+      try {
+        await this.#send(writer);
+      } catch (error) {
+        // Whether it was written is unknown. The sequence stays: the same effects, sent again, find themselves.
+        for (const part of writer.parts.splice(0)) part.reject(error);
+      }
+      if (before && writer.parts[0] === before && !before.alone) await sleep(this.#world, BUSY_DELAY_MS);
+    }
+    writer.sending = false;
+  }
+
+  async #flush(writers: readonly RunWriter[]): Promise<readonly CommitAnswer[]> {
+    const taken = writers.map((writer) => takeParts(writer.parts));
+    const commits = writers.map((writer, i): Commit => {
+      const effects = taken[i]!.flatMap((part) => part.effects);
+      return { claim: writer.claim, expectedSeq: writer.seq, effects };
+    });
+    const answers = await this.#store.commit(commits);
+    writers.forEach((writer, i) => {
+      settle(writer, taken[i]!, answers[i]!);
+    });
+    return answers;
+  }
+}
+
+/** All that wait, up to and with the first that gives the claim back; a part that was refused in company goes alone. */
+function takeParts(parts: readonly Part[]): readonly Part[] {
+  if (parts[0]?.alone) return parts.slice(0, 1);
+  const last = parts.findIndex((part) => part.effects.some(settles));
+  return last === -1 ? parts.slice() : parts.slice(0, last + 1);
+}
+
+function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer): void {
+  switch (answer.outcome) {
+    case "accepted":
+    case "recorded": {
+      writer.parts.splice(0, taken.length);
+      let seq = writer.seq;
+      writer.seq = answer.seq;
+      const inboxSeq = answer.outcome === "accepted" ? answer.inboxSeq : null;
+      for (const part of taken) {
+        seq += part.effects.length;
+        part.resolve({ seq, inboxSeq });
+      }
+      if (taken.at(-1)?.effects.some(settles)) close(writer, new ClaimLost(writer.claim));
+      return;
+    }
+    case "busy":
+      return;
+    case "moved":
+      close(writer, new JournalMoved(writer.claim, writer.seq, answer.seq));
+      return;
+    case "lost":
+      close(writer, new ClaimLost(writer.claim));
+      return;
+    case "refused":
+      if (taken.length === 1) writer.parts.shift()!.reject(answer.error);
+      // Nobody knows whose effects were bad: each goes alone, the good ones are not held up by the bad.
+      else for (const part of taken) part.alone = true;
+      return;
+  }
+}
+
+function close(writer: RunWriter, reason: HoldfastError): void {
+  writer.closed = reason;
+  for (const part of writer.parts.splice(0)) part.reject(reason);
+}
+
+function bytesOf(effects: readonly Effect[]): number {
+  let bytes = 0;
+  for (const effect of effects) {
+    bytes += 64;
+    if (effect.kind === "append") bytes += effect.entry.payload?.data.length ?? 0;
+    else if (effect.kind === "complete") bytes += effect.output.data.length;
+    else if (effect.kind === "enqueue") bytes += effect.run.input.data.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,44 @@
+// One text for each distinct value, whatever the order of its keys: what payload hashes are made of.
+
+import { createHash } from "node:crypto";
+import { HIGHEST_LIMITS } from "./codec-limits.js";
+import { prepareJson } from "./json-prepare.js";
+import { TAG, type Tagged } from "./json-tag.js";
+
+/**
+ * Keys of objects and Maps and members of Sets are sorted; -0 and 0, a missing key and one that is undefined, a Map
+ * and an object stay distinct. Size is the codec's business: here only its highest limits hold.
+ */
+export function canonicalText(value: unknown, path = "value"): string {
+  return writeSorted(prepareJson(value, HIGHEST_LIMITS, path));
+}
+
+/** SHA-256 of the canonical text, in hex. The same before a value is stored and after it came back. */
+export function payloadHash(value: unknown, path = "value"): string {
+  return createHash("sha256").update(canonicalText(value, path)).digest("hex");
+}
+
+function writeSorted(node: unknown): string {
+  if (typeof node !== "object" || node === null) return JSON.stringify(node);
+  if (Array.isArray(node)) return `[${node.map(writeSorted).join()}]`;
+  return Object.hasOwn(node, TAG) ? writeTagged(node as Tagged) : writeProperties(node);
+}
+
+function writeTagged(node: Tagged): string {
+  const kind = JSON.stringify(node.$hf);
+  switch (node.$hf) {
+    case "map":
+    case "set":
+      return `{"${TAG}":${kind},"v":[${(node.v as unknown[]).map(writeSorted).sort().join()}]}`;
+    case "object":
+      return `{"${TAG}":${kind},"v":${writeProperties(node.v as object)}}`;
+    default:
+      return JSON.stringify(node);
+  }
+}
+
+function writeProperties(object: object): string {
+  const keys = Object.keys(object).sort();
+  const values = object as Record<string, unknown>;
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${writeSorted(values[key])}`).join()}}`;
+}

@@ -1,0 +1,76 @@
+// What the holder of a claim may do in one commit. Every effect writes exactly one journal entry, in order,
+// so a commit of n effects moves the run's sequence by n and a repeated commit finds itself in the journal.
+
+import type { NewRun } from "./new-run.js";
+import type { Payload } from "./payload.js";
+
+/** Something to remember: a step's result, a wait that began, a value drawn. */
+export interface AppendEffect {
+  readonly kind: "append";
+  readonly entry: { readonly kind: string; readonly name: string; readonly key?: string; readonly payload?: Payload };
+}
+
+/** Moves one inbox message into the journal. */
+export interface TakeEffect {
+  readonly kind: "take";
+  /** The message's key in the run's inbox. */
+  readonly messageKey: string;
+}
+
+/** Starts a child run; its end arrives in this run's inbox under the key `child:<id>`. */
+export interface EnqueueEffect {
+  readonly kind: "enqueue";
+  readonly name: string;
+  readonly run: Omit<NewRun, "key" | "parentId">;
+}
+
+export interface CompleteEffect {
+  readonly kind: "complete";
+  readonly output: Payload;
+}
+
+/** Ends the run without a result. */
+export interface FailEffect {
+  readonly kind: "fail";
+  readonly as: "failed" | "dead" | "cancelled" | "skipped" | "quarantined";
+  readonly reason: Payload;
+}
+
+/** Gives the claim back and asks to be claimed again after a delay. Counts as one failure. */
+export interface RetryEffect {
+  readonly kind: "retry";
+  readonly delayMs: number;
+  readonly error: Payload;
+}
+
+/**
+ * Gives the claim back and waits. The run wakes after `wakeInMs` (null: never by time) or when its inbox holds
+ * `wakeAfter` unread messages, or at once if the inbox has grown beyond what this holder had seen.
+ */
+export interface ParkEffect {
+  readonly kind: "park";
+  readonly wakeInMs: number | null;
+  readonly wakeAfter: number;
+  /** `inboxSeq` as the holder knew it when it decided to park. */
+  readonly seenInboxSeq: number;
+}
+
+/** Gives the claim back in order: claimable at once, costs nothing. */
+export interface HandBackEffect {
+  readonly kind: "handBack";
+}
+
+/** Gives the claim back and stays out of the queue until somebody resumes it. */
+export interface PauseEffect {
+  readonly kind: "pause";
+}
+
+export type SettleEffect = CompleteEffect | FailEffect | RetryEffect | ParkEffect | HandBackEffect | PauseEffect;
+export type Effect = AppendEffect | TakeEffect | EnqueueEffect | SettleEffect;
+
+const SETTLES = new Set<Effect["kind"]>(["complete", "fail", "retry", "park", "handBack", "pause"]);
+
+/** Whether the claim ends with this effect. At most one per commit, and the last. */
+export function settles(effect: Effect): effect is SettleEffect {
+  return SETTLES.has(effect.kind);
+}

@@ -1,0 +1,67 @@
+// What names and keys may look like. A bad one is refused, never changed: names that differ, in case too, are two names.
+
+import { InvalidInput, LimitExceeded } from "./error.js";
+
+/** Answers the name if it follows its rule. `path` is what the caller calls it. */
+export type NameCheck = (name: unknown, path?: string) => string;
+
+interface NameRule {
+  /** As `String.length` counts. */
+  readonly max: number;
+  readonly pattern: RegExp;
+  readonly says: string;
+}
+
+/** Dots alone are left out because browsers resolve `/queues/..` before they ask. */
+const SEGMENTS: NameRule = {
+  max: 128,
+  pattern: /^(?!\.+(?:::|$))[\w.-]+(?:::(?!\.+(?:::|$))[\w.-]+)*$/,
+  says: "must be segments of A-Z a-z 0-9 _ . - joined by '::' (like 'orders' or 'ml::train'), none of them dots alone",
+};
+const SLUG: NameRule = {
+  max: 63,
+  pattern: /^[a-z0-9][a-z0-9_-]*$/,
+  says: "must be lower-case letters, digits, '_' and '-', and start with a letter or digit",
+};
+/** PostgreSQL keeps no NUL and no lone surrogate; other control characters make names that look alike in a log. */
+const TEXT: NameRule = {
+  max: 200,
+  pattern: /^[^\p{Cc}\p{Surrogate}]+$/u,
+  says: "must not contain control characters (such as NUL or a line break) or half of a surrogate pair",
+};
+/** 512 UTF-16 units are at most 1,536 bytes: together with env and scope inside the 2,704 of a btree entry. */
+const KEY: NameRule = { ...TEXT, max: 512 };
+/** PostgreSQL cuts identifiers at 63 bytes in silence; 49 leave room for what we append. */
+const IDENTIFIER: NameRule = {
+  max: 49,
+  pattern: /^(?!pg_|information_schema$)[a-z_][a-z0-9_]*$/,
+  says: "must be lower-case letters, digits and '_', not start with a digit or 'pg_', and not be 'information_schema'",
+};
+
+export const programName = nameCheck("program name", SEGMENTS);
+export const queueName = nameCheck("queue name", SEGMENTS);
+export const stepName = nameCheck("step name", TEXT);
+export const signalName = nameCheck("signal name", TEXT);
+export const waitName = nameCheck("wait name", TEXT);
+export const nodeName = nameCheck("node name", TEXT);
+export const envName = nameCheck("env", SLUG);
+export const stackName = nameCheck("stack", SLUG);
+export const codecName = nameCheck("codec name", SLUG);
+export const dedupeKey = nameCheck("key", KEY);
+export const leaseKey = nameCheck("lease name", KEY);
+export const schemaName = nameCheck("schema", IDENTIFIER);
+
+function nameCheck(what: string, rule: NameRule): NameCheck {
+  return (name, path = what) => {
+    if (typeof name !== "string") {
+      const type = name === null ? "null" : typeof name;
+      throw new InvalidInput(path, `a ${what} must be a string of 1 to ${rule.max} characters, not ${type}`);
+    }
+    if (name === "") throw new InvalidInput(path, `a ${what} must have 1 to ${rule.max} characters; it is empty`);
+    if (name.length > rule.max) throw new LimitExceeded(path, `the length of a ${what}`, rule.max, name.length);
+    if (!rule.pattern.test(name)) {
+      throw new InvalidInput(path, `a ${what} ${rule.says}; it is ${JSON.stringify(name)}`);
+    }
+    return name;
+  };
+}

@@ -1,0 +1,41 @@
+// What it takes to put a run into the store.
+
+import type { Payload } from "./payload.js";
+
+/** Who may claim a run: a small table gives each combination one number, so that a claim is one index range. */
+export interface RunGroup {
+  readonly env: string;
+  /** null: any stack. */
+  readonly stack: string | null;
+  readonly queue: string;
+  readonly program: string;
+  /** null: any version. */
+  readonly version: string | null;
+}
+
+export interface NewRun {
+  /** Time-ordered, made by the caller: inserting the same id twice inserts once. */
+  readonly id: string;
+  readonly group: RunGroup;
+  /** Lower first. */
+  readonly priority: number;
+  readonly delayMs: number;
+  /** Claims in a row that may end in a crash before the run is dead. */
+  readonly crashLimit: number;
+  readonly input: Payload;
+  readonly parentId?: string;
+  readonly key?: NewKey;
+}
+
+export interface NewKey {
+  /** Keys of different scopes never meet; usually the program's name. */
+  readonly scope: string;
+  readonly key: string;
+  readonly payloadHash: string;
+  readonly lifetime: KeyLifetime;
+  /** Same key, other payload: `conflict` tells the caller, `skip` answers the existing run (triggers). */
+  readonly onMismatch: "conflict" | "skip";
+}
+
+/** How long a key is taken: while its run is live, until its run is archived or pruned, or for a time. */
+export type KeyLifetime = "live" | "archived" | { readonly forMs: number };

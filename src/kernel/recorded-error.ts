@@ -1,0 +1,63 @@
+// An error that came out of storage: what user code catches when a step, a child or a run failed, the first time too.
+
+import { PayloadCorrupt } from "./codec.js";
+
+/** An error as it is stored. Plain data, bounded in size by stored-error.ts. */
+export interface StoredError {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | number;
+  readonly stack?: string;
+  readonly cause?: StoredError;
+  /** The parts of an AggregateError. */
+  readonly errors?: readonly StoredError[];
+  /** The error's own `details`, or the object that was thrown instead of an error. */
+  readonly details?: unknown;
+}
+
+/**
+ * Carries the name, code, message, stack, cause, parts and details of the error that was thrown; its class is not
+ * kept, because the process that reads it may not have that class. Match on `name` or `code`.
+ */
+export class RecordedError extends Error {
+  readonly code?: string | number;
+  readonly errors?: readonly RecordedError[];
+  readonly details?: unknown;
+
+  constructor(stored: StoredError) {
+    super(stored.message, stored.cause === undefined ? undefined : { cause: new RecordedError(stored.cause) });
+    hidden(this, "name", stored.name);
+    hidden(this, "stack", stored.stack ?? `${stored.name}: ${stored.message}`);
+    if (stored.code !== undefined) this.code = stored.code;
+    if (stored.errors !== undefined) this.errors = stored.errors.map((part) => new RecordedError(part));
+    if ("details" in stored) this.details = stored.details;
+  }
+}
+
+export function decodeError(stored: unknown): RecordedError {
+  return new RecordedError(expectStoredError(stored, 0));
+}
+
+/** 5 levels of causes and parts are stored, and a note that there were more. Anything much deeper is not ours. */
+const DEEPEST = 20;
+
+function expectStoredError(value: unknown, depth: number): StoredError {
+  const stored = value as Partial<Record<keyof StoredError, unknown>> | null;
+  if (typeof stored !== "object" || stored === null || depth > DEEPEST) return corrupt();
+  if (typeof stored.name !== "string" || typeof stored.message !== "string") return corrupt();
+  if (stored.stack !== undefined && typeof stored.stack !== "string") return corrupt();
+  if (!["undefined", "string", "number"].includes(typeof stored.code)) return corrupt();
+  if (stored.cause !== undefined) expectStoredError(stored.cause, depth + 1);
+  if (stored.errors !== undefined && !Array.isArray(stored.errors)) return corrupt();
+  for (const part of (stored.errors as unknown[] | undefined) ?? []) expectStoredError(part, depth + 1);
+  return stored as StoredError;
+}
+
+function corrupt(): never {
+  throw new PayloadCorrupt("it should be an error with a name and a message");
+}
+
+/** As on every Error: there to read, left out when its properties are listed. */
+function hidden(error: Error, key: string, value: string): void {
+  Object.defineProperty(error, key, { value, writable: true, enumerable: false, configurable: true });
+}

@@ -1,0 +1,62 @@
+// The states of a run and the moves between them. A trigger in the database refuses every other move.
+
+export const RUN_STATES = [
+  "blocked", // waits for needs
+  "held", // waits to be admitted under a limit
+  "waiting", // to be claimed, now or at available_at
+  "running", // claimed; the only state with a token
+  "parked", // the run itself waits: woken by its inbox or at wake_at; costs no slot, no lease
+  "paused", // stopped by a person
+  "completed",
+  "failed",
+  "cancelled",
+  "skipped",
+  "dead", // gave up after crashes or attempts; an operator may open it again
+  "quarantined", // code and journal do not fit; resumes after a rollback
+] as const;
+
+export type RunState = (typeof RUN_STATES)[number];
+
+export const ENDED_STATES = ["completed", "failed", "cancelled", "skipped", "dead", "quarantined"] as const;
+export type EndedState = (typeof ENDED_STATES)[number];
+
+export function isEnded(state: RunState): state is EndedState {
+  return (ENDED_STATES as readonly RunState[]).includes(state);
+}
+
+/**
+ * From → to. What leaves an ended state is an operator's reset: `failed` and `dead` open a new generation (S16),
+ * `quarantined` goes on with the same log. `completed`, `cancelled` and `skipped` are final.
+ */
+export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
+  blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
+  held: ["waiting", "paused", "cancelled", "failed"],
+  waiting: ["running", "held", "paused", "cancelled", "failed"],
+  running: [
+    "waiting",
+    "held",
+    "parked",
+    "paused",
+    "completed",
+    "failed",
+    "cancelled",
+    "skipped",
+    "dead",
+    "quarantined",
+  ],
+  parked: ["waiting", "held", "paused", "cancelled", "failed"],
+  paused: ["blocked", "held", "waiting", "parked", "cancelled", "failed"],
+  completed: [],
+  failed: ["waiting", "held"],
+  cancelled: [],
+  skipped: [],
+  dead: ["waiting", "held"],
+  quarantined: ["waiting", "held", "cancelled"],
+};
+
+/** The ended states that may only be left together with a new generation. */
+export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead"];
+
+export function mayMove(from: RunState, to: RunState): boolean {
+  return LEGAL_MOVES[from].includes(to);
+}

@@ -1,0 +1,34 @@
+// The real world: this process's clocks, timers and random bits.
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { uuidv7 } from "./id.js";
+import type { World } from "./world.js";
+
+/** setTimeout takes 31 bits; a longer delay fires after 1 ms. So long waits are made of shorter ones. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+export function systemWorld(): World {
+  const nextId = uuidv7(
+    () => Date.now(),
+    (size) => randomBytes(size),
+  );
+  return {
+    wallNow: () => Date.now(),
+    monotonicNow: () => performance.now(),
+    random: () => Math.random(),
+    token: () => randomUUID(),
+    id: nextId,
+    after(ms, callback) {
+      const dueAt = performance.now() + ms;
+      let timer: NodeJS.Timeout;
+      const arm = () => {
+        const left = dueAt - performance.now();
+        timer = setTimeout(left > LONGEST_TIMEOUT_MS ? arm : callback, Math.min(Math.max(left, 0), LONGEST_TIMEOUT_MS));
+      };
+      arm();
+      return () => clearTimeout(timer);
+    },
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
+    faultPoint() {},
+  };
+}

@@ -1,0 +1,50 @@
+// Which objects can be stored: told by their internal brand and their prototype, never by a property they carry.
+
+import { types } from "node:util";
+
+export type ObjectKind = "object" | "array" | "date" | "map" | "set" | "bytes" | "buffer";
+
+/** Undefined when the object is of no kind that can be stored exactly: a class instance, a RegExp, a Promise, … */
+export function objectKind(value: object): ObjectKind | undefined {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  if (Array.isArray(value)) return isBuiltIn(prototype, Array.prototype) ? "array" : undefined;
+  if (prototype === null || isObjectPrototype(prototype)) return "object";
+  if (types.isDate(value)) return isBuiltIn(prototype, Date.prototype) ? "date" : undefined;
+  if (types.isMap(value)) return isBuiltIn(prototype, Map.prototype) ? "map" : undefined;
+  if (types.isSet(value)) return isBuiltIn(prototype, Set.prototype) ? "set" : undefined;
+  if (types.isUint8Array(value)) return bytesKind(prototype);
+  return undefined;
+}
+
+/** A Buffer is told apart from a Uint8Array: `toString` means something else on each, so each comes back as itself. */
+function bytesKind(prototype: object): ObjectKind | undefined {
+  if (prototype === Buffer.prototype) return "buffer";
+  if (prototype === Uint8Array.prototype) return "bytes";
+  const typedArray: object | null = Object.getPrototypeOf(prototype);
+  return isBuiltIn(typedArray, Object.getPrototypeOf(Uint8Array.prototype)) ? "bytes" : undefined;
+}
+
+/** Also true for the same class of another realm (test runners run code in `vm` contexts); a subclass is one level deeper. */
+function isBuiltIn(prototype: object | null, builtIn: object): boolean {
+  if (prototype === builtIn) return true;
+  return prototype !== null && isObjectPrototype(Object.getPrototypeOf(prototype));
+}
+
+function isObjectPrototype(prototype: object | null): boolean {
+  if (prototype === Object.prototype) return true;
+  if (prototype === null || Object.getPrototypeOf(prototype) !== null) return false;
+  return Object.hasOwn(prototype, "isPrototypeOf");
+}
+
+/** What to call a value in an error: "a function", "a Promise". Never throws. */
+export function describeValue(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value !== "object") return `a ${typeof value}`;
+  try {
+    const name: unknown = value.constructor?.name;
+    if (typeof name === "string" && name !== "" && name !== "Object") return `an instance of ${name.slice(0, 80)}`;
+  } catch {
+    // A getter or a Proxy that throws: the tag below still answers.
+  }
+  return "an object with a prototype of its own";
+}

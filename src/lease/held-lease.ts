@@ -1,0 +1,223 @@
+// A lease in the hands of its owner: what it may do with it, from the grant to the one end.
+//
+// Three clocks of truth, in this order: an answer "no" proves the loss, and aborts at once. An accepted renewal proves
+// that it was held. Between them this process's monotonic clock tells when the lease is in doubt: then nothing new
+// should be begun, but work under way goes on, and its end is accepted if nobody took over.
+
+import { InvalidInput } from "../kernel/error.js";
+import type { World } from "../kernel/world.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import { LeaseLost, LeaseMisused } from "./error.js";
+import type { LeaseEvents } from "./events.js";
+import { failureDetail } from "./failure-detail.js";
+import type { Gate } from "./gate.js";
+import { keepRenewed } from "./renewer.js";
+import type { Granted, WorkClaims } from "./work-claims.js";
+
+/**
+ * For systems outside: they remember the highest epoch they saw for a key and refuse a lower one. The token tells two
+ * holders apart whose epochs are equal because the database lost a commit in a failover.
+ */
+export interface Fence {
+  readonly epoch: bigint;
+  readonly token: string;
+}
+
+/** What the function given to `hold` gets. */
+export interface HoldScope {
+  readonly key: string;
+  readonly attempt: number;
+  readonly fence: Fence;
+  /** Aborts when the lease is proven to be lost; its reason is the `LeaseLost`. */
+  readonly signal: AbortSignal;
+  /** True while no renewal was accepted for a lease's time: begin nothing new, finish what is under way. */
+  inDoubt(): boolean;
+}
+
+export interface HeldLeaseParts {
+  readonly key: string;
+  readonly owner: string;
+  readonly granted: Granted;
+  /** Monotonic: when the call that was granted was sent. */
+  readonly askedAt: number;
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  readonly gate: Gate;
+  readonly claims: WorkClaims;
+  readonly world: World;
+  readonly bus: Telemetry<LeaseEvents> | undefined;
+}
+
+type End = "complete" | "fail" | "release";
+
+export class HeldLease implements AsyncDisposable {
+  readonly ok = true;
+  readonly key: string;
+  readonly owner: string;
+  readonly epoch: number;
+  readonly token: string;
+  /** 1 for a new key or after an orderly end; one more after each steal or failure. */
+  readonly attempt: number;
+  readonly fence: Fence;
+  readonly #parts: HeldLeaseParts;
+  readonly #abort = new AbortController();
+  #confirmedAt: number;
+  #lost: LeaseLost | null = null;
+  #end: { readonly call: End; readonly done: Promise<void> } | null = null;
+  #wasHeld = false;
+
+  /** Leases are acquired, not made: `createLeases(…).acquire`. */
+  constructor(parts: HeldLeaseParts) {
+    this.#parts = parts;
+    this.#confirmedAt = parts.askedAt;
+    this.key = parts.key;
+    this.owner = parts.owner;
+    this.epoch = parts.granted.epoch;
+    this.token = parts.granted.token;
+    this.attempt = parts.granted.attempt;
+    this.fence = { epoch: BigInt(this.epoch), token: this.token };
+  }
+
+  /** Aborts when the lease is proven to be lost. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  inDoubt(): boolean {
+    const { world, leaseMs } = this.#parts;
+    return world.monotonicNow() - this.#confirmedAt >= leaseMs;
+  }
+
+  /** Asks whether it is held at this moment. Only the fence, checked where you write, tells it for the next one. */
+  async owns(): Promise<boolean> {
+    const { claims } = this.#parts;
+    if (this.#lost || this.#end) return false;
+    return claims.owns ? claims.owns(this.key, this.owner, this) : !this.inDoubt();
+  }
+
+  /** Prolongs it once. Throws `LeaseLost`; an error of the store means that nobody knows, and may be tried again. */
+  async renew(): Promise<void> {
+    const { gate, leaseMs, world } = this.#parts;
+    this.#expectOpen();
+    const sentAt = world.monotonicNow();
+    const held = await gate.renew(this.key, this.owner, leaseMs, this, () => this.#end === null);
+    // Refused because it was ended meanwhile: that call tells how it went.
+    if (this.#end) return;
+    if (!held) throw this.#lose();
+    this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
+  }
+
+  /** The work is done. Throws `LeaseLost` when it was not this owner's to end. */
+  async complete(): Promise<void> {
+    return this.#endBy("complete", () => this.#parts.gate.complete(this.key, this.owner, this));
+  }
+
+  /** The work failed: the next to acquire the key makes attempt + 1. */
+  async fail(detail: string): Promise<void> {
+    if (typeof detail !== "string") throw new InvalidInput("detail", `must be a text, not ${typeof detail}`);
+    return this.#endBy("fail", () => this.#parts.gate.fail(this.key, this.owner, detail, this));
+  }
+
+  /** Gives it up without having done the work. */
+  async release(): Promise<void> {
+    return this.#endBy("release", () => this.#parts.gate.release(this.key, this.owner, this));
+  }
+
+  /**
+   * Works while the lease is renewed: completes it when the function returns, fails it when it throws. When the lease
+   * is lost it waits for the function to end, then throws `LeaseLost`, whatever the function answered.
+   */
+  async hold<T>(work: (scope: HoldScope) => T | Promise<T>): Promise<T> {
+    this.#expectOpen();
+    if (this.#wasHeld) throw new LeaseMisused(this.key, "hold() was called before");
+    this.#wasHeld = true;
+    let result: T;
+    try {
+      result = await this.#renewedWhile(() => work(this.#scope()));
+    } catch (thrown) {
+      throw await this.#afterThrow(thrown);
+    }
+    if (this.#lost) throw this.#lost;
+    // The function may have ended it itself.
+    await (this.#end ? this.#end.done : this.complete());
+    return result;
+  }
+
+  /** Releases it if it is still held. Never throws: what went wrong is told on the bus, and its time runs out. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#lost || this.#end) return;
+    await this.release().catch(() => {});
+  }
+
+  async #renewedWhile<T>(work: () => T | Promise<T>): Promise<T> {
+    const { world, leaseMs, renewEveryMs, bus } = this.#parts;
+    const { key, owner } = this;
+    const stop = keepRenewed(
+      {
+        renew: () => this.renew(),
+        isOver: () => this.#lost !== null || this.#end !== null,
+        confirmedAt: () => this.#confirmedAt,
+      },
+      {
+        world,
+        leaseMs,
+        renewEveryMs,
+        onRestart: (error) => bus?.emit("lease.renewer_restarted", { key, owner, count: 1, error }),
+      },
+    );
+    try {
+      return await work();
+    } finally {
+      stop();
+    }
+  }
+
+  #scope(): HoldScope {
+    const { key, attempt, fence, signal } = this;
+    return { key, attempt, fence, signal, inDoubt: () => this.inDoubt() };
+  }
+
+  /** What `hold` throws after its function threw. */
+  async #afterThrow(thrown: unknown): Promise<unknown> {
+    if (!this.#lost && !this.#end) {
+      // A store that cannot be reached must not hide what the function threw; the bus has told it.
+      await this.fail(failureDetail(thrown)).catch(() => {});
+    }
+    if (!this.#lost || thrown === this.#lost) return thrown;
+    return new LeaseLost(this, { cause: thrown });
+  }
+
+  #expectOpen(): void {
+    if (this.#lost) throw this.#lost;
+    if (this.#end) throw new LeaseMisused(this.key, `it was ended by ${this.#end.call}()`);
+  }
+
+  /** The same end repeated is the same end; another one comes too late. */
+  async #endBy(call: End, send: () => Promise<boolean>): Promise<void> {
+    if (this.#end?.call === call) return this.#end.done;
+    this.#expectOpen();
+    const done = this.#sendEnd(send);
+    this.#end = { call, done };
+    return done;
+  }
+
+  async #sendEnd(send: () => Promise<boolean>): Promise<void> {
+    let accepted = false;
+    try {
+      accepted = await send();
+    } catch (error) {
+      // Whether it was written is unknown: the same call may be made again and finds its own effect.
+      this.#end = null;
+      throw error;
+    }
+    if (accepted) return;
+    this.#end = null;
+    throw this.#lose();
+  }
+
+  #lose(): LeaseLost {
+    this.#lost ??= new LeaseLost(this);
+    this.#abort.abort(this.#lost);
+    return this.#lost;
+  }
+}

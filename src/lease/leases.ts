@@ -1,0 +1,106 @@
+// Named leases for a user's own work: a nightly export, a leadership, anything one process at a time should do.
+
+import { type Duration, formatDuration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { leaseKey, nodeName } from "../kernel/name.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import { LeaseUnsupported } from "./error.js";
+import type { LeaseEvents } from "./events.js";
+import { gate } from "./gate.js";
+import { HeldLease } from "./held-lease.js";
+import { storeClaims } from "./store-claims.js";
+import type { LeaseInfo, WorkClaims } from "./work-claims.js";
+
+interface CommonOptions {
+  /** Who acquires: best the identity of this node. Names it in events and to those who find the key busy. */
+  readonly owner: string;
+  readonly world?: World;
+  readonly bus?: Telemetry<LeaseEvents>;
+}
+
+/** Kept in a Holdfast store, or by an adapter of your own. */
+export type LeasesOptions =
+  | (CommonOptions & { readonly store: Pick<Store, "leases">; readonly env?: string; readonly claims?: never })
+  | (CommonOptions & { readonly claims: WorkClaims; readonly store?: never; readonly env?: never });
+
+export interface AcquireOptions {
+  /** How long it is held without a renewal. */
+  readonly for: Duration;
+  /** How often `hold` renews; less than `for`. Default: a third of it. */
+  readonly renewEvery?: Duration;
+}
+
+/** Somebody holds it. Disposable like the lease, so that `await using` takes either. */
+export interface BusyLease extends AsyncDisposable {
+  readonly ok: false;
+  readonly reason: "busy";
+  /** Null when the adapter does not know. */
+  readonly owner: string | null;
+  readonly leftMs: number | null;
+}
+
+export interface Leases {
+  acquire(key: string, options: AcquireOptions): Promise<HeldLease | BusyLease>;
+  /** Null when nobody ever acquired it. */
+  get(key: string): Promise<LeaseInfo | null>;
+  /** Frees leases whose time is over, oldest first, and answers their keys. Acquiring does without it. Default 100. */
+  reclaimExpired(options?: { readonly limit?: number }): Promise<readonly string[]>;
+}
+
+/** Below it a round trip takes longer than the lease. */
+const SHORTEST_LEASE_MS = 10;
+
+export function createLeases(options: LeasesOptions): Leases {
+  const { bus, world = systemWorld() } = options;
+  const owner = nodeName(options.owner, "owner");
+  const claims = options.claims ?? storeClaims(options.store.leases, { env: options.env ?? "default", world });
+  const gated = gate(claims, { bus, world });
+  return {
+    async acquire(key, { for: lease, renewEvery }) {
+      const leaseMs = readLease(lease);
+      const renewEveryMs = readRenewEvery(renewEvery, leaseMs);
+      const askedAt = world.monotonicNow();
+      const granted = await gated.acquire(leaseKey(key, "key"), owner, { leaseMs });
+      if (!granted.ok) return new Busy(granted.owner ?? null, granted.leftMs ?? null);
+      return new HeldLease({ key, owner, granted, askedAt, leaseMs, renewEveryMs, gate: gated, claims, world, bus });
+    },
+    async get(key) {
+      if (!claims.get) throw new LeaseUnsupported("get");
+      return claims.get(leaseKey(key, "key"));
+    },
+    reclaimExpired: ({ limit = 100 } = {}) => gated.reclaimExpired(limit),
+  };
+}
+
+class Busy implements BusyLease {
+  readonly ok = false;
+  readonly reason = "busy";
+  readonly owner: string | null;
+  readonly leftMs: number | null;
+
+  constructor(owner: string | null, leftMs: number | null) {
+    this.owner = owner;
+    this.leftMs = leftMs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+function readLease(lease: Duration): number {
+  const leaseMs = toMs(lease, "for");
+  if (leaseMs >= SHORTEST_LEASE_MS) return leaseMs;
+  throw new InvalidInput("for", `a lease must last ${SHORTEST_LEASE_MS} ms or more; it is ${leaseMs} ms`);
+}
+
+function readRenewEvery(renewEvery: Duration | undefined, leaseMs: number): number {
+  if (renewEvery === undefined) return Math.floor(leaseMs / 3);
+  const renewEveryMs = toMs(renewEvery, "renewEvery");
+  if (renewEveryMs >= 1 && renewEveryMs < leaseMs) return renewEveryMs;
+  throw new InvalidInput(
+    "renewEvery",
+    `must be from 1 ms to less than the lease (${formatDuration(leaseMs)}); it is ${formatDuration(renewEveryMs)}`,
+  );
+}

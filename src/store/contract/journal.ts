@@ -1,0 +1,46 @@
+// The ordered, gap-free log of what happened in a run. Only the holder of the claim appends, through commits.
+
+import { HoldfastError } from "../../kernel/error.js";
+import type { Payload } from "../../kernel/payload.js";
+
+export interface JournalEntry {
+  readonly seq: number;
+  /** The claim under which it was written; 0 for what the store itself wrote (start, cancel, dead letter). */
+  readonly epoch: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly payload: Payload | null;
+  readonly at: number;
+}
+
+export interface JournalPage {
+  readonly entries: readonly JournalEntry[];
+  /** The run's sequence and base when the entries were read, in one snapshot. */
+  readonly seq: number;
+  readonly baseSeq: number;
+}
+
+export interface JournalStore {
+  /**
+   * The entries of the current generation with `seq > after`, in order (all of them, or `limit`).
+   * Throws `JournalCorrupt` on a gap; answers null when there is no such run.
+   */
+  read(runId: string, options?: { readonly after?: number; readonly limit?: number }): Promise<JournalPage | null>;
+}
+
+/** An entry of the log is missing. Nothing is guessed: the run is left as it is for a person to look at. */
+export class JournalCorrupt extends HoldfastError {
+  readonly code = "JOURNAL_CORRUPT";
+  readonly runId: string;
+  readonly missingSeq: number;
+
+  constructor(runId: string, missingSeq: number) {
+    super(
+      `The journal of run ${runId} has no entry ${missingSeq}. The run was not touched; ` +
+        "restore the entry from a backup or start a new run.",
+    );
+    this.runId = runId;
+    this.missingSeq = missingSeq;
+  }
+}

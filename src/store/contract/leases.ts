@@ -1,0 +1,59 @@
+// Named leases: a time-limited right that is not about a run. Same epochs and tokens as claims.
+
+export interface Lease {
+  readonly key: string;
+  readonly owner: string;
+  readonly epoch: number;
+  readonly token: string;
+  /** 1 for a fresh key or after `done`; one more after each steal or failure. */
+  readonly attempt: number;
+}
+
+export type LeaseState = "claimed" | "done" | "failed" | "expired";
+
+export interface LeaseRecord extends Lease {
+  readonly env: string;
+  readonly state: LeaseState;
+  readonly leaseUntil: number;
+  readonly acquiredAt: number;
+  readonly finishedAt: number | null;
+  readonly detail: string | null;
+}
+
+export interface AcquireRequest {
+  readonly env: string;
+  readonly key: string;
+  readonly owner: string;
+  /** Drawn by the caller: repeating the call returns the lease it already holds. */
+  readonly token: string;
+  readonly leaseMs: number;
+}
+
+export type AcquireAnswer =
+  | { readonly outcome: "acquired"; readonly lease: Lease }
+  /** Taken from an owner whose lease was over. */
+  | { readonly outcome: "stolen"; readonly lease: Lease; readonly previousOwner: string }
+  | { readonly outcome: "busy"; readonly owner: string; readonly leftMs: number };
+
+/** Which lease a write is made under: all of it stands in the write's predicate. */
+export interface LeaseFence {
+  readonly env: string;
+  readonly key: string;
+  readonly epoch: number;
+  readonly token: string;
+}
+
+export interface LeaseStore {
+  acquire(request: AcquireRequest): Promise<AcquireAnswer>;
+  /** False: lost. Also after the lease was over, as long as nobody took it. */
+  renew(fence: LeaseFence, leaseMs: number): Promise<boolean>;
+  complete(fence: LeaseFence): Promise<boolean>;
+  fail(fence: LeaseFence, detail: string): Promise<boolean>;
+  /** Gives it up at once: anybody may acquire it, the attempt is not counted. */
+  release(fence: LeaseFence): Promise<boolean>;
+  /** Whether it is held under this fence and its time is not over. */
+  owns(fence: LeaseFence): Promise<boolean>;
+  /** Frees claimed leases whose time is over, oldest first; the next acquire is a steal. */
+  reclaimExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly LeaseRecord[]>;
+  get(env: string, key: string): Promise<LeaseRecord | null>;
+}

@@ -1,0 +1,160 @@
+// Runs: inserted once, claimed by one holder at a time, moved on only by that holder's fenced commits.
+// Every operation is atomic by itself and may be repeated after an unanswered COMMIT.
+
+import type { Claim } from "../../kernel/claim.js";
+import type { Effect } from "../../kernel/effect.js";
+import type { HoldfastError } from "../../kernel/error.js";
+import type { NewRun, RunGroup } from "../../kernel/new-run.js";
+import type { Payload } from "../../kernel/payload.js";
+import type { EndedState, RunState } from "../../kernel/run-state.js";
+import type { Transaction } from "./transaction.js";
+
+export type InsertAnswer =
+  | { readonly outcome: "inserted"; readonly runId: string }
+  | { readonly outcome: "existing"; readonly runId: string }
+  | { readonly outcome: "conflict"; readonly runId: string }
+  | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
+
+export interface ClaimRequest {
+  /** The node's incarnation. */
+  readonly owner: string;
+  /** Drawn by the caller for this call: repeating the call returns what it already holds. */
+  readonly token: string;
+  readonly groupIds: readonly number[];
+  readonly limit: number;
+  readonly leaseMs: number;
+}
+
+export interface ClaimedRun extends Claim {
+  readonly groupId: number;
+  readonly priority: number;
+  readonly seq: number;
+  /** The journal before this belongs to earlier generations. */
+  readonly baseSeq: number;
+  readonly generation: number;
+  readonly inboxSeq: number;
+  /** Failures so far: this is attempt `failures + 1`. */
+  readonly failures: number;
+  /** Claims in a row without committed progress, this one included. */
+  readonly crashes: number;
+  readonly parentId: string | null;
+  readonly input: Payload;
+}
+
+export type RenewAnswer =
+  | { readonly outcome: "held"; readonly inboxSeq: number }
+  /** The row was locked by another statement: ask again. */
+  | { readonly outcome: "busy" }
+  | { readonly outcome: "lost" };
+
+export interface Commit {
+  readonly claim: Claim;
+  /** The run's sequence as the holder knows it; the first effect is written at `expectedSeq + 1`. */
+  readonly expectedSeq: number;
+  /** At least one; a settling effect only as the last. */
+  readonly effects: readonly Effect[];
+}
+
+export type CommitAnswer =
+  | { readonly outcome: "accepted"; readonly seq: number; readonly inboxSeq: number }
+  /** This very commit was written before; its reply had been lost. */
+  | { readonly outcome: "recorded"; readonly seq: number }
+  /** The row was locked by another statement: send it again. */
+  | { readonly outcome: "busy" }
+  /** The claim is held, but the journal is at another sequence: reload. */
+  | { readonly outcome: "moved"; readonly seq: number }
+  | { readonly outcome: "lost" }
+  /** The data of this commit cannot be stored; its neighbours were not affected. */
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+export interface Reclaimed {
+  readonly runId: string;
+  readonly outcome: "waiting" | "dead";
+  readonly previousOwner: string;
+  readonly epoch: number;
+  readonly crashes: number;
+  /** How long the lease had been over. */
+  readonly expiredForMs: number;
+}
+
+export type CancelAnswer =
+  | { readonly outcome: "cancelled" }
+  /** The run is running: its holder finds the request in the inbox. */
+  | { readonly outcome: "requested" }
+  | { readonly outcome: "ended"; readonly state: EndedState }
+  | { readonly outcome: "unknown" };
+
+export interface RunRecord {
+  readonly id: string;
+  readonly group: RunGroup;
+  readonly state: RunState;
+  readonly priority: number;
+  readonly availableAt: number;
+  readonly wakeAt: number | null;
+  readonly epoch: number;
+  readonly owner: string | null;
+  readonly leaseUntil: number | null;
+  readonly seq: number;
+  readonly baseSeq: number;
+  readonly generation: number;
+  readonly inboxSeq: number;
+  readonly failures: number;
+  readonly crashes: number;
+  readonly crashLimit: number;
+  readonly parentId: string | null;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly archivedAt: number | null;
+}
+
+export interface RunFilter {
+  readonly env: string;
+  /** Omitted: all stacks. */
+  readonly stack?: string;
+  readonly states?: readonly RunState[];
+  readonly program?: string;
+  readonly queue?: string;
+  readonly archived?: boolean;
+}
+
+export interface RunPage {
+  readonly runs: readonly RunRecord[];
+  /** Pass as `before` to get the next page; null at the end. */
+  readonly next: string | null;
+}
+
+export interface RunStore {
+  /** The numbers of these groups, in the same order; made when new. */
+  groupIds(groups: readonly RunGroup[]): Promise<readonly number[]>;
+
+  /** With a transaction: only INSERTs, visible when the caller commits. Answers stand in the order of the runs. */
+  insert(runs: readonly NewRun[], options?: { readonly tx?: Transaction }): Promise<readonly InsertAnswer[]>;
+
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
+
+  renew(claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]>;
+
+  /** At most one commit per run and claim in a call. Answers stand in the order of the commits. */
+  commit(commits: readonly Commit[]): Promise<readonly CommitAnswer[]>;
+
+  /** Takes back the claims whose lease is over: `waiting` again, or `dead` at the crash limit. Executes nothing. */
+  sweepExpired(options: { readonly limit: number }): Promise<readonly Reclaimed[]>;
+
+  /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
+  wakeParked(options: { readonly limit: number }): Promise<number>;
+
+  cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;
+
+  get(runId: string): Promise<RunRecord | null>;
+
+  /** Newest first, by pages. */
+  list(filter: RunFilter, page: { readonly limit: number; readonly before?: string }): Promise<RunPage>;
+
+  count(filter: RunFilter): Promise<Readonly<Partial<Record<RunState, number>>>>;
+
+  /** Puts ended runs aside: their keys are free again. Answers how many. */
+  archive(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
+
+  /** Deletes ended runs with their journal, inbox and keys; never a child of a live parent. Answers how many. */
+  prune(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
+}

@@ -1,0 +1,29 @@
+// The store: everything Holdfast keeps, as operations and not as tables. One file per noun beside this one.
+//
+// The life of a run, told by its operations:
+//   runs.insert      a caller (maybe in its own transaction) puts the run and its input there: `waiting`
+//   runs.claim       a node takes it for a lease's time: `running`, epoch + 1, a fresh token
+//   journal.read     what happened so far; inbox.unread: what others said meanwhile
+//   runs.renew       the lease goes on while the work does
+//   runs.commit      the holder writes effects under its fence: steps done, messages taken in, children started;
+//                    the last effect of all gives the claim back: completed, failed, retry, park, hand back
+//   inbox.send       somebody signals, decides or cancels: a parked run is `waiting` again
+//   runs.sweepExpired  the holder died: `waiting` again, or `dead` when that happened too often
+//   runs.archive, runs.prune  it is over and old
+//
+// Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
+
+import type { InboxStore } from "./inbox.js";
+import type { JournalStore } from "./journal.js";
+import type { LeaseStore } from "./leases.js";
+import type { NodeStore } from "./nodes.js";
+import type { RunStore } from "./runs.js";
+
+export interface Store {
+  readonly runs: RunStore;
+  readonly journal: JournalStore;
+  readonly inbox: InboxStore;
+  readonly leases: LeaseStore;
+  readonly nodes: NodeStore;
+  close(): Promise<void>;
+}

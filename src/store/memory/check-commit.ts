@@ -1,0 +1,45 @@
+// Whether a commit can be stored at all, judged before its fence; a bad one is refused alone.
+
+import { problemOfEffects } from "../../kernel/check-commit.js";
+import type { Effect } from "../../kernel/effect.js";
+import type { Commit } from "../contract/runs.js";
+import { checkRun } from "./check-run.js";
+import { checkDelay, checkPayload, checkText, firstProblem, type Problem } from "./check-value.js";
+
+export function checkCommit({ effects }: Commit): Problem {
+  return firstProblem(
+    () => problemOfEffects(effects),
+    ...effects.map((effect, i) => () => checkEffect(`effects[${i}]`, effect)),
+  );
+}
+
+function checkEffect(path: string, effect: Effect): Problem {
+  switch (effect.kind) {
+    case "append":
+      return checkEntry(`${path}.entry`, effect.entry);
+    case "take":
+      return checkText(`${path}.messageKey`, effect.messageKey);
+    case "enqueue":
+      return checkText(`${path}.name`, effect.name) ?? checkRun(`${path}.run`, effect.run);
+    case "complete":
+      return checkPayload(`${path}.output`, effect.output);
+    case "fail":
+      return checkPayload(`${path}.reason`, effect.reason);
+    case "retry":
+      return checkDelay(`${path}.delayMs`, effect.delayMs) ?? checkPayload(`${path}.error`, effect.error);
+    case "park":
+      return checkDelay(`${path}.wakeInMs`, effect.wakeInMs);
+    case "handBack":
+    case "pause":
+      return null;
+  }
+}
+
+function checkEntry(path: string, entry: Extract<Effect, { kind: "append" }>["entry"]): Problem {
+  return firstProblem(
+    () => checkText(`${path}.kind`, entry.kind),
+    () => checkText(`${path}.name`, entry.name),
+    () => checkText(`${path}.key`, entry.key),
+    () => checkPayload(`${path}.payload`, entry.payload),
+  );
+}

@@ -1,0 +1,58 @@
+// Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
+
+import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
+import { compareText } from "./compare-text.js";
+import { toUs } from "./micros.js";
+import { moveRun } from "./move-run.js";
+import { copyPayload } from "./payload.js";
+import type { RunRow } from "./rows.js";
+import { runsInState, type Tables } from "./tables.js";
+
+export function claimRuns(tables: Tables, request: ClaimRequest): readonly ClaimedRun[] {
+  const { owner, token } = request;
+  const held = runsInState(tables, "running").filter((row) => row.token === token && row.owner === owner);
+  // The reply to this very call was lost: exactly what it granted, and nothing on top.
+  const rows = held.length > 0 ? held.sort(inTurn) : grant(tables, request);
+  return rows.map((row) => claimed(tables, row, token));
+}
+
+function grant(tables: Tables, request: ClaimRequest): RunRow[] {
+  const nowUs = tables.nowUs();
+  const groups = new Set(request.groupIds);
+  const rows = runsInState(tables, "waiting")
+    .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs)
+    .sort(inTurn)
+    .slice(0, Math.max(request.limit, 0));
+  for (const row of rows) {
+    moveRun(tables, row, "running");
+    row.epoch++;
+    row.crashes++; // counted now, set back by progress: a run that kills its process is counted, too
+    row.token = request.token;
+    row.owner = request.owner;
+    row.leaseUntilUs = nowUs + toUs(request.leaseMs);
+  }
+  return rows;
+}
+
+function inTurn(a: RunRow, b: RunRow): number {
+  return a.priority - b.priority || a.availableAtUs - b.availableAtUs || compareText(a.id, b.id);
+}
+
+function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
+  const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
+  return {
+    runId: row.id,
+    epoch: row.epoch,
+    token,
+    groupId: row.groupId,
+    priority: row.priority,
+    seq: row.seq,
+    baseSeq: row.baseSeq,
+    generation: row.generation,
+    inboxSeq: row.inboxSeq,
+    failures: row.failures,
+    crashes: row.crashes,
+    parentId: row.parentId,
+    input: copyPayload(start?.payload ?? { codec: "", data: "" }),
+  };
+}

@@ -1,0 +1,110 @@
+// Commits: the only way the holder of a claim writes. Each is accepted whole under its own fence, or not at all.
+//
+// One call goes through four passes, as the PostgreSQL statements do: refuse what cannot be stored, apply what
+// matches its fence, tell the parents of those that ended, classify what did not match.
+
+import { type Effect, settles } from "../../kernel/effect.js";
+import { InvalidInput } from "../../kernel/error.js";
+import { isEnded } from "../../kernel/run-state.js";
+import type { Commit, CommitAnswer } from "../contract/runs.js";
+import { addRun } from "./add-run.js";
+import { appendEntry, type NewEntry } from "./append-entry.js";
+import { checkCommit } from "./check-commit.js";
+import type { Problem } from "./check-value.js";
+import { findMessage } from "./deliver-message.js";
+import { tellParents } from "./end-run.js";
+import { joinKey } from "./join-key.js";
+import type { RunRow } from "./rows.js";
+import { settleClaim, settleEntry } from "./settle-claim.js";
+import type { Tables } from "./tables.js";
+
+export function commit(tables: Tables, commits: readonly Commit[]): readonly CommitAnswer[] {
+  const nowUs = tables.nowUs();
+  const problems = checkCommits(commits);
+  const rows = commits.map((one, i) => (problems[i] ? null : fencedRow(tables, one)));
+  const ended: RunRow[] = [];
+  const answers = commits.map((one, i): CommitAnswer | null => {
+    const row = rows[i];
+    const error = problems[i] ?? (row ? checkTakes(tables, one) : null);
+    if (error) return { outcome: "refused", error };
+    if (!row) return null;
+    applyCommit(tables, row, one, nowUs);
+    if (isEnded(row.state)) ended.push(row);
+    return { outcome: "accepted", seq: row.seq, inboxSeq: row.inboxSeq };
+  });
+  tellParents(tables, ended, nowUs);
+  return answers.map((answer, i) => answer ?? classify(tables, commits[i]!));
+}
+
+function checkCommits(commits: readonly Commit[]): Problem[] {
+  const seen = new Set<string>();
+  return commits.map((one) => {
+    const claim = joinKey(one.claim.runId, one.claim.token);
+    if (seen.has(claim))
+      return new InvalidInput("claim", "has an earlier commit in this call; send them one after another");
+    seen.add(claim);
+    return checkCommit(one);
+  });
+}
+
+/** The fence. `running` is implied: in any other state the row has no token. */
+function fencedRow(tables: Tables, { claim, expectedSeq }: Commit): RunRow | null {
+  const row = tables.runs.get(claim.runId);
+  const matches = row && row.epoch === claim.epoch && row.token === claim.token && row.seq === expectedSeq;
+  return matches ? row : null;
+}
+
+/** Judged after the fence: in a repeated commit the message is rightly taken already. */
+function checkTakes(tables: Tables, { claim, effects }: Commit): Problem {
+  const taken = new Set<string>();
+  for (const [i, effect] of effects.entries()) {
+    if (effect.kind !== "take") continue;
+    const message = findMessage(tables, claim.runId, effect.messageKey);
+    if (!message || message.takenSeq !== null || taken.has(effect.messageKey)) {
+      return new InvalidInput(`effects[${i}].messageKey`, `the inbox has no unread message "${effect.messageKey}"`);
+    }
+    taken.add(effect.messageKey);
+  }
+  return null;
+}
+
+function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): void {
+  for (const effect of effects) {
+    const entry = applyEffect(tables, row, effect, nowUs);
+    appendEntry(tables, row, entry, nowUs, claim);
+  }
+  const last = effects.at(-1)!;
+  // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure only itself.
+  row.crashes = last.kind === "retry" ? Math.max(row.crashes - 1, 0) : 0;
+  if (settles(last)) settleClaim(tables, row, last, nowUs);
+}
+
+function applyEffect(tables: Tables, row: RunRow, effect: Effect, nowUs: number): NewEntry {
+  switch (effect.kind) {
+    case "append": {
+      const { kind, name, key, payload } = effect.entry;
+      return { kind, name, key: key ?? null, payload: payload ?? null };
+    }
+    case "take": {
+      const message = findMessage(tables, row.id, effect.messageKey)!;
+      message.takenSeq = row.seq + 1;
+      return { kind: "take", name: message.name, key: message.key, payload: message.payload };
+    }
+    case "enqueue":
+      addRun(tables, { ...effect.run, parentId: row.id }, nowUs, 0);
+      return { kind: "enqueue", name: effect.name, key: effect.run.id, payload: null };
+    default:
+      return settleEntry(effect);
+  }
+}
+
+function classify(tables: Tables, { claim, expectedSeq, effects }: Commit): CommitAnswer {
+  const row = tables.runs.get(claim.runId);
+  if (!row) return { outcome: "lost" };
+  const first = tables.journal.get(row.id)?.get(expectedSeq + 1);
+  const seq = expectedSeq + effects.length;
+  if (first?.token === claim.token && first.epoch === claim.epoch && seq <= row.seq)
+    return { outcome: "recorded", seq };
+  if (row.epoch === claim.epoch && row.token === claim.token) return { outcome: "moved", seq: row.seq };
+  return { outcome: "lost" };
+}

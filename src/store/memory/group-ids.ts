@@ -1,0 +1,13 @@
+// Answers the numbers that claims name groups by.
+
+import type { RunGroup } from "../../kernel/new-run.js";
+import { checkGroup } from "./check-run.js";
+import type { Tables } from "./tables.js";
+
+export function groupIds(tables: Tables, groups: readonly RunGroup[]): readonly number[] {
+  for (const [i, group] of groups.entries()) {
+    const error = checkGroup(`groups[${i}]`, group);
+    if (error) throw error;
+  }
+  return groups.map((group) => tables.groups.idOf(group));
+}

@@ -1,0 +1,30 @@
+// Inserts runs: each once per id, and once per key as long as that key is taken.
+
+import type { NewRun } from "../../kernel/new-run.js";
+import type { InsertAnswer } from "../contract/runs.js";
+import { addRun } from "./add-run.js";
+import { checkRun } from "./check-run.js";
+import type { Tables } from "./tables.js";
+import { keyHolder, takeKey } from "./take-key.js";
+
+export function insertRuns(tables: Tables, runs: readonly NewRun[]): readonly InsertAnswer[] {
+  const nowUs = tables.nowUs();
+  return runs.map((run, position) => insertRun(tables, run, nowUs, position));
+}
+
+function insertRun(tables: Tables, run: NewRun, nowUs: number, position: number): InsertAnswer {
+  const { id, key } = run;
+  const error = checkRun("", run, key);
+  if (error) return { outcome: "refused", runId: id, error };
+  if (tables.runs.has(id)) return { outcome: "inserted", runId: id };
+  if (key) {
+    const holder = keyHolder(tables, run.group.env, key, nowUs);
+    if (holder) {
+      const same = holder.payloadHash === key.payloadHash || key.onMismatch === "skip";
+      return { outcome: same ? "existing" : "conflict", runId: holder.runId };
+    }
+    takeKey(tables, run.group.env, key, id, nowUs);
+  }
+  addRun(tables, run, nowUs, position);
+  return { outcome: "inserted", runId: id };
+}

@@ -1,0 +1,87 @@
+// Shows runs to people: one, a page of them, or how many there are in each state.
+
+import { InvalidInput } from "../../kernel/error.js";
+import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
+import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
+import { compareText } from "./compare-text.js";
+import { copyGroup } from "./group-table.js";
+import { toMs } from "./micros.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+const LONGEST_PAGE = 1000;
+
+export function getRun(tables: Tables, runId: string): RunRecord | null {
+  const row = tables.runs.get(runId);
+  return row ? runRecord(row) : null;
+}
+
+export function listRuns(
+  tables: Tables,
+  filter: RunFilter,
+  page: { readonly limit: number; readonly before?: string },
+): RunPage {
+  const { limit, before } = page;
+  if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE) {
+    throw new InvalidInput("page.limit", `must be a whole number from 1 to ${LONGEST_PAGE}`);
+  }
+  refuseUnknownStates(filter);
+  const matching = [...tables.runs.values()]
+    .filter((row) => matches(row, filter) && (before === undefined || row.id < before))
+    .sort((a, b) => compareText(b.id, a.id));
+  const runs = matching.slice(0, limit).map(runRecord);
+  const next = matching.length > runs.length ? (runs.at(-1)?.id ?? null) : null;
+  return { runs, next };
+}
+
+export function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
+  refuseUnknownStates(filter);
+  const counts: Partial<Record<RunState, number>> = {};
+  for (const row of tables.runs.values()) {
+    if (matches(row, filter)) counts[row.state] = (counts[row.state] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function refuseUnknownStates({ states = [] }: RunFilter): void {
+  const unknown = states.find((state) => !RUN_STATES.includes(state));
+  if (unknown !== undefined) throw new InvalidInput("filter.states", `${JSON.stringify(unknown)} is no state`);
+}
+
+function matches(row: RunRow, filter: RunFilter): boolean {
+  const { env, stack, states, program, queue, archived = false } = filter;
+  return (
+    row.group.env === env &&
+    (row.archivedAtUs !== null) === archived &&
+    (stack === undefined || row.group.stack === stack) &&
+    (states === undefined || states.includes(row.state)) &&
+    (program === undefined || row.group.program === program) &&
+    (queue === undefined || row.group.queue === queue)
+  );
+}
+
+export function runRecord(row: RunRow): RunRecord {
+  const { id, state, priority, epoch, owner, seq, baseSeq, generation, inboxSeq, failures, crashes, crashLimit } = row;
+  return {
+    id,
+    group: copyGroup(row.group),
+    state,
+    priority,
+    availableAt: toMs(row.availableAtUs),
+    wakeAt: toMs(row.wakeAtUs),
+    epoch,
+    owner,
+    leaseUntil: toMs(row.leaseUntilUs),
+    seq,
+    baseSeq,
+    generation,
+    inboxSeq,
+    failures,
+    crashes,
+    crashLimit,
+    parentId: row.parentId,
+    createdAt: toMs(row.createdAtUs),
+    endedAt: toMs(row.endedAtUs),
+    archivedAt: toMs(row.archivedAtUs),
+  };
+}

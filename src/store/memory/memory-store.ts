@@ -1,0 +1,56 @@
+// Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
+
+import { systemWorld } from "../../kernel/system-world.js";
+import type { World } from "../../kernel/world.js";
+import type { Store } from "../contract/store.js";
+import { cancelRun } from "./cancel-run.js";
+import { claimRuns } from "./claim-runs.js";
+import { commit } from "./commit.js";
+import { groupIds } from "./group-ids.js";
+import { insertRuns } from "./insert-runs.js";
+import { memoryLeases } from "./leases.js";
+import { countRuns, getRun, listRuns } from "./list-runs.js";
+import { memoryNodes } from "./nodes.js";
+import { rememberStore } from "./open-stores.js";
+import { readInbox } from "./read-inbox.js";
+import { readJournal } from "./read-journal.js";
+import { renewClaims } from "./renew-claims.js";
+import { archiveRuns, pruneRuns } from "./retain-runs.js";
+import { sendMessages } from "./send-messages.js";
+import { sweepExpired } from "./sweep-expired.js";
+import { newTables } from "./tables.js";
+import { tablesSeenBy } from "./transaction.js";
+import { wakeParked } from "./wake-parked.js";
+
+/** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
+export function memoryStore(options: { readonly world?: World } = {}): Store {
+  const tables = newTables(options.world ?? systemWorld());
+  const store: Store = {
+    runs: {
+      groupIds: async (groups) => groupIds(tables, groups),
+      insert: async (runs, { tx } = {}) => insertRuns(tablesSeenBy(tables, tx), runs),
+      claim: async (request) => claimRuns(tables, request),
+      renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
+      commit: async (commits) => commit(tables, commits),
+      sweepExpired: async (options) => sweepExpired(tables, options),
+      wakeParked: async (options) => wakeParked(tables, options),
+      cancel: async (runId, options) => cancelRun(tables, runId, options),
+      get: async (runId) => getRun(tables, runId),
+      list: async (filter, page) => listRuns(tables, filter, page),
+      count: async (filter) => countRuns(tables, filter),
+      archive: async (options) => archiveRuns(tables, options),
+      prune: async (options) => pruneRuns(tables, options),
+    },
+    journal: { read: async (runId, options) => readJournal(tables, runId, options) },
+    inbox: {
+      send: async (messages, { tx } = {}) =>
+        sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined }),
+      unread: async (runId) => readInbox(tables, runId),
+    },
+    leases: memoryLeases(tables),
+    nodes: memoryNodes(tables),
+    close: async () => {},
+  };
+  rememberStore(store, tables);
+  return store;
+}

@@ -1,0 +1,29 @@
+// Moves a run to another state; refuses what the database's trigger refuses.
+
+import { HoldfastError } from "../../kernel/error.js";
+import { mayMove, type RunState } from "../../kernel/run-state.js";
+import type { RunRow } from "./rows.js";
+import { indexRun, type Tables } from "./tables.js";
+
+/** A fault of the store itself: no caller can bring it about. */
+export class IllegalMove extends HoldfastError {
+  readonly code = "ILLEGAL_MOVE";
+
+  constructor(runId: string, from: RunState, to: RunState) {
+    super(`Run ${runId}: ${from} to ${to} is not a legal move. This is a fault in the store; please report it.`);
+  }
+}
+
+/** A run leaves `running` without its claim and `parked` without its wake-up time, whoever moves it. */
+export function moveRun(tables: Tables, row: RunRow, to: RunState): void {
+  if (!mayMove(row.state, to)) throw new IllegalMove(row.id, row.state, to);
+  tables.byState.get(row.state)?.delete(row);
+  row.state = to;
+  indexRun(tables, row);
+  row.wakeAtUs = null;
+  if (to !== "running") {
+    row.token = null;
+    row.owner = null;
+    row.leaseUntilUs = null;
+  }
+}

@@ -1,0 +1,64 @@
+// Nodes: each start registers its incarnation, gives signs of life and says when it stops.
+
+import type { NodeRecord, NodeRegistration, NodeStore } from "../contract/nodes.js";
+import { checkText, checkUuid, firstProblem } from "./check-value.js";
+import { compareText } from "./compare-text.js";
+import { toMs } from "./micros.js";
+import { runsInState, type Tables } from "./tables.js";
+
+export function memoryNodes(tables: Tables): NodeStore {
+  return {
+    register: async (node) => registerNode(tables, node),
+    heartbeat: async (incarnation) => {
+      const row = tables.nodes.get(incarnation);
+      if (!row || row.stoppedAtUs !== null) return false;
+      row.seenAtUs = tables.nowUs();
+      return true;
+    },
+    stop: async (incarnation) => {
+      const row = tables.nodes.get(incarnation);
+      if (row) row.stoppedAtUs ??= tables.nowUs();
+    },
+    list: async (filter) => listNodes(tables, filter),
+  };
+}
+
+function registerNode(tables: Tables, node: NodeRegistration): void {
+  const { incarnation, identity, name, env, stack, build } = node;
+  const error = firstProblem(
+    () => checkUuid("incarnation", incarnation),
+    () => checkText("identity", identity),
+    () => checkText("name", name),
+    () => checkText("env", env),
+    () => checkText("stack", stack),
+    () => checkText("build", build),
+  );
+  if (error) throw error;
+  if (tables.nodes.has(incarnation)) return; // the reply to the first call was lost
+  const nowUs = tables.nowUs();
+  const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
+  tables.nodes.set(incarnation, { incarnation, identity, name, env, stack, build, ...times });
+}
+
+function listNodes(
+  tables: Tables,
+  filter: { readonly env: string; readonly stopped?: boolean },
+): readonly NodeRecord[] {
+  const holds = new Map<string | null, number>();
+  for (const { owner } of runsInState(tables, "running")) holds.set(owner, (holds.get(owner) ?? 0) + 1);
+  return [...tables.nodes.values()]
+    .filter((row) => row.env === filter.env && (row.stoppedAtUs === null || filter.stopped === true))
+    .sort((a, b) => b.startedAtUs - a.startedAtUs || compareText(a.incarnation, b.incarnation))
+    .map(({ incarnation, identity, name, env, stack, build, startedAtUs, seenAtUs, stoppedAtUs }) => ({
+      incarnation,
+      identity,
+      name,
+      env,
+      stack,
+      build,
+      startedAt: toMs(startedAtUs),
+      seenAt: toMs(seenAtUs),
+      stoppedAt: toMs(stoppedAtUs),
+      holds: holds.get(incarnation) ?? 0,
+    }));
+}

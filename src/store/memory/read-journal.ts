@@ -1,0 +1,31 @@
+// Reads the current generation of a run's journal and refuses to skip over a gap.
+
+import { JournalCorrupt, type JournalEntry, type JournalPage } from "../contract/journal.js";
+import { toMs } from "./micros.js";
+import { copyPayload } from "./payload.js";
+import type { JournalRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export function readJournal(
+  tables: Tables,
+  runId: string,
+  options: { readonly after?: number; readonly limit?: number } = {},
+): JournalPage | null {
+  const row = tables.runs.get(runId);
+  if (!row) return null;
+  const { seq, baseSeq } = row;
+  const after = Math.max(options.after ?? 0, baseSeq);
+  const last = Math.min(seq, after + (options.limit ?? Number.POSITIVE_INFINITY));
+  const log = tables.journal.get(runId);
+  const entries: JournalEntry[] = [];
+  for (let at = after + 1; at <= last; at++) {
+    const entry = log?.get(at);
+    if (!entry) throw new JournalCorrupt(runId, at);
+    entries.push(journalEntry(entry));
+  }
+  return { entries, seq, baseSeq };
+}
+
+function journalEntry({ seq, epoch, kind, name, key, payload, atUs }: JournalRow): JournalEntry {
+  return { seq, epoch, kind, name, key, payload: copyPayload(payload), at: toMs(atUs) };
+}

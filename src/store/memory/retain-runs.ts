@@ -1,0 +1,49 @@
+// What happens to ended runs when they are old: archived (put aside, keys free), then pruned (gone).
+
+import { isEnded } from "../../kernel/run-state.js";
+import { compareText } from "./compare-text.js";
+import { toUs } from "./micros.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export interface RetainOptions {
+  readonly env: string;
+  readonly endedBeforeMs: number;
+  readonly limit: number;
+}
+
+export function archiveRuns(tables: Tables, options: RetainOptions): number {
+  const nowUs = tables.nowUs();
+  const rows = oldRuns(tables, options, nowUs, (row) => row.archivedAtUs === null);
+  for (const row of rows) row.archivedAtUs = nowUs;
+  return rows.length;
+}
+
+export function pruneRuns(tables: Tables, options: RetainOptions): number {
+  const rows = oldRuns(tables, options, tables.nowUs(), (row) => !hasLiveParent(tables, row));
+  for (const row of rows) {
+    tables.runs.delete(row.id);
+    tables.byState.get(row.state)?.delete(row);
+    tables.journal.delete(row.id);
+    tables.inbox.delete(row.id);
+  }
+  const gone = new Set(rows.map((row) => row.id));
+  for (const [at, key] of tables.keys) if (gone.has(key.runId)) tables.keys.delete(at);
+  return rows.length;
+}
+
+function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: (row: RunRow) => boolean): RunRow[] {
+  const endedByUs = nowUs - toUs(options.endedBeforeMs);
+  return [...tables.runs.values()]
+    .filter(
+      (row) => row.group.env === options.env && row.endedAtUs !== null && row.endedAtUs <= endedByUs && wanted(row),
+    )
+    .sort((a, b) => compareText(a.id, b.id))
+    .slice(0, Math.max(options.limit, 0));
+}
+
+/** Its parent may still ask for this run's result. */
+function hasLiveParent(tables: Tables, row: RunRow): boolean {
+  const parent = row.parentId === null ? undefined : tables.runs.get(row.parentId);
+  return parent !== undefined && !isEnded(parent.state);
+}

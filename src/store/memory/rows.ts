@@ -1,0 +1,93 @@
+// The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
+
+import type { RunGroup } from "../../kernel/new-run.js";
+import type { Payload } from "../../kernel/payload.js";
+import type { RunState } from "../../kernel/run-state.js";
+import type { MessageKind } from "../contract/inbox.js";
+import type { NodeRegistration } from "../contract/nodes.js";
+
+export interface RunRow {
+  readonly id: string;
+  readonly groupId: number;
+  readonly group: RunGroup;
+  readonly priority: number;
+  readonly crashLimit: number;
+  readonly parentId: string | null;
+  readonly createdAtUs: number;
+  state: RunState;
+  availableAtUs: number;
+  wakeAtUs: number | null;
+  wakeAfter: number;
+  epoch: number;
+  token: string | null;
+  owner: string | null;
+  leaseUntilUs: number | null;
+  seq: number;
+  baseSeq: number;
+  generation: number;
+  inboxSeq: number;
+  failures: number;
+  crashes: number;
+  endedAtUs: number | null;
+  archivedAtUs: number | null;
+}
+
+export interface JournalRow {
+  readonly seq: number;
+  readonly epoch: number;
+  /** null: the store itself wrote it. Tells a repeated commit that it was written before. */
+  readonly token: string | null;
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly payload: Payload | null;
+  readonly atUs: number;
+}
+
+export interface MessageRow {
+  readonly id: number;
+  readonly runId: string;
+  readonly key: string;
+  readonly messageId: string;
+  readonly kind: MessageKind;
+  readonly name: string;
+  readonly payload: Payload | null;
+  readonly sender: string | null;
+  readonly atUs: number;
+  /** The journal entry that took it in; null: unread. */
+  takenSeq: number | null;
+}
+
+/** Replaced as a whole, never changed: a transaction sees by identity that its key was taken meanwhile. */
+export interface KeyRow {
+  readonly env: string;
+  readonly scope: string;
+  readonly key: string;
+  readonly runId: string;
+  readonly payloadHash: string;
+  readonly lifetime: "live" | "archived" | "timed";
+  readonly untilUs: number | null;
+}
+
+export interface LeaseRow {
+  readonly env: string;
+  readonly key: string;
+  state: "claimed" | "done" | "failed";
+  owner: string;
+  epoch: number;
+  /** null: finished, released or reclaimed. */
+  token: string | null;
+  /** Who completed, failed or released it: the same call repeated finds its own effect. */
+  finishedToken: string | null;
+  attempt: number;
+  leaseUntilUs: number;
+  acquiredAtUs: number;
+  finishedAtUs: number | null;
+  detail: string | null;
+}
+
+export interface NodeRow extends NodeRegistration {
+  readonly startedAtUs: number;
+  seenAtUs: number;
+  stoppedAtUs: number | null;
+}

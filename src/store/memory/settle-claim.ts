@@ -1,0 +1,60 @@
+// Gives a claim back: what the last effect of a commit makes of the run, and the entry it leaves.
+
+import type { SettleEffect } from "../../kernel/effect.js";
+import type { NewEntry } from "./append-entry.js";
+import { endRun } from "./end-run.js";
+import { toUs } from "./micros.js";
+import { moveRun } from "./move-run.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export function settleEntry(effect: SettleEffect): NewEntry {
+  const entry = (kind: string, payload: NewEntry["payload"] = null) => ({ kind, name: "", key: null, payload });
+  switch (effect.kind) {
+    case "complete":
+      return entry("completed", effect.output);
+    case "fail":
+      return entry(effect.as, effect.reason);
+    case "retry":
+      return entry("retry", effect.error);
+    case "park":
+      return entry("parked");
+    case "handBack":
+      return entry("handed-back");
+    case "pause":
+      return entry("paused");
+  }
+}
+
+export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, nowUs: number): void {
+  switch (effect.kind) {
+    case "complete":
+      endRun(tables, row, "completed", nowUs);
+      return;
+    case "fail":
+      endRun(tables, row, effect.as, nowUs);
+      return;
+    case "retry":
+      moveRun(tables, row, "waiting");
+      row.availableAtUs = nowUs + toUs(effect.delayMs);
+      row.failures++;
+      return;
+    case "park":
+      row.wakeAfter = effect.wakeAfter;
+      // A message that came between the holder's look into the inbox and now must not be slept through.
+      if (row.inboxSeq > effect.seenInboxSeq) {
+        moveRun(tables, row, "waiting");
+        row.availableAtUs = nowUs;
+      } else {
+        moveRun(tables, row, "parked");
+        row.wakeAtUs = effect.wakeInMs === null ? null : nowUs + toUs(effect.wakeInMs);
+      }
+      return;
+    case "handBack":
+      moveRun(tables, row, "waiting");
+      return;
+    case "pause":
+      moveRun(tables, row, "paused");
+      return;
+  }
+}

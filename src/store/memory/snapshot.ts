@@ -1,0 +1,91 @@
+// Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
+
+import type { Payload } from "../../kernel/payload.js";
+import type { Message } from "../contract/inbox.js";
+import type { JournalEntry } from "../contract/journal.js";
+import type { LeaseRecord } from "../contract/leases.js";
+import type { NodeRecord } from "../contract/nodes.js";
+import type { RunRecord } from "../contract/runs.js";
+import type { Store } from "../contract/store.js";
+import { compareText } from "./compare-text.js";
+import { runRecord } from "./list-runs.js";
+import { toMs } from "./micros.js";
+import { tablesOf } from "./open-stores.js";
+import { copyPayload } from "./payload.js";
+import type { KeyRow, LeaseRow, MessageRow, NodeRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export interface Snapshot {
+  /** By id. */
+  readonly runs: readonly (RunRecord & { readonly token: string | null; readonly wakeAfter: number })[];
+  /** By run and sequence. */
+  readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
+  /** By run and order of acceptance. */
+  readonly inbox: readonly (Message & { readonly takenSeq: number | null })[];
+  /** By env, scope and key. */
+  readonly keys: readonly (Omit<KeyRow, "untilUs"> & { readonly until: number | null })[];
+  /** By env and key; the stored state, which is never `expired`. */
+  readonly leases: readonly SnapshotLease[];
+  /** By incarnation. */
+  readonly nodes: readonly Omit<NodeRecord, "holds">[];
+}
+
+export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
+  readonly token: string | null;
+  readonly finishedToken: string | null;
+}
+
+export function snapshotMemory(store: Store): Snapshot {
+  const tables = tablesOf(store);
+  const { runs, inbox, keys, leases, nodes } = tables;
+  const byId = [...runs.values()].sort((a, b) => compareText(a.id, b.id));
+  const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
+  return {
+    runs: byId.map((row) => ({ ...runRecord(row), token: row.token, wakeAfter: row.wakeAfter })),
+    journal: byId.flatMap(({ id }) => logOf(tables, id)),
+    inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
+    keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
+    leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
+    nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
+  };
+}
+
+function sortedBy<Row>(rows: Row[], names: (row: Row) => readonly string[]): Row[] {
+  return rows.sort((a, b) => {
+    const others = names(b);
+    return names(a).reduce((order, name, i) => order || compareText(name, others[i]!), 0);
+  });
+}
+
+function logOf(tables: Tables, runId: string): Snapshot["journal"] {
+  const rows = [...(tables.journal.get(runId)?.values() ?? [])].sort((a, b) => a.seq - b.seq);
+  return rows.map(({ seq, epoch, token, kind, name, key, payload, atUs }) => {
+    return { runId, seq, epoch, token, kind, name, key, payload: copyPayload(payload), at: toMs(atUs) };
+  });
+}
+
+function messageOf(row: MessageRow): Snapshot["inbox"][number] {
+  const { runId, key, messageId, kind, name, sender, takenSeq } = row;
+  const payload: Payload | null = copyPayload(row.payload);
+  return { runId, key, messageId, kind, name, payload, sender, at: toMs(row.atUs), takenSeq };
+}
+
+function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRow): Snapshot["keys"][number] {
+  return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
+}
+
+function leaseOf(row: LeaseRow): SnapshotLease {
+  const { env, key, state, owner, epoch, token, finishedToken, attempt, detail } = row;
+  const times = {
+    leaseUntil: toMs(row.leaseUntilUs),
+    acquiredAt: toMs(row.acquiredAtUs),
+    finishedAt: toMs(row.finishedAtUs),
+  };
+  return { env, key, state, owner, epoch, token, finishedToken, attempt, detail, ...times };
+}
+
+function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
+  const { incarnation, identity, name, env, stack, build, startedAtUs, seenAtUs, stoppedAtUs } = row;
+  const times = { startedAt: toMs(startedAtUs), seenAt: toMs(seenAtUs), stoppedAt: toMs(stoppedAtUs) };
+  return { incarnation, identity, name, env, stack, build, ...times };
+}

@@ -1,0 +1,42 @@
+// Takes back the claims whose lease is over. Changes state only; the ordinary claim picks the runs up.
+
+import type { Reclaimed } from "../contract/runs.js";
+import { appendEntry } from "./append-entry.js";
+import { compareText } from "./compare-text.js";
+import { endRun, tellParents } from "./end-run.js";
+import { toMs } from "./micros.js";
+import { moveRun } from "./move-run.js";
+import { jsonPayload } from "./payload.js";
+import type { RunRow } from "./rows.js";
+import { runsInState, type Tables } from "./tables.js";
+
+interface ExpiredRow extends RunRow {
+  leaseUntilUs: number;
+  owner: string;
+}
+
+export function sweepExpired(tables: Tables, options: { readonly limit: number }): readonly Reclaimed[] {
+  const nowUs = tables.nowUs();
+  const rows = runsInState(tables, "running")
+    .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= nowUs)
+    .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id))
+    .slice(0, Math.max(options.limit, 0));
+  const reclaimed = rows.map((row) => takeBack(tables, row, nowUs));
+  const dead = rows.filter((row) => row.state === "dead");
+  tellParents(tables, dead, nowUs);
+  return reclaimed;
+}
+
+function takeBack(tables: Tables, row: ExpiredRow, nowUs: number): Reclaimed {
+  const { id: runId, owner: previousOwner, epoch, crashes } = row;
+  const expiredForMs = toMs(nowUs - row.leaseUntilUs);
+  const outcome = crashes >= row.crashLimit ? "dead" : "waiting";
+  if (outcome === "waiting") {
+    moveRun(tables, row, outcome);
+  } else {
+    endRun(tables, row, outcome, nowUs);
+    const payload = jsonPayload({ code: "CRASH_LIMIT", crashes });
+    appendEntry(tables, row, { kind: "dead", name: "", key: null, payload }, nowUs);
+  }
+  return { runId, outcome, previousOwner, epoch, crashes, expiredForMs };
+}

@@ -1,0 +1,50 @@
+// The maps of the memory store: what PostgreSQL keeps as tables and partial indexes.
+
+import type { RunState } from "../../kernel/run-state.js";
+import type { World } from "../../kernel/world.js";
+import { GroupTable } from "./group-table.js";
+import { wallNowUs } from "./micros.js";
+import type { JournalRow, KeyRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./rows.js";
+
+export interface Tables {
+  /** "The database's clock": every lease, delay and expiry is judged by it. */
+  nowUs(): number;
+  /** Global and growing, also in a transaction that is rolled back: only its order counts. */
+  nextMessageId(): number;
+  readonly groups: GroupTable;
+  readonly runs: Map<string, RunRow>;
+  /** The partial indexes: a claim looks at waiting runs only, a sweep at running ones. */
+  readonly byState: Map<RunState, Set<RunRow>>;
+  readonly journal: Map<string, Map<number, JournalRow>>;
+  /** Lists are replaced, not pushed to: an open transaction may hold a longer one. */
+  readonly inbox: Map<string, readonly MessageRow[]>;
+  readonly keys: Map<string, KeyRow>;
+  readonly leases: Map<string, LeaseRow>;
+  readonly nodes: Map<string, NodeRow>;
+}
+
+export function newTables(world: World): Tables {
+  let lastMessageId = 0;
+  return {
+    nowUs: () => wallNowUs(world),
+    nextMessageId: () => ++lastMessageId,
+    groups: new GroupTable(),
+    runs: new Map(),
+    byState: new Map(),
+    journal: new Map(),
+    inbox: new Map(),
+    keys: new Map(),
+    leases: new Map(),
+    nodes: new Map(),
+  };
+}
+
+export function runsInState(tables: Tables, state: RunState): RunRow[] {
+  return [...(tables.byState.get(state) ?? [])];
+}
+
+export function indexRun(tables: Tables, row: RunRow): void {
+  const rows = tables.byState.get(row.state);
+  if (rows) rows.add(row);
+  else tables.byState.set(row.state, new Set([row]));
+}

@@ -1,0 +1,24 @@
+// Wakes parked runs by what is there, not by what was rung: a due time, or unread messages.
+
+import { compareText } from "./compare-text.js";
+import { isCalled } from "./deliver-message.js";
+import { moveRun } from "./move-run.js";
+import type { RunRow } from "./rows.js";
+import { runsInState, type Tables } from "./tables.js";
+
+export function wakeParked(tables: Tables, options: { readonly limit: number }): number {
+  const nowUs = tables.nowUs();
+  const rows = runsInState(tables, "parked")
+    .filter((row) => isDue(row, nowUs) || isCalled(tables, row))
+    .sort((a, b) => compareText(a.id, b.id))
+    .slice(0, Math.max(options.limit, 0));
+  for (const [position, row] of rows.entries()) {
+    moveRun(tables, row, "waiting");
+    row.availableAtUs = nowUs + position;
+  }
+  return rows.length;
+}
+
+function isDue(row: RunRow, nowUs: number): boolean {
+  return row.wakeAtUs !== null && row.wakeAtUs <= nowUs;
+}

@@ -1,0 +1,58 @@
+// Cancels a run: at once when nobody holds it, by a message to its holder when somebody does.
+
+import type { EndedState, RunState } from "../../kernel/run-state.js";
+import { isEnded } from "../../kernel/run-state.js";
+import type { CancelAnswer } from "../contract/runs.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { endNotices } from "./end-notices.js";
+import { ENDED } from "./ended-states.js";
+import { ring } from "./ring.js";
+
+export const cancelRun = statement("cancel_run", (d) => {
+  const { schema: s, now } = d;
+  return `
+with l as materialized (
+  select id, state from ${s}.runs where id = $1 for no key update
+), t as materialized (select ${now} as now
+), cancelled as (
+  update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
+  from l, t
+  where r.id = l.id and r.state <> 'running' and r.state not in ${ENDED}
+  returning r.id as run_id, r.seq, r.parent_id, r.state
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select run_id, seq, 0, 'cancelled', '', 'json', $4, t.now from cancelled, t
+), requested as (
+  insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)
+  select id, 'cancel', $2, 'cancel', 'cancel', 'json', $4, $3, t.now from l, t where l.state = 'running'
+  on conflict do nothing
+  returning run_id
+), ended as (select run_id, parent_id, state from cancelled
+), ${endNotices(d)}
+select l.state, (select run_id from requested) as requested, (select run_id from told) as told from l`;
+});
+
+interface Row {
+  state: RunState;
+  requested: string | null;
+  told: string | null;
+}
+
+/** `messageId` is drawn by the caller's store, so that a repeat after a lost reply is the same request. */
+export async function cancel(
+  db: Database,
+  runId: string,
+  messageId: string,
+  by: string,
+  reason: string | undefined,
+): Promise<CancelAnswer> {
+  const data = JSON.stringify({ by, reason: reason ?? null });
+  const [row] = await db.run<Row>(cancelRun, [runId, messageId, by, data]);
+  if (!row) return { outcome: "unknown" };
+  const rung = row.requested ?? row.told;
+  if (rung) await ring(db, [rung]);
+  if (row.state === "running") return { outcome: "requested" };
+  if (row.state === "cancelled" || !isEnded(row.state)) return { outcome: "cancelled" };
+  return { outcome: "ended", state: row.state satisfies EndedState };
+}

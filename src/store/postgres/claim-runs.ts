@@ -1,0 +1,91 @@
+// Takes waiting runs for a lease's time: running, epoch + 1, the caller's token.
+
+import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { interval } from "./instant.js";
+
+/**
+ * Each group is one range of the index runs_waiting; LATERAL with its own LIMIT keeps the scan inside it
+ * (`claim_group = any(…)` with ORDER BY read past 200,000 rows of others: 54–68 ms, this ≤ 6 ms).
+ * MATERIALIZED, because under a nested loop a plain IN (SELECT … LIMIT …) claims more than the limit.
+ * The clock stands in a sub-select: as a bare volatile call it is no index bound (37 ms with 200,000 sleeping).
+ * `id = any(array(…))` and the LIMIT in the last join keep the planner on the primary keys: given a join, it hashed the
+ * whole table for a batch of 250 (30 ms with 20,000 runs).
+ * `held` makes the call repeatable: a token that already holds runs gets those and no more.
+ */
+export const claimRuns = statement(
+  "claim_runs",
+  ({ schema: s, now }) => `
+with held as materialized (
+  select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
+), picked as materialized (
+  select x.id
+  from unnest($3::int[]) as g(id)
+  cross join lateral (
+    select r.id, r.priority, r.available_at
+    from ${s}.runs r
+    where r.state = 'waiting' and r.claim_group = g.id and r.available_at <= (select ${now})
+    order by r.priority, r.available_at
+    limit $4
+    for no key update skip locked
+  ) x
+  where not exists (select from held)
+  order by x.priority, x.available_at, x.id
+  limit $4
+), claimed as (
+  update ${s}.runs r
+  set state = 'running', epoch = r.epoch + 1, token = $2, owner = $1, crashes = r.crashes + 1,
+      lease_until = ${now} + ${interval("$5::float8")}
+  where r.id = any(array(select id from picked)) and r.state = 'waiting'
+  returning r.*
+), mine as (
+  select * from claimed
+  union all
+  select r.* from ${s}.runs r join held using (id)
+)
+select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
+  m.parent_id, j.codec, j.data
+from mine m
+left join lateral (
+  select codec, data from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
+) j on true
+order by m.priority, m.available_at, m.id`,
+);
+
+interface Row {
+  id: string;
+  epoch: string;
+  claim_group: number;
+  priority: number;
+  seq: string;
+  base_seq: string;
+  generation: number;
+  inbox_seq: string;
+  failures: number;
+  crashes: number;
+  parent_id: string | null;
+  codec: string | null;
+  data: string | null;
+}
+
+export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
+  const { owner, token, groupIds, limit, leaseMs } = request;
+  if (limit < 1 || groupIds.length === 0) return [];
+  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs]);
+  return rows.map((row) => ({
+    runId: row.id,
+    epoch: Number(row.epoch),
+    token,
+    groupId: row.claim_group,
+    priority: row.priority,
+    seq: Number(row.seq),
+    baseSeq: Number(row.base_seq),
+    generation: row.generation,
+    inboxSeq: Number(row.inbox_seq),
+    failures: row.failures,
+    crashes: row.crashes,
+    parentId: row.parent_id,
+    input: { codec: row.codec ?? "", data: row.data ?? "" },
+  }));
+}

@@ -1,0 +1,65 @@
+// A batch of commits as the arrays that the statements unnest.
+
+import { type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
+import type { NewRun } from "../../kernel/new-run.js";
+import type { Commit } from "../contract/runs.js";
+import { changeOf, entryOf } from "./encode-effect.js";
+import type { Groups } from "./groups.js";
+import { columnsOf } from "./insert-runs.js";
+
+/** One row per commit: the fence, and what happens to the run's row. */
+export function fenceColumns(commits: readonly Commit[]): unknown[][] {
+  const changes = commits.map(({ effects }) => {
+    const last = effects.at(-1)!;
+    return settles(last) ? changeOf(last) : null;
+  });
+  return [
+    commits.map((c) => c.claim.runId),
+    commits.map((c) => c.claim.epoch),
+    commits.map((c) => c.claim.token),
+    commits.map((c) => c.expectedSeq),
+    commits.map((c) => c.effects.length),
+    changes.map((c) => c?.state ?? null),
+    changes.map((c) => c?.ends ?? false),
+    changes.map((c) => c?.failed ?? false),
+    changes.map((c) => c?.delayMs ?? null),
+    changes.map((c) => c?.wakeAfter ?? 1),
+    changes.map((c) => c?.seenInboxSeq ?? null),
+  ];
+}
+
+/** One row per journal entry; a message's entry is written by the statement itself, from the inbox. */
+export function entryColumns(commits: readonly Commit[]): unknown[][] {
+  const columns: unknown[][] = [[], [], [], [], [], [], []];
+  commits.forEach(({ effects }, c) => {
+    effects.forEach((effect, i) => {
+      if (effect.kind === "take") return;
+      const { kind, name, key, payload } = entryOf(effect);
+      const row = [c + 1, i + 1, kind, name, key, payload?.codec ?? null, payload?.data ?? null];
+      for (let k = 0; k < row.length; k++) columns[k]!.push(row[k]);
+    });
+  });
+  return columns;
+}
+
+export function takeColumns(commits: readonly Commit[]): unknown[][] {
+  const takes = effectsOf<TakeEffect>(commits, "take");
+  return [takes.map((t) => t.ord), takes.map((t) => t.i), takes.map((t) => t.effect.messageKey)];
+}
+
+export async function childColumns(groups: Groups, commits: readonly Commit[]): Promise<unknown[][]> {
+  const children = effectsOf<EnqueueEffect>(commits, "enqueue");
+  const runs: NewRun[] = children.map((child) => child.effect.run);
+  const ids = await groups.ids(runs.map((run) => run.group));
+  const [id, group, priority, delay, crashLimit, , ...rest] = columnsOf(
+    runs,
+    new Map(runs.map((run, i) => [run, ids[i]!])),
+  );
+  return [children.map((child) => child.ord), id!, group!, priority!, delay!, crashLimit!, ...rest];
+}
+
+function effectsOf<E extends TakeEffect | EnqueueEffect>(commits: readonly Commit[], kind: E["kind"]) {
+  return commits.flatMap(({ effects }, c) =>
+    effects.flatMap((effect, i) => (effect.kind === kind ? [{ ord: c + 1, i: i + 1, effect: effect as E }] : [])),
+  );
+}

@@ -1,0 +1,96 @@
+// The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
+
+import { InvalidInput } from "../../kernel/error.js";
+import { checkCommit } from "../check/commit.js";
+import type { Commit, CommitAnswer } from "../contract/runs.js";
+import { childColumns, entryColumns, fenceColumns, takeColumns } from "./commit-columns.js";
+import { commitRuns, commitRunsAndMore, refusedCommits } from "./commit-sql.js";
+import type { Database } from "./database.js";
+import type { Groups } from "./groups.js";
+import { isolate } from "./isolate.js";
+import { ring } from "./ring.js";
+
+interface Row {
+  ord: number | null;
+  seq: string;
+  inbox_seq: string;
+  told: string | null;
+}
+
+interface RefusedRow {
+  reason: "recorded" | "held" | "lost";
+  seq: string | null;
+  bad_takes: number[];
+}
+
+export async function commit(
+  db: Database,
+  groups: Groups,
+  commits: readonly Commit[],
+): Promise<readonly CommitAnswer[]> {
+  const answers = new Map<Commit, CommitAnswer>();
+  const seen = new Set<string>();
+  const good = commits.filter((commit) => {
+    const fence = `${commit.claim.runId} ${commit.claim.token}`;
+    const problem = seen.has(fence)
+      ? new InvalidInput("commits", `two commits under one claim on run ${commit.claim.runId} in one call`)
+      : checkCommit(commit);
+    seen.add(fence);
+    if (problem) answers.set(commit, { outcome: "refused", error: problem });
+    return !problem;
+  });
+  const sent = await isolate(
+    good,
+    (batch) => send(db, groups, batch),
+    (_, error): CommitAnswer => ({ outcome: "refused", error }),
+  );
+  good.forEach((commit, i) => {
+    answers.set(commit, sent[i]!);
+  });
+  return commits.map((commit) => answers.get(commit)!);
+}
+
+async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
+  const more = commits.some((c) => c.effects.some((effect) => effect.kind === "take" || effect.kind === "enqueue"));
+  const values = [...fenceColumns(commits), ...entryColumns(commits)];
+  if (more) values.push(...takeColumns(commits), ...(await childColumns(groups, commits)));
+  const rows = await db.run<Row>(more ? commitRunsAndMore : commitRuns, values);
+
+  const answers = new Map<Commit, CommitAnswer>();
+  const parents: string[] = [];
+  for (const row of rows) {
+    if (row.ord === null) parents.push(row.told!);
+    else {
+      const accepted = { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) } as const;
+      answers.set(commits[row.ord - 1]!, accepted);
+    }
+  }
+  if (parents.length > 0) await ring(db, parents);
+  const refused = commits.filter((commit) => !answers.has(commit));
+  if (refused.length > 0) {
+    const reasons = await whyRefused(db, refused);
+    refused.forEach((commit, i) => {
+      answers.set(commit, reasons[i]!);
+    });
+  }
+  return commits.map((commit) => answers.get(commit)!);
+}
+
+async function whyRefused(db: Database, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
+  const rows = await db.run<RefusedRow>(refusedCommits, [
+    commits.map((c) => c.claim.runId),
+    commits.map((c) => c.claim.epoch),
+    commits.map((c) => c.claim.token),
+    commits.map((c) => c.expectedSeq),
+    ...takeColumns(commits),
+  ]);
+  return commits.map((commit, i): CommitAnswer => {
+    const { reason, seq, bad_takes } = rows[i]!;
+    if (reason === "recorded") return { outcome: "recorded", seq: commit.expectedSeq + commit.effects.length };
+    if (reason === "lost") return { outcome: "lost" };
+    if (Number(seq) !== commit.expectedSeq) return { outcome: "moved", seq: Number(seq) };
+    if (bad_takes.length === 0) return { outcome: "busy" };
+    const path = `effects[${bad_takes[0]! - 1}].messageKey`;
+    return { outcome: "refused", error: new InvalidInput(path, "no unread message has this key in the run's inbox") };
+  });
+}

@@ -1,0 +1,22 @@
+// What an ending run leaves behind in the same statement: its unread messages are closed, its parent gets a message.
+
+import type { Dialect } from "./dialect.js";
+import { ENDED } from "./ended-states.js";
+
+/**
+ * CTEs to follow one named `ended` with the columns run_id, parent_id, state. Closing the messages keeps the index of
+ * unread ones as small as the live inboxes. The parent is rung afterwards, in a statement of its own (ring.ts): here we
+ * only insert, so that no commit waits for a parent's row.
+ */
+export function endNotices({ schema: s, now }: Dialect): string {
+  return `closed as (
+  update ${s}.inbox i set taken_seq = 0 where i.run_id = any(array(select run_id from ended)) and i.taken_seq is null
+), told as (
+  insert into ${s}.inbox (run_id, key, message_id, kind, name, sender, at)
+  select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, ${now}
+  from ended e join ${s}.runs p on p.id = e.parent_id
+  where p.id = any(array(select parent_id from ended where parent_id is not null)) and p.state not in ${ENDED}
+  on conflict do nothing
+  returning run_id
+)`;
+}

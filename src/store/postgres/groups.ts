@@ -1,0 +1,69 @@
+// Claim groups: env, stack, queue, program and version pin as one number, remembered here once known.
+
+import type { RunGroup } from "../../kernel/new-run.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+
+const insertGroups = statement(
+  "insert_groups",
+  ({ schema: s }) => `
+insert into ${s}.claim_groups (env, stack, queue, program, version)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) as g(env, stack, queue, program, version)
+order by 1, 2, 3, 4, 5
+on conflict do nothing`,
+);
+
+const selectGroups = statement(
+  "select_groups",
+  ({ schema: s }) => `
+select c.id, g.ord::int
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+  with ordinality as g(env, stack, queue, program, version, ord)
+join ${s}.claim_groups c using (env, stack, queue, program, version)`,
+);
+
+/** Always on a connection of our own: made in a caller's transaction, a number would vanish with its rollback. */
+export class Groups {
+  readonly #db: Database;
+  readonly #known = new Map<string, number>();
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async ids(groups: readonly RunGroup[]): Promise<number[]> {
+    const missing = [...new Map(groups.map((group) => [textOf(group), group])).entries()].filter(
+      ([text]) => !this.#known.has(text),
+    );
+    if (missing.length > 0) {
+      await this.#look(missing);
+      const unknown = missing.filter(([text]) => !this.#known.has(text));
+      if (unknown.length > 0) {
+        await this.#db.run(insertGroups, columnsOf(unknown));
+        await this.#look(unknown);
+      }
+    }
+    return groups.map((group) => this.#known.get(textOf(group))!);
+  }
+
+  async #look(entries: [string, RunGroup][]): Promise<void> {
+    const rows = await this.#db.run<{ id: number; ord: number }>(selectGroups, columnsOf(entries));
+    for (const row of rows) this.#known.set(entries[row.ord - 1]![0], row.id);
+  }
+}
+
+/** '' stands for "any" in the table: NULLs are not unique before PostgreSQL 15. */
+function columnsOf(entries: [string, RunGroup][]): string[][] {
+  const groups = entries.map(([, group]) => group);
+  return [
+    groups.map((g) => g.env),
+    groups.map((g) => g.stack ?? ""),
+    groups.map((g) => g.queue),
+    groups.map((g) => g.program),
+    groups.map((g) => g.version ?? ""),
+  ];
+}
+
+function textOf(group: RunGroup): string {
+  return JSON.stringify([group.env, group.stack, group.queue, group.program, group.version]);
+}

@@ -1,0 +1,20 @@
+// `holdfast/postgres`: the store on PostgreSQL 14 or newer.
+
+import type pg from "pg";
+import { dialect } from "./dialect.js";
+import { printMigrations } from "./migrate.js";
+import { openPostgres, type PostgresOptions, type PostgresStore } from "./open.js";
+
+export { DataRefused, SchemaMissing, SchemaTooNew, StoreFailed, StoreUnavailable } from "./errors.js";
+export type { MigrateReport } from "./migrate.js";
+export type { PostgresOptions, PostgresStore } from "./open.js";
+
+/** A store on the database behind a URL, or on a `pg.Pool` of your own. */
+export function postgres(source: string | pg.Pool, options: PostgresOptions = {}): PostgresStore {
+  return openPostgres(source, options);
+}
+
+/** The SQL of all migrations, to review or to apply by hand. */
+export function migrationSql(schema = "holdfast"): string {
+  return printMigrations(dialect(schema));
+}

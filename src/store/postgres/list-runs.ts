@@ -1,0 +1,126 @@
+// Reads runs: one, a page of them, or how many there are in each state.
+
+import { InvalidInput } from "../../kernel/error.js";
+import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
+import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { ms } from "./instant.js";
+
+const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
+  ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
+  ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
+  r.crash_limit, r.parent_id, ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at,
+  ${ms("r.archived_at")} as archived_at`;
+
+const getRun = statement(
+  "get_run",
+  ({ schema: s }) => `
+select ${COLUMNS} from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group where r.id = $1`,
+);
+
+interface Row {
+  id: string;
+  env: string;
+  stack: string;
+  queue: string;
+  program: string;
+  version: string;
+  state: RunState;
+  priority: number;
+  available_at: number;
+  wake_at: number | null;
+  epoch: string;
+  owner: string | null;
+  lease_until: number | null;
+  seq: string;
+  base_seq: string;
+  generation: number;
+  inbox_seq: string;
+  failures: number;
+  crashes: number;
+  crash_limit: number;
+  parent_id: string | null;
+  created_at: number;
+  ended_at: number | null;
+  archived_at: number | null;
+}
+
+export async function get(db: Database, runId: string): Promise<RunRecord | null> {
+  const [row] = await db.run<Row>(getRun, [runId]);
+  return row ? recordOf(row) : null;
+}
+
+export async function list(
+  db: Database,
+  filter: RunFilter,
+  { limit, before }: { limit: number; before?: string },
+): Promise<RunPage> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new InvalidInput("page.limit", "must be a whole number from 1 to 1000");
+  }
+  const { schema: s } = db.dialect;
+  const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
+  const text = `
+select ${COLUMNS} from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
+where ${conditions(filter)} and ($5::uuid is null or r.id < $5)
+order by r.id desc limit $6`;
+  const rows = await db.runText<Row>("list_runs", text, [...values, before ?? null, limit + 1]);
+  const runs = rows.slice(0, limit).map(recordOf);
+  return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
+}
+
+export async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
+  const { schema: s } = db.dialect;
+  const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
+  const text = `
+select r.state, count(*)::int as n from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
+where ${conditions(filter)} group by 1`;
+  const rows = await db.runText<{ state: RunState; n: number }>("count_runs", text, values);
+  return Object.fromEntries(rows.map((row) => [row.state, row.n]));
+}
+
+/** States stand in the text, from our own list: as a parameter they would not match the partial indexes. */
+function conditions(filter: RunFilter): string {
+  const states = filter.states?.map((state) => {
+    if (!RUN_STATES.includes(state)) throw new InvalidInput("filter.states", `${JSON.stringify(state)} is no state`);
+    return `'${state}'`;
+  });
+  return [
+    "g.env = $1 and ($2::text is null or g.stack = $2) and ($3::text is null or g.program = $3)",
+    "($4::text is null or g.queue = $4)",
+    filter.archived ? "r.archived_at is not null" : "r.archived_at is null",
+    ...(states ? [states.length > 0 ? `r.state in (${states.join(", ")})` : "false"] : []),
+  ].join(" and ");
+}
+
+function recordOf(row: Row): RunRecord {
+  return {
+    id: row.id,
+    group: {
+      env: row.env,
+      stack: row.stack || null,
+      queue: row.queue,
+      program: row.program,
+      version: row.version || null,
+    },
+    state: row.state,
+    priority: row.priority,
+    availableAt: row.available_at,
+    wakeAt: row.wake_at,
+    epoch: Number(row.epoch),
+    owner: row.owner,
+    leaseUntil: row.lease_until,
+    seq: Number(row.seq),
+    baseSeq: Number(row.base_seq),
+    generation: row.generation,
+    inboxSeq: Number(row.inbox_seq),
+    failures: row.failures,
+    crashes: row.crashes,
+    crashLimit: row.crash_limit,
+    parentId: row.parent_id,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    archivedAt: row.archived_at,
+  };
+}

@@ -1,0 +1,75 @@
+// Brings the schema up to date: one migrator at a time, each migration in a transaction of its own, so that a killed
+// migrator leaves either the old or the new version and the next one goes on from there.
+
+import type pg from "pg";
+import { compareVersions, PACKAGE_VERSION } from "../../kernel/package-version.js";
+import type { Database } from "./database.js";
+import { type Dialect, statement } from "./dialect.js";
+import { SchemaMissing, SchemaTooNew } from "./errors.js";
+import { MIGRATIONS, OLDEST_PACKAGE } from "./migrations/index.js";
+
+/** Held to the end of the transaction: it works through a pooler, and a killed migrator lets go of it. */
+const ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('holdfast.migrate.' || $1, 0))";
+
+const bookkeeping = ({ schema: s }: Dialect) => `
+create schema if not exists ${s};
+create table if not exists ${s}.meta (key text primary key, value text not null);
+create table if not exists ${s}.migrations (version int primary key, name text not null, applied_at timestamptz not null);`;
+
+const mark = ({ schema: s }: Dialect, version: number, name: string) => `
+insert into ${s}.migrations values (${version}, '${name}', clock_timestamp());
+insert into ${s}.meta values ('oldest_package', '${OLDEST_PACKAGE}') on conflict (key) do update set value = excluded.value;`;
+
+export interface MigrateReport {
+  readonly applied: readonly { readonly version: number; readonly name: string }[];
+  readonly version: number;
+}
+
+/** The whole SQL, for those who apply it by hand or review it first. */
+export function printMigrations(dialect: Dialect): string {
+  const parts = MIGRATIONS.map(
+    (m) => `-- ${m.version} ${m.name}\n${m.sql(dialect)}${mark(dialect, m.version, m.name)}`,
+  );
+  return `begin;\n${bookkeeping(dialect)}\n${parts.join("\n")}\ncommit;\n`;
+}
+
+/** Waits for locks only briefly and tries again: a migration that queues for a lock blocks everybody behind it. */
+export async function migrate(db: Database, options: { retryForMs?: number } = {}): Promise<MigrateReport> {
+  const applied: { version: number; name: string }[] = [];
+  for (;;) {
+    const next = await db.repeat("migrate", options.retryForMs ?? 60_000, () =>
+      db.transaction((client) => applyNext(client, db.dialect)),
+    );
+    if (!next) return { applied, version: MIGRATIONS.at(-1)!.version };
+    applied.push(next);
+  }
+}
+
+async function applyNext(client: pg.ClientBase, dialect: Dialect) {
+  await client.query("set local lock_timeout = '3s'");
+  await client.query("set local statement_timeout = '10min'");
+  await client.query(ONE_AT_A_TIME, [dialect.schema]);
+  await client.query(bookkeeping(dialect));
+  const { rows } = await client.query(`select coalesce(max(version), 0) as version from ${dialect.schema}.migrations`);
+  const next = MIGRATIONS.find((migration) => migration.version > rows[0].version);
+  if (!next) return null;
+  await client.query(next.sql(dialect) + mark(dialect, next.version, next.name));
+  return { version: next.version, name: next.name };
+}
+
+const schemaState = statement(
+  "schema_state",
+  ({ schema: s }) => `
+select (select coalesce(max(version), 0) from ${s}.migrations) as version,
+  (select value from ${s}.meta where key = 'oldest_package') as oldest`,
+);
+
+/** Refuses to work on a schema that is older than this package needs, or that needs a newer package. */
+export async function checkSchema(db: Database): Promise<void> {
+  const [state] = await db.run<{ version: number; oldest: string }>(schemaState, []);
+  const { version, oldest } = state!;
+  if (compareVersions(PACKAGE_VERSION, oldest) < 0) throw new SchemaTooNew(db.dialect.schema, oldest, PACKAGE_VERSION);
+  if (version < MIGRATIONS.at(-1)!.version) {
+    throw new SchemaMissing(db.dialect.schema, `version ${version}, needed ${MIGRATIONS.at(-1)!.version}`);
+  }
+}

@@ -1,0 +1,159 @@
+// The first schema: runs, their journal, inbox and keys, named leases, nodes.
+
+import type { Dialect } from "../dialect.js";
+
+export const ground = {
+  version: 1,
+  name: "ground",
+  sql: ({ schema: s }: Dialect) => `
+-- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group.
+-- '' stands for "any" in stack and version.
+create table ${s}.claim_groups (
+  id       int generated always as identity primary key,
+  env      text not null,
+  stack    text not null,
+  queue    text not null,
+  program  text not null,
+  version  text not null,
+  unique (env, stack, queue, program, version)
+);
+
+-- One row per run, small and hot: payloads are in the journal. No foreign keys, at most five indexes
+-- (nine cost a third of the jobs per second), none on lease_until (renewals would lose HOT).
+create table ${s}.runs (
+  id            uuid primary key,
+  claim_group   int not null,
+  priority      int not null,
+  state         text not null,
+  available_at  timestamptz not null,
+  wake_at       timestamptz,
+  lease_until   timestamptz,
+  owner         uuid,
+  token         uuid,
+  epoch         bigint not null default 0,
+  seq           bigint not null default 1,
+  base_seq      bigint not null default 0,
+  inbox_seq     bigint not null default 0,
+  generation    int not null default 0,
+  wake_after    int not null default 1,
+  failures      int not null default 0,
+  crashes       int not null default 0,
+  crash_limit   int not null,
+  parent_id     uuid,
+  created_at    timestamptz not null,
+  ended_at      timestamptz,
+  archived_at   timestamptz,
+  constraint run_state_known check (state in ('blocked', 'held', 'waiting', 'running', 'parked', 'paused',
+    'completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined')),
+  constraint run_token_only_while_running check ((state = 'running') = (token is not null)),
+  constraint run_claim_is_whole check ((token is null) = (owner is null) and (token is null) = (lease_until is null)),
+  constraint run_wakes_only_from_parked check (wake_at is null or state = 'parked')
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
+        autovacuum_vacuum_cost_delay = 0);
+
+create index runs_waiting on ${s}.runs (claim_group, priority, available_at) where state = 'waiting';
+create index runs_running on ${s}.runs (owner) where state = 'running';
+create index runs_parked on ${s}.runs (wake_at) where state = 'parked';
+create index runs_trouble on ${s}.runs (id) where state in ('failed', 'dead', 'quarantined');
+
+create function ${s}.refuse_illegal_move() returns trigger language plpgsql set search_path = pg_catalog as $$
+begin
+  if not (new.state = any (case old.state
+    when 'blocked' then array['waiting', 'held', 'paused', 'cancelled', 'skipped', 'failed']
+    when 'held' then array['waiting', 'paused', 'cancelled', 'failed']
+    when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed']
+    when 'running' then array['waiting', 'held', 'parked', 'paused', 'completed', 'failed', 'cancelled', 'skipped',
+                              'dead', 'quarantined']
+    when 'parked' then array['waiting', 'held', 'paused', 'cancelled', 'failed']
+    when 'paused' then array['blocked', 'held', 'waiting', 'parked', 'cancelled', 'failed']
+    when 'failed' then array['waiting', 'held']
+    when 'dead' then array['waiting', 'held']
+    when 'quarantined' then array['waiting', 'held', 'cancelled']
+    else array[]::text[] end))
+    or (old.state in ('failed', 'dead') and new.generation <= old.generation)
+  then
+    raise exception 'run %: % to % is not a legal move', old.id, old.state, new.state using errcode = 'HF001';
+  end if;
+  return new;
+end $$;
+
+create trigger refuse_illegal_move before update on ${s}.runs
+  for each row when (old.state is distinct from new.state) execute function ${s}.refuse_illegal_move();
+
+-- Append-only. Entry base_seq + 1 is the start with the run's input, the last one of an ended run is its end.
+-- The token tells a repeated commit that it was written before.
+create table ${s}.journal (
+  run_id  uuid not null,
+  seq     bigint not null,
+  epoch   bigint not null,
+  token   uuid,
+  kind    text not null,
+  name    text not null,
+  key     text,
+  codec   text,
+  data    text,
+  at      timestamptz not null,
+  primary key (run_id, seq)
+);
+
+-- Dedupe keys live apart, so that their lifetime is a policy and not the run's.
+create table ${s}.run_keys (
+  env           text not null,
+  scope         text not null,
+  key           text not null,
+  run_id        uuid not null,
+  payload_hash  text not null,
+  lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
+  expires_at    timestamptz,
+  primary key (env, scope, key)
+);
+create index run_keys_run on ${s}.run_keys (run_id);
+
+-- taken_seq: the journal entry that took the message in; 0 when the run ended without reading it.
+create table ${s}.inbox (
+  id          bigint generated always as identity,
+  run_id      uuid not null,
+  key         text not null,
+  message_id  uuid not null,
+  kind        text not null,
+  name        text not null,
+  codec       text,
+  data        text,
+  sender      text,
+  at          timestamptz not null,
+  taken_seq   bigint,
+  primary key (run_id, key)
+);
+create index inbox_unread on ${s}.inbox (run_id) where taken_seq is null;
+
+-- finished_token: who completed, failed or released it, so that the same call repeated finds its own effect.
+create table ${s}.leases (
+  env             text not null,
+  key             text not null,
+  state           text not null check (state in ('claimed', 'done', 'failed')),
+  owner           text not null,
+  epoch           bigint not null,
+  token           uuid,
+  finished_token  uuid,
+  attempt         int not null,
+  lease_until     timestamptz not null,
+  acquired_at     timestamptz not null,
+  finished_at     timestamptz,
+  detail          text,
+  primary key (env, key)
+) with (fillfactor = 70);
+create index leases_claimed on ${s}.leases (env) where state = 'claimed';
+
+create table ${s}.nodes (
+  incarnation  uuid primary key,
+  identity     text not null,
+  name         text not null,
+  env          text not null,
+  stack        text,
+  build        text,
+  started_at   timestamptz not null,
+  seen_at      timestamptz not null,
+  stopped_at   timestamptz
+) with (fillfactor = 50);
+`,
+};

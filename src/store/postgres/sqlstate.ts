@@ -1,0 +1,73 @@
+// What an error of the driver or the server means for the caller: repeat, refuse the data, or give up.
+
+export type Fault =
+  /** The same call may work in a moment; whether this one did is unknown. */
+  | "transient"
+  /** The values cannot be stored; repeating is useless. */
+  | "data"
+  /** The schema is missing or older than this package. */
+  | "schema"
+  /** A mistake of ours or of the set-up: wrong password, missing right, a bug. */
+  | "fatal";
+
+const TRANSIENT_CLASSES = new Set(["08", "53"]);
+const TRANSIENT_STATES = new Set([
+  "40001", // serialization failure
+  "40P01", // deadlock
+  "55P03", // lock timeout
+  "57014", // statement timeout or cancel
+  "57P01", // admin shutdown
+  "57P02", // crash shutdown
+  "57P03", // starting up
+  "57P05", // idle session timeout
+  "25006", // read only: a standby, or a server about to fail over
+  "25P03", // idle in transaction timeout
+]);
+const DATA_CLASSES = new Set(["22", "23", "54"]);
+const SCHEMA_STATES = new Set(["42P01", "42703", "3F000", "42883"]);
+const DRIVER_CODES = new Set([
+  "ECONNRESET",
+  "ECONNREFUSED",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EMFILE",
+  "ENFILE",
+]);
+/** The driver gives these no code. */
+const DRIVER_MESSAGES = [
+  "Connection terminated",
+  "Query read timeout",
+  "timeout exceeded when trying to connect",
+  "timeout expired",
+  "Client has encountered a connection error and is not queryable",
+  "Client was closed and is not queryable",
+  "read ECONNRESET",
+];
+
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === "string" ? code : undefined;
+}
+
+export function faultOf(error: unknown): Fault {
+  const code = sqlState(error);
+  if (code !== undefined) {
+    if (DRIVER_CODES.has(code) || TRANSIENT_STATES.has(code) || TRANSIENT_CLASSES.has(code.slice(0, 2))) {
+      return "transient";
+    }
+    if (DATA_CLASSES.has(code.slice(0, 2))) return "data";
+    if (SCHEMA_STATES.has(code)) return "schema";
+  }
+  const message = error instanceof Error ? error.message : "";
+  return DRIVER_MESSAGES.some((known) => message.includes(known)) ? "transient" : "fatal";
+}
+
+/** Whether the connection is still good after this error: the server itself answered it, and stays. */
+export function connectionSurvives(error: unknown): boolean {
+  const code = sqlState(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !DRIVER_CODES.has(code) && !/^(08|57P|25P)/.test(code);
+}

@@ -1,0 +1,70 @@
+// Takes back claims whose lease is over. Changes state only: the ordinary claim picks the run up again.
+
+import type { Reclaimed } from "../contract/runs.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { endNotices } from "./end-notices.js";
+import { ring } from "./ring.js";
+
+/**
+ * The UPDATE repeats the whole precondition; two sweepers never act on one list. A run whose claims ended in a crash as
+ * often as its limit allows is dead, with the reason as the last entry of its journal. Others keep available_at, so
+ * that recovered work stands at the front of its queue.
+ */
+export const sweepExpired = statement("sweep_expired", (d) => {
+  const { schema: s, now } = d;
+  return `
+with expired as materialized (
+  select id, owner, epoch, lease_until from ${s}.runs
+  where state = 'running' and lease_until <= (select ${now})
+  order by lease_until, id
+  limit $1
+  for no key update skip locked
+), t as materialized (select ${now} as now
+), swept as (
+  update ${s}.runs r
+  set state = case when r.crashes >= r.crash_limit then 'dead' else 'waiting' end,
+      seq = r.seq + (r.crashes >= r.crash_limit)::int,
+      ended_at = case when r.crashes >= r.crash_limit then t.now end,
+      token = null, owner = null, lease_until = null
+  from expired e, t
+  where r.id = any(array(select id from expired)) and r.id = e.id and r.state = 'running' and r.lease_until <= t.now
+  returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, e.owner, e.epoch, e.lease_until
+), ended as (select run_id, parent_id, state from swept where state = 'dead'
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select run_id, seq, 0, 'dead', '', 'json', '{"code":"CRASH_LIMIT","crashes":' || crashes || '}', t.now
+  from swept, t where state = 'dead'
+), ${endNotices(d)}
+select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
+  null::uuid as told
+from (select * from swept order by lease_until, run_id) x, t
+union all
+select null, null, null, null, null, null, run_id from told`;
+});
+
+interface Row {
+  run_id: string | null;
+  state: "waiting" | "dead";
+  owner: string;
+  epoch: string;
+  crashes: number;
+  expired_for_ms: number;
+  told: string | null;
+}
+
+export async function sweep(db: Database, limit: number): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<Row>(sweepExpired, [limit]);
+  const parents = rows.flatMap((row) => row.told ?? []);
+  if (parents.length > 0) await ring(db, parents);
+  return rows
+    .filter((row) => row.run_id !== null)
+    .map((row) => ({
+      runId: row.run_id!,
+      outcome: row.state,
+      previousOwner: row.owner,
+      epoch: Number(row.epoch),
+      crashes: row.crashes,
+      expiredForMs: row.expired_for_ms,
+    }));
+}

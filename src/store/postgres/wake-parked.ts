@@ -1,0 +1,40 @@
+// Makes parked runs claimable whose time has come, or whose inbox has what they wait for. Level-triggered: it also
+// finds the messages whose ring was lost, and those that arrived in a caller's own transaction.
+
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { interval } from "./instant.js";
+
+export const wakeParked = statement(
+  "wake_parked",
+  ({ schema: s, now }) => `
+with due as (
+  select id from ${s}.runs where state = 'parked' and wake_at <= (select ${now}) order by wake_at limit $1
+), mail as (
+  select r.id
+  from (
+    select run_id, count(*) as n, bool_or(kind <> 'child') as urgent
+    from ${s}.inbox where taken_seq is null group by 1
+  ) u
+  cross join lateral (
+    select id from ${s}.runs r
+    where r.id = u.run_id and r.state = 'parked' and (u.urgent or u.n >= r.wake_after) limit 1
+  ) r
+), woken as materialized (
+  select r.id from ${s}.runs r
+  where r.id = any(array(select id from due union select id from mail)) and r.state = 'parked'
+  order by r.id
+  limit $1
+  for no key update skip locked
+), numbered as materialized (select id, row_number() over (order by id) as ord from woken
+), t as materialized (select ${now} as now)
+update ${s}.runs r
+set state = 'waiting', wake_at = null, available_at = t.now + ${interval("(n.ord - 1) * 0.001")}
+from numbered n, t
+where r.id = any(array(select id from woken)) and r.id = n.id and r.state = 'parked'
+returning r.id`,
+);
+
+export async function wake(db: Database, limit: number): Promise<number> {
+  return (await db.run(wakeParked, [limit])).length;
+}

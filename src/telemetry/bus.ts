@@ -1,0 +1,79 @@
+// The bus: tells listeners what happens. Whatever a listener does, the code that emits goes on undisturbed.
+//
+// Each part declares its events beside the code that emits them, as an interface of names and facts:
+// `interface LeaseEvents { "lease.busy": { key: string } }`. A bus for several parts is a `Bus<LeaseEvents & ClaimEvents>`,
+// and fits wherever a `Telemetry<LeaseEvents>` is asked for.
+
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+
+/** An event as its listeners get it: the facts, and when it was emitted on this process's wall clock. */
+export type Told<Facts> = Facts & { readonly at: number };
+
+export type Listener<Facts> = (event: Told<Facts>) => unknown;
+
+/** What a part that emits asks for. */
+export interface Telemetry<Events> {
+  emit<Name extends keyof Events & string>(name: Name, facts: Events[Name]): void;
+}
+
+export interface Bus<Events> extends Telemetry<Events> {
+  /** Answers a function that ends the subscription. */
+  on<Name extends keyof Events & string>(name: Name, listener: Listener<Events[Name]>): () => void;
+  /** How many times a listener threw or rejected. */
+  readonly listenerErrors: number;
+}
+
+export interface BusOptions {
+  readonly world?: World;
+  /** Gets each error of a listener once. What it throws itself is ignored. */
+  readonly onListenerError?: (error: unknown, name: string) => void;
+}
+
+export function createBus<Events>({ world = systemWorld(), onListenerError }: BusOptions = {}): Bus<Events> {
+  // The box tells two subscriptions of one function apart.
+  const boxes = new Map<string, Set<{ readonly listener: Listener<unknown> }>>();
+  let listenerErrors = 0;
+
+  function report(error: unknown, name: string): void {
+    listenerErrors++;
+    try {
+      onListenerError?.(error, name);
+    } catch {
+      // The last place an error can go has failed. It is counted; the emitter must not suffer.
+    }
+  }
+
+  return {
+    emit(name, facts) {
+      const listening = boxes.get(name);
+      if (!listening) return;
+      const event = { ...facts, at: world.wallNow() };
+      // A copy: who subscribes while it is told hears from the next event on.
+      for (const { listener } of [...listening]) {
+        try {
+          const answer = listener(event);
+          if (isThenable(answer)) answer.then(undefined, (error) => report(error, name));
+        } catch (error) {
+          report(error, name);
+        }
+      }
+    },
+    on(name, listener) {
+      const box = { listener: listener as Listener<unknown> };
+      const listening = boxes.get(name) ?? new Set();
+      boxes.set(name, listening.add(box));
+      return () => {
+        listening.delete(box);
+        if (listening.size === 0 && boxes.get(name) === listening) boxes.delete(name);
+      };
+    },
+    get listenerErrors() {
+      return listenerErrors;
+    },
+  };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}

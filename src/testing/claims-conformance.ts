@@ -1,0 +1,256 @@
+// What every implementation of work claims must do, as cases for any test runner:
+// `for (const c of claimsConformance) test(c.name, async () => c.run(await freshHarness()))`.
+
+import assert from "node:assert/strict";
+import type { Granted, WorkClaims } from "../lease/work-claims.js";
+
+/** One that nobody has used before, for each case. */
+export interface ClaimsHarness {
+  readonly claims: WorkClaims;
+  /** Moves the clock that judges leases; an adapter on a real clock may wait instead. */
+  advance(ms: number): void | Promise<void>;
+}
+
+export interface ClaimsCase {
+  readonly name: string;
+  run(harness: ClaimsHarness): Promise<void>;
+}
+
+const LEASE_MS = 1_000;
+const OVER_MS = LEASE_MS + 100;
+const KEY = "export:2030-01-01";
+const RACERS = ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"];
+
+async function granted(claims: WorkClaims, owner: string, key = KEY): Promise<Granted> {
+  const answer = await claims.acquire(key, owner, { leaseMs: LEASE_MS });
+  assert.ok(answer.ok, `${owner} should have been granted ${key}, and was refused`);
+  return answer;
+}
+
+async function refused(claims: WorkClaims, owner: string, key = KEY): Promise<void> {
+  const answer = await claims.acquire(key, owner, { leaseMs: LEASE_MS });
+  assert.equal(answer.ok, false, `${owner} should have been refused ${key}, and was granted it`);
+  if (!answer.ok && answer.leftMs !== undefined) assert.ok(answer.leftMs > 0 && answer.leftMs <= LEASE_MS);
+}
+
+/** Nothing that is tried under this grant is accepted. */
+async function powerless(claims: WorkClaims, owner: string, grant: Granted): Promise<void> {
+  assert.equal(await claims.renew(KEY, owner, LEASE_MS, grant), false, "renew");
+  assert.equal(await claims.complete(KEY, owner, grant), false, "complete");
+  assert.equal(await claims.fail(KEY, owner, "late", grant), false, "fail");
+  if (claims.release) assert.equal(await claims.release(KEY, owner, grant), false, "release");
+  if (claims.owns) assert.equal(await claims.owns(KEY, owner, grant), false, "owns");
+}
+
+async function raceFor(claims: WorkClaims, keys: readonly string[]): Promise<Granted[]> {
+  const answers = await Promise.all(
+    keys.flatMap((key) => RACERS.map((owner) => claims.acquire(key, owner, { leaseMs: LEASE_MS }))),
+  );
+  return answers.filter((answer) => answer.ok);
+}
+
+const acquiring: ClaimsCase[] = [
+  {
+    name: "the first to ask for a new key gets it, at attempt 1",
+    async run({ claims }) {
+      const grant = await granted(claims, "a");
+      assert.equal(grant.attempt, 1);
+      assert.equal(grant.stolenFrom, undefined);
+      assert.ok(Number.isSafeInteger(grant.epoch) && grant.epoch >= 1, "epoch is a whole number from 1");
+      assert.ok(grant.token.length >= 16, "token is random and long");
+    },
+  },
+  {
+    name: "the second is refused while the first holds it, and is told by whom",
+    async run({ claims }) {
+      await granted(claims, "a");
+      const answer = await claims.acquire(KEY, "b", { leaseMs: LEASE_MS });
+      assert.equal(answer.ok, false);
+      if (!answer.ok && answer.owner !== undefined) assert.equal(answer.owner, "a");
+    },
+  },
+  {
+    name: "the holder itself is refused a second grant",
+    async run({ claims }) {
+      await granted(claims, "a");
+      await refused(claims, "a");
+    },
+  },
+  {
+    name: "keys do not touch each other, in case neither",
+    async run({ claims }) {
+      await granted(claims, "a", "Key");
+      await granted(claims, "b", "key");
+      await refused(claims, "c", "Key");
+    },
+  },
+  {
+    name: "a lease whose time is over is stolen: attempt and epoch rise, the token is new",
+    async run({ claims, advance }) {
+      const first = await granted(claims, "a");
+      await advance(OVER_MS);
+      const second = await granted(claims, "b");
+      assert.equal(second.attempt, 2);
+      assert.equal(second.stolenFrom, "a");
+      assert.ok(second.epoch > first.epoch, "epoch rises");
+      assert.notEqual(second.token, first.token);
+      await refused(claims, "c");
+    },
+  },
+  {
+    name: "a completed key is granted again at attempt 1, and that is no steal",
+    async run({ claims, advance }) {
+      await granted(claims, "a");
+      await advance(OVER_MS);
+      const second = await granted(claims, "b");
+      assert.equal(await claims.complete(KEY, "b", second), true);
+      const third = await granted(claims, "c");
+      assert.equal(third.attempt, 1);
+      assert.equal(third.stolenFrom, undefined);
+      assert.ok(third.epoch > second.epoch, "epoch rises");
+    },
+  },
+  {
+    name: "a failed key is granted again at attempt + 1, and that is no steal",
+    async run({ claims }) {
+      const first = await granted(claims, "a");
+      assert.equal(await claims.fail(KEY, "a", "out of paper", first), true);
+      const second = await granted(claims, "b");
+      assert.equal(second.attempt, 2);
+      assert.equal(second.stolenFrom, undefined);
+      assert.ok(second.epoch > first.epoch, "epoch rises");
+    },
+  },
+  {
+    name: "eight ask for a new key at once: one gets it",
+    async run({ claims }) {
+      for (let round = 0; round < 5; round++) {
+        assert.equal((await raceFor(claims, [`race:${round}`])).length, 1);
+      }
+    },
+  },
+  {
+    name: "eight steal at once: one gets it",
+    async run({ claims, advance }) {
+      const keys = ["race:1", "race:2", "race:3"];
+      for (const key of keys) await granted(claims, "dead", key);
+      await advance(OVER_MS);
+      const winners = await raceFor(claims, keys);
+      assert.equal(winners.length, keys.length);
+      for (const winner of winners) assert.equal(winner.stolenFrom, "dead");
+    },
+  },
+];
+
+const holding: ClaimsCase[] = [
+  {
+    name: "a renewed lease is held from the renewal on",
+    async run({ claims, advance }) {
+      const grant = await granted(claims, "a");
+      await advance(LEASE_MS - 300);
+      assert.equal(await claims.renew(KEY, "a", LEASE_MS, grant), true);
+      await advance(LEASE_MS - 300);
+      await refused(claims, "b");
+      if (claims.owns) assert.equal(await claims.owns(KEY, "a", grant), true);
+    },
+  },
+  {
+    name: "a late renewal is accepted as long as nobody took the lease",
+    async run({ claims, advance }) {
+      const grant = await granted(claims, "a");
+      await advance(OVER_MS);
+      if (claims.owns) assert.equal(await claims.owns(KEY, "a", grant), false);
+      assert.equal(await claims.renew(KEY, "a", LEASE_MS, grant), true);
+      await refused(claims, "b");
+    },
+  },
+  {
+    name: "nobody renews or ends a lease with another's token, or a key that does not exist",
+    async run({ claims }) {
+      const grant = await granted(claims, "a");
+      const { token } = await granted(claims, "b", "other");
+      await powerless(claims, "b", { ...grant, token });
+      await powerless(claims, "a", { ...grant, token });
+      await powerless(claims, "a", { ...grant, epoch: grant.epoch + 1 });
+      assert.equal(await claims.renew("missing", "a", LEASE_MS, grant), false);
+      assert.equal(await claims.complete("missing", "a", grant), false);
+      assert.equal(await claims.renew(KEY, "a", LEASE_MS, grant), true, "the holder is not disturbed");
+    },
+  },
+  {
+    name: "an owner that comes back after a steal can do nothing",
+    async run({ claims, advance }) {
+      const late = await granted(claims, "a");
+      await advance(OVER_MS);
+      const live = await granted(claims, "b");
+      await powerless(claims, "a", late);
+      assert.equal(await claims.renew(KEY, "b", LEASE_MS, live), true);
+      assert.equal(await claims.complete(KEY, "b", live), true);
+      await powerless(claims, "a", late);
+    },
+  },
+  {
+    name: "two grants under one owner's name: the first can do nothing to the second",
+    async run({ claims, advance }) {
+      const first = await granted(claims, "a");
+      await advance(OVER_MS);
+      const second = await granted(claims, "a");
+      await powerless(claims, "a", first);
+      assert.equal(await claims.renew(KEY, "a", LEASE_MS, second), true);
+    },
+  },
+  {
+    name: "the same end repeated answers true again, until somebody acquires the key",
+    async run({ claims }) {
+      const first = await granted(claims, "a");
+      assert.equal(await claims.complete(KEY, "a", first), true);
+      assert.equal(await claims.complete(KEY, "a", first), true);
+      assert.equal(await claims.renew(KEY, "a", LEASE_MS, first), false, "what has ended is not renewed");
+      const second = await granted(claims, "b");
+      assert.equal(await claims.fail(KEY, "b", "no", second), true);
+      assert.equal(await claims.fail(KEY, "b", "no", second), true);
+      assert.equal(await claims.complete(KEY, "a", first), false);
+    },
+  },
+];
+
+const reclaiming: ClaimsCase[] = [
+  {
+    name: "there is nothing to reclaim while nothing is over",
+    async run({ claims }) {
+      assert.deepEqual(await claims.reclaimExpired(10), []);
+      await granted(claims, "a");
+      assert.deepEqual(await claims.reclaimExpired(10), []);
+    },
+  },
+  {
+    name: "only what is over and not ended is reclaimed, oldest first, as many as asked for",
+    async run({ claims, advance }) {
+      for (const key of ["k1", "k2", "k3", "k4"]) {
+        await granted(claims, "a", key);
+        await advance(10);
+      }
+      const ended = await claims.acquire("ended-too", "a", { leaseMs: LEASE_MS });
+      if (ended.ok) await claims.complete("ended-too", "a", ended);
+      await advance(OVER_MS);
+      await granted(claims, "b", "live");
+      assert.deepEqual(await claims.reclaimExpired(2), ["k1", "k2"]);
+      assert.deepEqual(await claims.reclaimExpired(10), ["k3", "k4"]);
+      assert.deepEqual(await claims.reclaimExpired(10), []);
+    },
+  },
+  {
+    name: "after it the late owner can do nothing, and the next grant is a steal",
+    async run({ claims, advance }) {
+      const late = await granted(claims, "a");
+      await advance(OVER_MS);
+      assert.deepEqual(await claims.reclaimExpired(10), [KEY]);
+      await powerless(claims, "a", late);
+      const next = await granted(claims, "b");
+      assert.equal(next.stolenFrom, "a");
+      assert.equal(next.attempt, 2);
+    },
+  },
+];
+
+export const claimsConformance: readonly ClaimsCase[] = [...acquiring, ...holding, ...reclaiming];

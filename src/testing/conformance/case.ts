@@ -1,0 +1,18 @@
+// A conformance case: a name, and a play on a store that throws when the contract is not kept.
+
+import type { StoreHarness } from "./harness.js";
+import { Scene } from "./scene.js";
+
+export interface ConformanceCase {
+  readonly name: string;
+  readonly group: string;
+  /** Throws `ConformanceFailure` when the store answers otherwise than the contract says. */
+  run(harness: StoreHarness): Promise<void>;
+}
+
+export function cases(
+  group: string,
+  named: Readonly<Record<string, (scene: Scene) => Promise<void>>>,
+): ConformanceCase[] {
+  return Object.entries(named).map(([name, play]) => ({ name, group, run: (harness) => play(new Scene(harness)) }));
+}

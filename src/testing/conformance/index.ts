@@ -1,0 +1,38 @@
+// The conformance suite: every case that a store must pass to be one.
+
+import { cancelCases } from "./cancel.js";
+import type { ConformanceCase } from "./case.js";
+import { childCases } from "./children.js";
+import { claimCases, renewCases } from "./claims.js";
+import { commitCases } from "./commits.js";
+import { insertCases } from "./insert.js";
+import { journalCases } from "./journals.js";
+import { keyCases } from "./keys.js";
+import { leaseCases } from "./leases.js";
+import { listCases } from "./lists.js";
+import { messageCases } from "./messages.js";
+import { nodeCases } from "./nodes.js";
+import { retentionCases } from "./retention.js";
+import { settlingCases } from "./settling.js";
+import { sweepCases, wakeCases } from "./sweeps.js";
+import { transactionCases } from "./transactions.js";
+
+export const storeConformance: readonly ConformanceCase[] = [
+  ...insertCases,
+  ...keyCases,
+  ...transactionCases,
+  ...claimCases,
+  ...renewCases,
+  ...commitCases,
+  ...settlingCases,
+  ...messageCases,
+  ...childCases,
+  ...sweepCases,
+  ...wakeCases,
+  ...cancelCases,
+  ...journalCases,
+  ...listCases,
+  ...retentionCases,
+  ...leaseCases,
+  ...nodeCases,
+];

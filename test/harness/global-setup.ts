@@ -1,0 +1,57 @@
+// Starts one PostgreSQL server for the whole test run, or uses the one in HOLDFAST_TEST_DATABASE_URL.
+
+import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { TestProject } from "vitest/node";
+import { startEmbedded } from "../../src/embedded/index.js";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    databaseUrl: string;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env["HOLDFAST_TEST_DATABASE_URL"];
+  if (given !== undefined && given !== "") {
+    project.provide("databaseUrl", given);
+    return async () => {};
+  }
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-test-"));
+  // As root the server runs under another account, which must be able to pass through.
+  await chmod(folder, 0o711);
+  const server = await startEmbedded({
+    dataDir: join(folder, "postgres"),
+    settings: { max_connections: "400", max_wal_size: "2GB", shared_buffers: "256MB" },
+  });
+  project.provide("databaseUrl", server.url);
+  return async () => {
+    const kept = await keptSchemas(server.url);
+    await server.stop();
+    if (kept.length === 0) await rm(folder, { recursive: true, force: true });
+    else await keep(folder, kept);
+  };
+}
+
+async function keptSchemas(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const found = await client.query<{ name: string }>(
+      "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 't\\_%' ORDER BY 1",
+    );
+    return found.rows.map((row) => row.name);
+  } finally {
+    await client.end();
+  }
+}
+
+/** One kept server at a time, so that failing runs do not fill the disk. */
+async function keep(folder: string, schemas: string[]): Promise<void> {
+  const kept = join(tmpdir(), `holdfast-test-kept-${process.getuid?.() ?? 0}`);
+  await rm(kept, { recursive: true, force: true });
+  await rename(folder, kept);
+  console.error(`kept ${schemas.join(", ")}: startEmbedded({ dataDir: "${join(kept, "postgres")}" })`);
+}

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { lane } from "../../src/kernel/lane.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
+
+const open = <Item, Answer>(
+  flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  limits: { maxRows?: number; maxBytes?: number; bytes?: (item: Item) => number } = {},
+) =>
+  lane<Item, Answer>(flush, {
+    world: systemWorld(),
+    maxRows: limits.maxRows ?? 1000,
+    maxBytes: limits.maxBytes ?? 1e6,
+    sizeOf: (item) => ({ rows: 1, bytes: limits.bytes?.(item) ?? 1 }),
+  });
+
+describe("a lane", () => {
+  test("gathers what arrives while a flush is on its way", async () => {
+    const batches: number[][] = [];
+    const releases: (() => void)[] = [];
+    const send = open<number, number>(async (items) => {
+      batches.push([...items]);
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return items;
+    });
+    const first = send(1);
+    while (releases.length === 0) await new Promise(setImmediate);
+    const rest = [send(2), send(3), send(4)];
+    releases[0]!();
+    await first;
+    while (releases.length === 1) await new Promise(setImmediate);
+    releases[1]!();
+    expect(await Promise.all(rest)).toEqual([2, 3, 4]);
+    expect(batches).toEqual([[1], [2, 3, 4]]);
+  });
+
+  test("never sends more rows than the cap", async () => {
+    const sizes: number[] = [];
+    const send = open<number, number>(
+      async (items) => {
+        sizes.push(items.length);
+        return items;
+      },
+      { maxRows: 4 },
+    );
+    await Promise.all(Array.from({ length: 10 }, (_, i) => send(i)));
+    expect(sizes).toEqual([4, 4, 2]);
+  });
+
+  test("never sends more bytes than the cap, and one large item alone", async () => {
+    const batches: number[][] = [];
+    const send = open<number, number>(
+      async (items) => {
+        batches.push([...items]);
+        return items;
+      },
+      { maxBytes: 10, bytes: (item) => item },
+    );
+    await Promise.all([4, 5, 50, 6, 4].map(send));
+    expect(batches).toEqual([[4, 5], [50], [6, 4]]);
+  });
+
+  test("a failed flush fails its own items and not the next ones", async () => {
+    let flushes = 0;
+    const send = open<number, number>(async (items) => {
+      if (++flushes === 1) throw new Error("broken");
+      return items;
+    });
+    await expect(send(1)).rejects.toThrow("broken");
+    expect(await send(2)).toBe(2);
+  });
+
+  test("callers who come back at once travel together again", async () => {
+    const sizes: number[] = [];
+    const send = open<number, number>(async (items) => {
+      sizes.push(items.length);
+      await new Promise(setImmediate);
+      return items;
+    });
+    const caller = async () => {
+      for (let i = 0; i < 5; i++) await send(i);
+    };
+    await Promise.all(Array.from({ length: 20 }, caller));
+    expect(sizes).toEqual([20, 20, 20, 20, 20]);
+  });
+});

@@ -1,0 +1,137 @@
+// Style as a test: what the code promises about its own shape.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const SRC = join(ROOT, "src");
+
+/** Lowest first; a folder may import itself and what stands below it. `compat` and later ones join at the top. */
+const LAYERS = [["kernel"], ["store"], ["telemetry"], ["lease", "engine"], ["embedded"], ["testing"]];
+const AMBIENT =
+  /\b(Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|performance\.now|process\.hrtime)(?!\w)/;
+/** The door itself, and the virtual world that takes its place in tests. */
+const MAY_TOUCH_TIME = ["kernel/system-world.ts", "testing/virtual-world.ts"];
+const SQL = /\b(select\s[\s\S]{1,200}?\sfrom\s|insert into\s|delete from\s|update\s+\S+\s+set\s|create table\s)/i;
+
+interface Source {
+  readonly name: string;
+  readonly text: string;
+  /** Without comments. */
+  readonly code: string;
+  readonly imports: readonly string[];
+}
+
+const sources: readonly Source[] = readdirSync(SRC, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => {
+    const text = readFileSync(join(SRC, name), "utf8");
+    const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
+    const imports = [...code.matchAll(/(?:from|import)\s+"(\.[^"]+)"/g)].map(([, path]) =>
+      relative(SRC, resolve(dirname(join(SRC, name)), path!.replace(/\.js$/, ".ts"))),
+    );
+    return { name: name.replaceAll("\\", "/"), text, code, imports };
+  });
+
+const offenders = (bad: (source: Source) => boolean) => sources.filter(bad).map(({ name }) => name);
+const folderOf = (name: string) => (name.includes("/") ? name.split("/")[0]! : "");
+const layerOf = (name: string) => LAYERS.findIndex((folders) => folders.includes(folderOf(name)));
+
+describe("the source", () => {
+  test("imports point down", () => {
+    const wrong = sources.flatMap(({ name, imports }) =>
+      imports
+        .filter((path) => folderOf(name) !== "" && folderOf(path) !== folderOf(name) && layerOf(path) >= layerOf(name))
+        .map((path) => `${name} → ${path}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("stands in a folder that has a layer", () => {
+    expect(offenders(({ name }) => folderOf(name) !== "" && layerOf(name) === -1)).toEqual([]);
+  });
+
+  test("has no import cycle", () => {
+    const graph = new Map(sources.map(({ name, imports }) => [name, imports]));
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (name: string, path: readonly string[]) => {
+      if (path.includes(name)) cycles.push([...path.slice(path.indexOf(name)), name].join(" → "));
+      else if (!done.has(name)) for (const next of graph.get(name) ?? []) visit(next, [...path, name]);
+      done.add(name);
+    };
+    for (const { name } of sources) visit(name, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test("keeps the stores apart", () => {
+    const wrong = offenders(
+      ({ name, imports }) =>
+        (name.startsWith("store/memory/") && imports.some((path) => path.startsWith("store/postgres/"))) ||
+        (name.startsWith("store/postgres/") && imports.some((path) => path.startsWith("store/memory/"))),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("has SQL in one folder only", () => {
+    expect(offenders(({ name, code }) => !name.startsWith("store/postgres/") && SQL.test(code))).toEqual([]);
+  });
+
+  test("takes time, chance and ids through one door", () => {
+    expect(offenders(({ name, code }) => !MAY_TOUCH_TIME.includes(name) && AMBIENT.test(code))).toEqual([]);
+  });
+
+  test("throws typed errors only", () => {
+    expect(offenders(({ code }) => /throw new (Type|Range|Syntax)?Error\(/.test(code))).toEqual([]);
+  });
+
+  test("has unique error codes", () => {
+    const codes = sources.flatMap(({ code }) => [...code.matchAll(/readonly code = "(\w+)"/g)].map(([, c]) => c!));
+    expect(codes.filter((code, i) => codes.indexOf(code) !== i)).toEqual([]);
+    expect(codes.length).toBeGreaterThan(5);
+  });
+
+  test("opens every file with a sentence that says what it is", () => {
+    expect(offenders(({ text }) => !/^\/\/ \S/.test(text))).toEqual([]);
+  });
+
+  test("has no drawers", () => {
+    const drawer = /(^|\/)(utils?|types?|helpers?|interfaces?|common|misc|shared|lib)(\/|\.ts$)/;
+    expect(offenders(({ name }) => drawer.test(name))).toEqual([]);
+  });
+
+  test("lists its public names one by one", () => {
+    expect(offenders(({ code }) => /export \* /.test(code))).toEqual([]);
+  });
+
+  test("is made of small files", () => {
+    const lines = sources.map(({ text }) => text.split("\n").length).sort((a, b) => a - b);
+    expect(offenders(({ text }) => text.split("\n").length > 400)).toEqual([]);
+    expect(lines[lines.length >> 1]).toBeLessThanOrEqual(120);
+  });
+});
+
+describe("the repository", () => {
+  test("records no download address in its lock file", () => {
+    expect(readFileSync(join(ROOT, "package-lock.json"), "utf8")).not.toContain('"resolved": "http');
+  });
+
+  test("needs few packages at run time", () => {
+    const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));
+    const seen = new Set<string>();
+    const visit = (name: string) => {
+      if (seen.has(name)) return;
+      seen.add(name);
+      for (const next of Object.keys(lock.packages[`node_modules/${name}`]?.dependencies ?? {})) visit(next);
+    };
+    for (const name of Object.keys(dependencies)) visit(name);
+    expect(seen.size).toBeLessThan(20);
+  });
+
+  test("states the version that the package has", async () => {
+    const { PACKAGE_VERSION } = await import("../src/kernel/package-version.js");
+    expect(PACKAGE_VERSION).toBe(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);
+  });
+});
