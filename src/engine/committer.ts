@@ -4,7 +4,7 @@
 // that commit at the same moment go out as one fence row with all their entries.
 
 import { type Claim, ClaimLost } from "../kernel/claim.js";
-import { type Effect, settles } from "../kernel/effect.js";
+import { bytesOf, type Effect, settles } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import { lane } from "../kernel/lane.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -162,15 +162,4 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
 function close(writer: RunWriter, reason: HoldfastError): void {
   writer.closed = reason;
   for (const part of writer.parts.splice(0)) part.reject(reason);
-}
-
-function bytesOf(effects: readonly Effect[]): number {
-  let bytes = 0;
-  for (const effect of effects) {
-    bytes += 64;
-    if (effect.kind === "append") bytes += effect.entry.payload?.data.length ?? 0;
-    else if (effect.kind === "complete") bytes += effect.output.data.length;
-    else if (effect.kind === "enqueue") bytes += effect.run.input.data.length;
-  }
-  return bytes;
 }

@@ -74,3 +74,15 @@ const SETTLES = new Set<Effect["kind"]>(["complete", "fail", "retry", "park", "h
 export function settles(effect: Effect): effect is SettleEffect {
   return SETTLES.has(effect.kind);
 }
+
+/** Roughly what effects send to the store. */
+export function bytesOf(effects: readonly Effect[]): number {
+  let bytes = 0;
+  for (const effect of effects) {
+    bytes += 64;
+    if (effect.kind === "append") bytes += effect.entry.payload?.data.length ?? 0;
+    else if (effect.kind === "complete") bytes += effect.output.data.length;
+    else if (effect.kind === "enqueue") bytes += effect.run.input.data.length;
+  }
+  return bytes;
+}

@@ -124,7 +124,7 @@ class Preparation {
   #prepareItems(value: unknown[], depth: number): unknown {
     const { length } = value;
     this.#countKeys(1, depth);
-    this.#expectRoom(2 * length, depth);
+    this.#expectRoom(2 * length - 1, depth);
     this.#grow(Math.max(length - 1, 0), depth);
     // Without it holes, or the groups of a RegExp match, would be lost in silence. 60 ns per item.
     if (Object.keys(value).length !== length) this.#refuseArray(value, depth);

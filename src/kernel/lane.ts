@@ -1,14 +1,11 @@
 // A lane: while one flush is on its way, what arrives gathers; when it returns, all of it leaves as one batch.
 // No timer, and no added latency when idle.
 
+import { type BatchLimits, fitting } from "./chunk.js";
 import type { World } from "./world.js";
 
-export interface LaneOptions<Item> {
+export interface LaneOptions<Item> extends BatchLimits<Item> {
   readonly world: World;
-  readonly maxRows: number;
-  readonly maxBytes: number;
-  /** How many rows an item adds to the statement, and roughly how many bytes. One item alone may exceed both. */
-  readonly sizeOf: (item: Item) => { readonly rows: number; readonly bytes: number };
 }
 
 interface Waiting<Item, Answer> {
@@ -19,21 +16,13 @@ interface Waiting<Item, Answer> {
 
 export function lane<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { world, maxRows, maxBytes, sizeOf }: LaneOptions<Item>,
+  { world, ...limits }: LaneOptions<Item>,
 ): (item: Item) => Promise<Answer> {
   let waiting: Waiting<Item, Answer>[] = [];
   let running = false;
 
   function nextBatch(): Waiting<Item, Answer>[] {
-    let rows = 0;
-    let bytes = 0;
-    let n = 0;
-    for (; n < waiting.length; n++) {
-      const size = sizeOf(waiting[n]!.item);
-      rows += size.rows;
-      bytes += size.bytes;
-      if (n > 0 && (rows > maxRows || bytes > maxBytes)) break;
-    }
+    const n = fitting(waiting, { ...limits, sizeOf: ({ item }) => limits.sizeOf(item) });
     const batch = waiting.slice(0, n);
     waiting = waiting.slice(n);
     return batch;

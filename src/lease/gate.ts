@@ -12,13 +12,15 @@ import type { ClaimAnswer, Grant, Granted, WorkClaims } from "./work-claims.js";
 export interface Gate {
   readonly configured: boolean;
   acquire(key: string | null, owner: string, options: { readonly leaseMs: number }): Promise<ClaimAnswer>;
-  /** An answer that comes when `isNews` says no is not told: the lease has ended meanwhile. */
-  renew(key: string | null, owner: string, leaseMs: number, grant: Grant, isNews?: () => boolean): Promise<boolean>;
+  /** `hear` gets the answer before the bus does, and answers whether it is news: not when the lease ended meanwhile. */
+  renew(key: string | null, owner: string, leaseMs: number, grant: Grant, hear?: HearRenewal): Promise<boolean>;
   complete(key: string | null, owner: string, grant: Grant): Promise<boolean>;
   fail(key: string | null, owner: string, detail: string, grant: Grant): Promise<boolean>;
   release(key: string | null, owner: string, grant: Grant): Promise<boolean>;
   reclaimExpired(limit: number): Promise<readonly string[]>;
 }
+
+export type HearRenewal = (answer: "held" | "lost" | "error") => boolean;
 
 export interface GateOptions {
   readonly bus?: Telemetry<LeaseEvents> | undefined;
@@ -70,23 +72,30 @@ class ReportingGate implements Gate {
     return answer;
   }
 
-  async renew(key: string | null, owner: string, leaseMs: number, grant: Grant, isNews = () => true): Promise<boolean> {
+  async renew(
+    key: string | null,
+    owner: string,
+    leaseMs: number,
+    grant: Grant,
+    hear: HearRenewal = () => true,
+  ): Promise<boolean> {
     if (key === null) return true;
     const facts = { key, owner, count: 1 };
+    let held: boolean;
     try {
-      const held = await this.#claims.renew(key, owner, leaseMs, grant);
-      if (!isNews()) return held;
-      if (held) {
-        this.#bus?.emit("lease.renewed", facts);
-      } else {
-        this.#bus?.emit("lease.renew_failed", { ...facts, reason: "lost" });
-        this.#bus?.emit("lease.lost", { ...facts, call: "renew" });
-      }
-      return held;
+      held = await this.#claims.renew(key, owner, leaseMs, grant);
     } catch (error) {
-      if (isNews()) this.#bus?.emit("lease.renew_failed", { ...facts, reason: "error", error });
+      if (hear("error")) this.#bus?.emit("lease.renew_failed", { ...facts, reason: "error", error });
       throw error;
     }
+    if (!hear(held ? "held" : "lost")) return held;
+    if (held) {
+      this.#bus?.emit("lease.renewed", facts);
+    } else {
+      this.#bus?.emit("lease.renew_failed", { ...facts, reason: "lost" });
+      this.#bus?.emit("lease.lost", { ...facts, call: "renew" });
+    }
+    return held;
   }
 
   complete(key: string | null, owner: string, grant: Grant): Promise<boolean> {

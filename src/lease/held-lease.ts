@@ -100,11 +100,14 @@ export class HeldLease implements AsyncDisposable {
     const { gate, leaseMs, world } = this.#parts;
     this.#expectOpen();
     const sentAt = world.monotonicNow();
-    const held = await gate.renew(this.key, this.owner, leaseMs, this, () => this.#end === null);
-    // Refused because it was ended meanwhile: that call tells how it went.
-    if (this.#end) return;
-    if (!held) throw this.#lose();
-    this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
+    await gate.renew(this.key, this.owner, leaseMs, this, (answer) => {
+      // Refused because it was ended meanwhile: that call tells how it went.
+      if (this.#end) return false;
+      if (answer === "held") this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
+      if (answer === "lost") this.#lose();
+      return true;
+    });
+    if (this.#lost) throw this.#lost;
   }
 
   /** The work is done. Throws `LeaseLost` when it was not this owner's to end. */
@@ -137,8 +140,7 @@ export class HeldLease implements AsyncDisposable {
     } catch (thrown) {
       throw await this.#afterThrow(thrown);
     }
-    if (this.#lost) throw this.#lost;
-    // The function may have ended it itself.
+    // The function may have ended it itself. A lost lease cannot be completed: that throws.
     await (this.#end ? this.#end.done : this.complete());
     return result;
   }

@@ -1,8 +1,8 @@
 // What every implementation of work claims must do, as cases for any test runner:
 // `for (const c of claimsConformance) test(c.name, async () => c.run(await freshHarness()))`.
 
-import assert from "node:assert/strict";
 import type { Granted, WorkClaims } from "../lease/work-claims.js";
+import { holds, same } from "./conformance/expect.js";
 
 /** One that nobody has used before, for each case. */
 export interface ClaimsHarness {
@@ -13,6 +13,7 @@ export interface ClaimsHarness {
 
 export interface ClaimsCase {
   readonly name: string;
+  /** Throws `ConformanceFailure`. */
   run(harness: ClaimsHarness): Promise<void>;
 }
 
@@ -23,23 +24,23 @@ const RACERS = ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"];
 
 async function granted(claims: WorkClaims, owner: string, key = KEY): Promise<Granted> {
   const answer = await claims.acquire(key, owner, { leaseMs: LEASE_MS });
-  assert.ok(answer.ok, `${owner} should have been granted ${key}, and was refused`);
+  holds(answer.ok, `${owner} should have been granted ${key}, and was refused`);
   return answer;
 }
 
 async function refused(claims: WorkClaims, owner: string, key = KEY): Promise<void> {
   const answer = await claims.acquire(key, owner, { leaseMs: LEASE_MS });
-  assert.equal(answer.ok, false, `${owner} should have been refused ${key}, and was granted it`);
-  if (!answer.ok && answer.leftMs !== undefined) assert.ok(answer.leftMs > 0 && answer.leftMs <= LEASE_MS);
+  same(answer.ok, false, `${owner} should have been refused ${key}, and was granted it`);
+  if (!answer.ok && answer.leftMs !== undefined) holds(answer.leftMs > 0 && answer.leftMs <= LEASE_MS, "leftMs");
 }
 
 /** Nothing that is tried under this grant is accepted. */
 async function powerless(claims: WorkClaims, owner: string, grant: Granted): Promise<void> {
-  assert.equal(await claims.renew(KEY, owner, LEASE_MS, grant), false, "renew");
-  assert.equal(await claims.complete(KEY, owner, grant), false, "complete");
-  assert.equal(await claims.fail(KEY, owner, "late", grant), false, "fail");
-  if (claims.release) assert.equal(await claims.release(KEY, owner, grant), false, "release");
-  if (claims.owns) assert.equal(await claims.owns(KEY, owner, grant), false, "owns");
+  same(await claims.renew(KEY, owner, LEASE_MS, grant), false, "renew");
+  same(await claims.complete(KEY, owner, grant), false, "complete");
+  same(await claims.fail(KEY, owner, "late", grant), false, "fail");
+  if (claims.release) same(await claims.release(KEY, owner, grant), false, "release");
+  if (claims.owns) same(await claims.owns(KEY, owner, grant), false, "owns");
 }
 
 async function raceFor(claims: WorkClaims, keys: readonly string[]): Promise<Granted[]> {
@@ -54,10 +55,10 @@ const acquiring: ClaimsCase[] = [
     name: "the first to ask for a new key gets it, at attempt 1",
     async run({ claims }) {
       const grant = await granted(claims, "a");
-      assert.equal(grant.attempt, 1);
-      assert.equal(grant.stolenFrom, undefined);
-      assert.ok(Number.isSafeInteger(grant.epoch) && grant.epoch >= 1, "epoch is a whole number from 1");
-      assert.ok(grant.token.length >= 16, "token is random and long");
+      same(grant.attempt, 1, "attempt");
+      same(grant.stolenFrom, undefined, "stolenFrom");
+      holds(Number.isSafeInteger(grant.epoch) && grant.epoch >= 1, "epoch is a whole number from 1");
+      holds(grant.token.length >= 16, "token is random and long");
     },
   },
   {
@@ -65,8 +66,8 @@ const acquiring: ClaimsCase[] = [
     async run({ claims }) {
       await granted(claims, "a");
       const answer = await claims.acquire(KEY, "b", { leaseMs: LEASE_MS });
-      assert.equal(answer.ok, false);
-      if (!answer.ok && answer.owner !== undefined) assert.equal(answer.owner, "a");
+      same(answer.ok, false, "ok");
+      if (!answer.ok && answer.owner !== undefined) same(answer.owner, "a", "owner");
     },
   },
   {
@@ -90,10 +91,10 @@ const acquiring: ClaimsCase[] = [
       const first = await granted(claims, "a");
       await advance(OVER_MS);
       const second = await granted(claims, "b");
-      assert.equal(second.attempt, 2);
-      assert.equal(second.stolenFrom, "a");
-      assert.ok(second.epoch > first.epoch, "epoch rises");
-      assert.notEqual(second.token, first.token);
+      same(second.attempt, 2, "attempt");
+      same(second.stolenFrom, "a", "stolenFrom");
+      holds(second.epoch > first.epoch, "epoch rises");
+      holds(second.token !== first.token, "the token is new");
       await refused(claims, "c");
     },
   },
@@ -103,29 +104,29 @@ const acquiring: ClaimsCase[] = [
       await granted(claims, "a");
       await advance(OVER_MS);
       const second = await granted(claims, "b");
-      assert.equal(await claims.complete(KEY, "b", second), true);
+      same(await claims.complete(KEY, "b", second), true, "complete");
       const third = await granted(claims, "c");
-      assert.equal(third.attempt, 1);
-      assert.equal(third.stolenFrom, undefined);
-      assert.ok(third.epoch > second.epoch, "epoch rises");
+      same(third.attempt, 1, "attempt");
+      same(third.stolenFrom, undefined, "stolenFrom");
+      holds(third.epoch > second.epoch, "epoch rises");
     },
   },
   {
     name: "a failed key is granted again at attempt + 1, and that is no steal",
     async run({ claims }) {
       const first = await granted(claims, "a");
-      assert.equal(await claims.fail(KEY, "a", "out of paper", first), true);
+      same(await claims.fail(KEY, "a", "out of paper", first), true, "fail");
       const second = await granted(claims, "b");
-      assert.equal(second.attempt, 2);
-      assert.equal(second.stolenFrom, undefined);
-      assert.ok(second.epoch > first.epoch, "epoch rises");
+      same(second.attempt, 2, "attempt");
+      same(second.stolenFrom, undefined, "stolenFrom");
+      holds(second.epoch > first.epoch, "epoch rises");
     },
   },
   {
     name: "eight ask for a new key at once: one gets it",
     async run({ claims }) {
       for (let round = 0; round < 5; round++) {
-        assert.equal((await raceFor(claims, [`race:${round}`])).length, 1);
+        same((await raceFor(claims, [`race:${round}`])).length, 1, "winners");
       }
     },
   },
@@ -136,8 +137,8 @@ const acquiring: ClaimsCase[] = [
       for (const key of keys) await granted(claims, "dead", key);
       await advance(OVER_MS);
       const winners = await raceFor(claims, keys);
-      assert.equal(winners.length, keys.length);
-      for (const winner of winners) assert.equal(winner.stolenFrom, "dead");
+      same(winners.length, keys.length, "length");
+      for (const winner of winners) same(winner.stolenFrom, "dead", "stolenFrom");
     },
   },
 ];
@@ -148,10 +149,10 @@ const holding: ClaimsCase[] = [
     async run({ claims, advance }) {
       const grant = await granted(claims, "a");
       await advance(LEASE_MS - 300);
-      assert.equal(await claims.renew(KEY, "a", LEASE_MS, grant), true);
+      same(await claims.renew(KEY, "a", LEASE_MS, grant), true, "renew");
       await advance(LEASE_MS - 300);
       await refused(claims, "b");
-      if (claims.owns) assert.equal(await claims.owns(KEY, "a", grant), true);
+      if (claims.owns) same(await claims.owns(KEY, "a", grant), true, "owns");
     },
   },
   {
@@ -159,8 +160,8 @@ const holding: ClaimsCase[] = [
     async run({ claims, advance }) {
       const grant = await granted(claims, "a");
       await advance(OVER_MS);
-      if (claims.owns) assert.equal(await claims.owns(KEY, "a", grant), false);
-      assert.equal(await claims.renew(KEY, "a", LEASE_MS, grant), true);
+      if (claims.owns) same(await claims.owns(KEY, "a", grant), false, "owns");
+      same(await claims.renew(KEY, "a", LEASE_MS, grant), true, "renew");
       await refused(claims, "b");
     },
   },
@@ -172,9 +173,9 @@ const holding: ClaimsCase[] = [
       await powerless(claims, "b", { ...grant, token });
       await powerless(claims, "a", { ...grant, token });
       await powerless(claims, "a", { ...grant, epoch: grant.epoch + 1 });
-      assert.equal(await claims.renew("missing", "a", LEASE_MS, grant), false);
-      assert.equal(await claims.complete("missing", "a", grant), false);
-      assert.equal(await claims.renew(KEY, "a", LEASE_MS, grant), true, "the holder is not disturbed");
+      same(await claims.renew("missing", "a", LEASE_MS, grant), false, "renew");
+      same(await claims.complete("missing", "a", grant), false, "complete");
+      same(await claims.renew(KEY, "a", LEASE_MS, grant), true, "the holder is not disturbed");
     },
   },
   {
@@ -184,8 +185,8 @@ const holding: ClaimsCase[] = [
       await advance(OVER_MS);
       const live = await granted(claims, "b");
       await powerless(claims, "a", late);
-      assert.equal(await claims.renew(KEY, "b", LEASE_MS, live), true);
-      assert.equal(await claims.complete(KEY, "b", live), true);
+      same(await claims.renew(KEY, "b", LEASE_MS, live), true, "renew");
+      same(await claims.complete(KEY, "b", live), true, "complete");
       await powerless(claims, "a", late);
     },
   },
@@ -196,20 +197,20 @@ const holding: ClaimsCase[] = [
       await advance(OVER_MS);
       const second = await granted(claims, "a");
       await powerless(claims, "a", first);
-      assert.equal(await claims.renew(KEY, "a", LEASE_MS, second), true);
+      same(await claims.renew(KEY, "a", LEASE_MS, second), true, "renew");
     },
   },
   {
     name: "the same end repeated answers true again, until somebody acquires the key",
     async run({ claims }) {
       const first = await granted(claims, "a");
-      assert.equal(await claims.complete(KEY, "a", first), true);
-      assert.equal(await claims.complete(KEY, "a", first), true);
-      assert.equal(await claims.renew(KEY, "a", LEASE_MS, first), false, "what has ended is not renewed");
+      same(await claims.complete(KEY, "a", first), true, "complete");
+      same(await claims.complete(KEY, "a", first), true, "complete");
+      same(await claims.renew(KEY, "a", LEASE_MS, first), false, "what has ended is not renewed");
       const second = await granted(claims, "b");
-      assert.equal(await claims.fail(KEY, "b", "no", second), true);
-      assert.equal(await claims.fail(KEY, "b", "no", second), true);
-      assert.equal(await claims.complete(KEY, "a", first), false);
+      same(await claims.fail(KEY, "b", "no", second), true, "fail");
+      same(await claims.fail(KEY, "b", "no", second), true, "fail");
+      same(await claims.complete(KEY, "a", first), false, "complete");
     },
   },
 ];
@@ -218,9 +219,9 @@ const reclaiming: ClaimsCase[] = [
   {
     name: "there is nothing to reclaim while nothing is over",
     async run({ claims }) {
-      assert.deepEqual(await claims.reclaimExpired(10), []);
+      same(await claims.reclaimExpired(10), [], "reclaimExpired");
       await granted(claims, "a");
-      assert.deepEqual(await claims.reclaimExpired(10), []);
+      same(await claims.reclaimExpired(10), [], "reclaimExpired");
     },
   },
   {
@@ -234,9 +235,9 @@ const reclaiming: ClaimsCase[] = [
       if (ended.ok) await claims.complete("ended-too", "a", ended);
       await advance(OVER_MS);
       await granted(claims, "b", "live");
-      assert.deepEqual(await claims.reclaimExpired(2), ["k1", "k2"]);
-      assert.deepEqual(await claims.reclaimExpired(10), ["k3", "k4"]);
-      assert.deepEqual(await claims.reclaimExpired(10), []);
+      same(await claims.reclaimExpired(2), ["k1", "k2"], "reclaimExpired");
+      same(await claims.reclaimExpired(10), ["k3", "k4"], "reclaimExpired");
+      same(await claims.reclaimExpired(10), [], "reclaimExpired");
     },
   },
   {
@@ -244,11 +245,11 @@ const reclaiming: ClaimsCase[] = [
     async run({ claims, advance }) {
       const late = await granted(claims, "a");
       await advance(OVER_MS);
-      assert.deepEqual(await claims.reclaimExpired(10), [KEY]);
+      same(await claims.reclaimExpired(10), [KEY], "reclaimExpired");
       await powerless(claims, "a", late);
       const next = await granted(claims, "b");
-      assert.equal(next.stolenFrom, "a");
-      assert.equal(next.attempt, 2);
+      same(next.stolenFrom, "a", "stolenFrom");
+      same(next.attempt, 2, "attempt");
     },
   },
 ];

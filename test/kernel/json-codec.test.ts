@@ -177,6 +177,25 @@ describe("what the codec refuses", () => {
 });
 
 describe("limits", () => {
+  const ten = Array.from({ length: 10 }, (_, i) => i);
+  /** Short texts for what they hold: where counting too much would show. */
+  const DENSE: unknown[] = [
+    ten,
+    ten.map(() => []),
+    ten.map(() => ""),
+    ten.map(() => undefined),
+    Object.fromEntries(ten.map((i) => [i, i])),
+    new Map(ten.map((i) => [i, i])),
+    new Set(ten),
+    new Map(),
+    new Date(Number.NaN),
+    new Uint8Array(),
+    0n,
+    -0,
+    null,
+    true,
+  ];
+
   it.each<[string, Parameters<typeof jsonCodec>[0], unknown, string, number]>([
     ["a string", { maxBytes: 100 }, { a: { b: "x".repeat(200) } }, "input.a.b", 100],
     ["bytes", { maxBytes: 100 }, [new Uint8Array(200)], "input[0]", 100],
@@ -211,7 +230,7 @@ describe("limits", () => {
         expect(() => jsonCodec({ maxBytes }).encode(value)).not.toThrow();
         if (maxBytes > 1) expect(() => jsonCodec({ maxBytes: maxBytes - 1 }).encode(value)).toThrow(LimitExceeded);
       }),
-      { numRuns: 1000 },
+      { numRuns: 1000, examples: DENSE.map((value): [unknown] => [value]) },
     );
   });
 

@@ -180,6 +180,15 @@ describe("storing what was thrown", () => {
   });
 });
 
+describe("an error among its own causes", () => {
+  it("is stored once", () => {
+    expect(encodeError(cyclicCause())).toMatchObject({
+      message: "round",
+      cause: { message: "and round", cause: { name: "NotStored", message: expect.stringContaining("own causes") } },
+    });
+  });
+});
+
 describe("the text of an error", () => {
   it("shrinks to what a codec with a small limit takes", () => {
     const error = new Error("x".repeat(3000), { cause: new Error("y") });

@@ -2,6 +2,7 @@
 
 import { problemOfEffects } from "../../kernel/check-commit.js";
 import type { Effect } from "../../kernel/effect.js";
+import { InvalidInput } from "../../kernel/error.js";
 import type { Commit } from "../contract/runs.js";
 import { checkRun } from "./run.js";
 import { checkDelay, checkPayload, checkText, firstProblem, type Problem } from "./value.js";
@@ -9,6 +10,7 @@ import { checkDelay, checkPayload, checkText, firstProblem, type Problem } from 
 export function checkCommit({ effects }: Commit): Problem {
   return firstProblem(
     () => problemOfEffects(effects),
+    () => checkTakenOnce(effects),
     ...effects.map((effect, i) => () => checkEffect(`effects[${i}]`, effect)),
   );
 }
@@ -42,4 +44,10 @@ function checkEntry(path: string, entry: Extract<Effect, { kind: "append" }>["en
     () => checkText(`${path}.key`, entry.key),
     () => checkPayload(`${path}.payload`, entry.payload),
   );
+}
+
+function checkTakenOnce(effects: readonly Effect[]): Problem {
+  const keys = effects.map((effect) => (effect.kind === "take" ? effect.messageKey : null));
+  const again = keys.findIndex((key, i) => key !== null && keys.indexOf(key) < i);
+  return again === -1 ? null : new InvalidInput(`effects[${again}].messageKey`, "is taken twice in this commit");
 }

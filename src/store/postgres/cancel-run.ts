@@ -9,6 +9,10 @@ import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
 import { ring } from "./ring.js";
 
+/**
+ * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a sweep that committed while we
+ * waited for its lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
+ */
 export const cancelRun = statement("cancel_run", (d) => {
   const { schema: s, now } = d;
   return `
@@ -18,7 +22,7 @@ with l as materialized (
 ), cancelled as (
   update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
   from l, t
-  where r.id = l.id and r.state <> 'running' and r.state not in ${ENDED}
+  where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED}
   returning r.id as run_id, r.seq, r.parent_id, r.state
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)

@@ -100,17 +100,18 @@ export const refusedCommits = statement(
   ({ schema: s }) => `
 select
   case
-    when j.run_id is not null then 'recorded'
+    when j.run_id is not null and w.seq + w.n <= r.seq then 'recorded'
     when r.epoch = w.epoch and r.token = w.token then 'held'
     else 'lost'
   end as reason,
   r.seq,
   array(
-    select k.i from unnest($5::int[], $6::int[], $7::text[]) as k(ord, i, key)
+    select k.i from unnest($6::int[], $7::int[], $8::text[]) as k(ord, i, key)
     left join ${s}.inbox i on i.run_id = w.run_id and i.key = k.key and i.taken_seq is null
     where k.ord = w.ord and i.key is null order by 1
   ) as bad_takes
-from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[]) with ordinality as w(run_id, epoch, token, seq, ord)
+from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::int[])
+  with ordinality as w(run_id, epoch, token, seq, n, ord)
 left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
 left join lateral (
   select * from ${s}.journal j

@@ -82,6 +82,7 @@ async function whyRefused(db: Database, commits: readonly Commit[]): Promise<rea
     commits.map((c) => c.claim.epoch),
     commits.map((c) => c.claim.token),
     commits.map((c) => c.expectedSeq),
+    commits.map((c) => c.effects.length),
     ...takeColumns(commits),
   ]);
   return commits.map((commit, i): CommitAnswer => {

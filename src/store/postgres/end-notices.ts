@@ -16,6 +16,7 @@ export function endNotices({ schema: s, now }: Dialect): string {
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, ${now}
   from ended e join ${s}.runs p on p.id = e.parent_id
   where p.id = any(array(select parent_id from ended where parent_id is not null)) and p.state not in ${ENDED}
+    and not exists (select from ended x where x.run_id = p.id)
   on conflict do nothing
   returning run_id
 )`;

@@ -11,7 +11,7 @@ import type { Groups } from "./groups.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
 
-/** Only INSERTs, so it may stand in a caller's transaction. Runs of one batch keep its order: one microsecond apart. */
+/** Only INSERTs, so it may stand in a caller's transaction. */
 const insertRuns = statement(
   "insert_runs",
   ({ schema: s, now }) => `
@@ -21,7 +21,7 @@ with new as materialized (
 ), t as materialized (select ${now} as now
 ), r as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + (ord - 1) * 0.001")}, crash_limit, parent_id, t.now
+  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms")}, crash_limit, parent_id, t.now
   from new, t
   on conflict (id) do nothing
   returning id
@@ -30,7 +30,10 @@ insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
 select n.id, 1, 0, 'start', n.name, n.codec, n.data, t.now from new n join r using (id), t`,
 );
 
-/** Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. */
+/**
+ * Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. A
+ * run that is there already is a repeated call: it takes no key.
+ */
 const insertKeyedRuns = statement(
   "insert_keyed_runs",
   ({ schema: s, now }) => `
@@ -43,12 +46,13 @@ with new as materialized (
 ), k as (
   insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime, expires_at)
   select env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from new, t
+  where (select r.id from ${s}.runs r where r.id = new.id limit 1) is null
   order by env, scope, key, ord
   on conflict do nothing
   returning run_id
 ), r as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + (ord - 1) * 0.001")}, crash_limit, parent_id, t.now
+  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms")}, crash_limit, parent_id, t.now
   from new join k on k.run_id = new.id, t
   on conflict (id) do nothing
   returning id
@@ -58,17 +62,21 @@ select n.id, 1, 0, 'start', n.name, n.codec, n.data, t.now from new n join r usi
 returning run_id`,
 );
 
-/** Who has the keys. A statement of its own: in the inserting one, 13 % of racing calls saw nobody. */
+/**
+ * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
+ * inserting one, 13 % of racing calls saw nobody.
+ */
 const selectKeys = statement(
   "select_keys",
   ({ schema: s, now }) => `
-select k.run_id, k.payload_hash,
+select k.run_id, k.payload_hash, o.id is not null as present,
   case k.lifetime
     when 'timed' then k.expires_at <= ${now}
     when 'live' then coalesce(r.state in ${ENDED}, true)
     else coalesce(r.archived_at is not null, true)
   end as stale
-from unnest($1::text[], $2::text[], $3::text[]) with ordinality as w(env, scope, key, ord)
+from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) with ordinality as w(env, scope, key, id, ord)
+left join lateral (select id from ${s}.runs o where o.id = w.id limit 1) o on true
 left join lateral (
   select * from ${s}.run_keys k where (k.env, k.scope, k.key) = (w.env, w.scope, w.key) limit 1
 ) k on true
@@ -120,22 +128,25 @@ export async function insert(
 
 async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: Transaction): Promise<InsertAnswer[]> {
   const groupIds = await groups.ids(runs.map((run) => run.group));
-  const groupOf = new Map(runs.map((run, i) => [run, groupIds[i]!]));
-  const plain = runs.filter((run) => !run.key);
-  const keyed = runs.filter((run): run is KeyedRun => run.key !== undefined);
+  // Runs of one call keep its order: one microsecond apart.
+  const inTurn = runs.map((run, i) => ({ ...run, delayMs: run.delayMs + i * 0.001 }));
+  const groupOf = new Map(inTurn.map((run, i) => [run, groupIds[i]!]));
+  const plain = inTurn.filter((run) => !run.key);
+  const keyed = inTurn.filter((run): run is KeyedRun => run.key !== undefined);
   if (plain.length > 0) await db.run(insertRuns, columnsOf(plain, groupOf), { tx });
   const taken = await sendKeyed(db, keyed, groupOf, tx);
-  return runs.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
+  return inTurn.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
 }
 
 /** Answers only those that were not inserted. */
 async function sendKeyed(
   db: Database,
   runs: readonly KeyedRun[],
-  groupOf: Map<NewRun, number>,
+  groupOf: ReadonlyMap<NewRun, number>,
   tx?: Transaction,
 ): Promise<Map<NewRun, InsertAnswer>> {
   const taken = new Map<NewRun, InsertAnswer>();
+  const freed = new Set<string>();
   let open = runs;
   while (open.length > 0) {
     const values = [...columnsOf(open, groupOf), ...keyColumnsOf(open)];
@@ -146,14 +157,16 @@ async function sendKeyed(
     const stale: { run: KeyedRun; holder: string }[] = [];
     open = losers.filter((run, i) => {
       const holder = holders[i]!;
-      if (holder.run_id === run.id) return false;
+      if (holder.present || holder.run_id === run.id) return false;
       if (holder.run_id === null) return true;
-      if (holder.stale) return stale.push({ run, holder: holder.run_id });
+      // Tried before and still there: it was taken in this very transaction of the caller's, which only it can end.
+      if (holder.stale && !freed.has(holder.run_id)) return stale.push({ run, holder: holder.run_id });
       const same = holder.payload_hash === run.key.payloadHash || run.key.onMismatch === "skip";
       taken.set(run, { outcome: same ? "existing" : "conflict", runId: holder.run_id });
       return false;
     });
     if (stale.length > 0) await freeKeys(db, stale);
+    for (const { holder } of stale) freed.add(holder);
   }
   return taken;
 }
@@ -161,11 +174,18 @@ async function sendKeyed(
 interface Holder {
   run_id: string | null;
   payload_hash: string;
+  /** The run that asks for the key is in the store. */
+  present: boolean;
   stale: boolean;
 }
 
 function holdersOf(db: Database, runs: readonly KeyedRun[], tx?: Transaction): Promise<Holder[]> {
-  const values = [runs.map((r) => r.group.env), runs.map((r) => r.key.scope), runs.map((r) => r.key.key)];
+  const values = [
+    runs.map((r) => r.group.env),
+    runs.map((r) => r.key.scope),
+    runs.map((r) => r.key.key),
+    runs.map((r) => r.id),
+  ];
   return db.run<Holder>(selectKeys, values, { tx });
 }
 
@@ -178,7 +198,7 @@ async function freeKeys(db: Database, stale: readonly { run: KeyedRun; holder: s
   ]);
 }
 
-export function columnsOf(runs: readonly NewRun[], groupOf: Map<NewRun, number>): unknown[][] {
+export function columnsOf(runs: readonly NewRun[], groupOf: ReadonlyMap<NewRun, number>): unknown[][] {
   return [
     runs.map((r) => r.id),
     runs.map((r) => groupOf.get(r)),

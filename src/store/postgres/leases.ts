@@ -12,7 +12,7 @@ const COLUMNS = (now: string) => `
 
 /**
  * Takes the key when it is new, finished, or its time is over; a steal and a failure raise the attempt, an orderly end
- * sets it back. Who held it before is read first, in the same statement, under the row's lock.
+ * sets it back. Who held it before is read first, under the row's lock: the count makes the INSERT wait for that.
  */
 const acquireLease = statement(
   "acquire_lease",
@@ -23,11 +23,12 @@ with before as materialized (
 ), taken as (
   insert into ${s}.leases as l (env, key, state, owner, epoch, token, attempt, lease_until, acquired_at)
   select $1, $2, 'claimed', $3, 1, $4::uuid, 1, t.now + ${interval("$5::float8")}, t.now from t
+  where (select count(*) from before) >= 0
   on conflict (env, key) do update
   set state = 'claimed', owner = excluded.owner, epoch = l.epoch + 1, token = excluded.token, finished_token = null,
       attempt = case when l.state = 'done' then 1 else l.attempt + 1 end,
       lease_until = excluded.lease_until, acquired_at = excluded.acquired_at, finished_at = null, detail = null
-  where l.state <> 'claimed' or l.lease_until <= excluded.acquired_at
+  where l.state <> 'claimed' or (l.lease_until <= excluded.acquired_at and l.token is distinct from excluded.token)
   returning l.*
 )
 select taken.epoch, taken.attempt, before.owner as before_owner, before.state as before_state, before.token as before_token,
@@ -55,7 +56,7 @@ with done as (
 )
 select key from done
 union all
-select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and finished_token = $4`,
+select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and finished_token = $4 and state = $5`,
 );
 
 const ownsLease = statement(

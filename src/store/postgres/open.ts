@@ -1,13 +1,16 @@
 // Joins the operations to a store.
 
 import type pg from "pg";
+import { inBatches } from "../../kernel/chunk.js";
 import { type Duration, toMs } from "../../kernel/duration.js";
+import { bytesOf } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { lane } from "../../kernel/lane.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { InsertAnswer, RunStore } from "../contract/runs.js";
+import type { NewMessage } from "../contract/inbox.js";
+import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { cancel } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
@@ -47,9 +50,11 @@ export interface PostgresStore extends Store {
   readonly pooled: boolean;
 }
 
-/** A statement of more rows gains nothing (measured: 1,000 and 5,000 alike) and holds its locks longer. */
-const MAX_ROWS = 1000;
-const MAX_BYTES = 4 * 1024 * 1024;
+/** More rows in one statement gain nothing and hold their locks longer. */
+const CAP = { maxRows: 1000, maxBytes: 4 * 1024 * 1024 };
+const RUN_LIMITS = { ...CAP, sizeOf: (run: NewRun) => ({ rows: 1, bytes: run.input.data.length }) };
+const COMMIT_LIMITS = { ...CAP, sizeOf: ({ effects }: Commit) => ({ rows: effects.length, bytes: bytesOf(effects) }) };
+const MESSAGE_LIMITS = { ...CAP, sizeOf: ({ payload }: NewMessage) => ({ rows: 1, bytes: payload?.data.length ?? 0 }) };
 
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */
 export function openPostgres(
@@ -73,7 +78,10 @@ export function openPostgres(
   return {
     runs: runStore(db, groups, world),
     journal: { read: (runId, page) => read(db, runId, page) },
-    inbox: { send: (messages, { tx } = {}) => send(db, messages, tx), unread: (runId) => unread(db, runId) },
+    inbox: {
+      send: (messages, { tx } = {}) => inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx)),
+      unread: (runId) => unread(db, runId),
+    },
     leases: leaseStore(db),
     nodes: nodeStore(db),
     migrate: () => migrate(db),
@@ -89,7 +97,7 @@ function runStore(db: Database, groups: Groups, world: World): RunStore {
   /** Single calls that come together leave together. */
   const insertLane = lane<readonly NewRun[], readonly InsertAnswer[]>(
     async (calls) => {
-      const answers = await insert(db, groups, calls.flat());
+      const answers = await inBatches(calls.flat(), RUN_LIMITS, (runs) => insert(db, groups, runs));
       let used = 0;
       return calls.map((runs) => {
         used += runs.length;
@@ -97,9 +105,8 @@ function runStore(db: Database, groups: Groups, world: World): RunStore {
       });
     },
     {
+      ...CAP,
       world,
-      maxRows: MAX_ROWS,
-      maxBytes: MAX_BYTES,
       sizeOf: (runs) => ({ rows: runs.length, bytes: runs.reduce((sum, run) => sum + run.input.data.length, 0) }),
     },
   );
@@ -108,7 +115,7 @@ function runStore(db: Database, groups: Groups, world: World): RunStore {
     insert: (runs, { tx } = {}) => (tx ? insert(db, groups, runs, tx) : insertLane(runs)),
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
-    commit: (commits) => commit(db, groups, commits),
+    commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
     sweepExpired: ({ limit }) => sweep(db, limit),
     wakeParked: ({ limit }) => wake(db, limit),
     cancel: (runId, { by, reason }) => cancel(db, runId, world.token(), by, reason),

@@ -10,16 +10,23 @@ import { ENDED } from "./ended-states.js";
 import { ms } from "./instant.js";
 import { ring } from "./ring.js";
 
-/** Only INSERTs: it may stand in a caller's transaction. Sorted, so that two senders of the same keys never deadlock. */
+/**
+ * Only INSERTs: it may stand in a caller's transaction. Sorted, so that two senders of the same keys never deadlock;
+ * numbered before that, in the order in which they were sent.
+ */
 export const sendMessages = statement(
   "send_messages",
   ({ schema: s, now }) => `
-insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)
-select m.run_id, m.key, m.message_id, m.kind, m.name, m.codec, m.data, m.sender, ${now}
-from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-  with ordinality as m(run_id, key, message_id, kind, name, codec, data, sender, ord)
+with m as materialized (
+  select nextval('${s}.inbox_id') as id, m.*
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+    as m(run_id, key, message_id, kind, name, codec, data, sender)
+)
+insert into ${s}.inbox (id, run_id, key, message_id, kind, name, codec, data, sender, at)
+select m.id, m.run_id, m.key, m.message_id, m.kind, m.name, m.codec, m.data, m.sender, ${now}
+from m
 join ${s}.runs r on r.id = any($1::uuid[]) and r.id = m.run_id and r.state not in ${ENDED}
-order by m.run_id, m.key, m.ord
+order by m.run_id, m.key, m.id
 on conflict do nothing
 returning run_id, key, message_id`,
 );

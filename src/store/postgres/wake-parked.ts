@@ -3,30 +3,35 @@
 
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
+import { ENDED } from "./ended-states.js";
 import { interval } from "./instant.js";
 
+/**
+ * Messages that met their run's end are closed here, too: the ending statement's snapshot may be older than a message
+ * that was accepted a moment before, and it would be counted as unread for ever.
+ */
 export const wakeParked = statement(
   "wake_parked",
   ({ schema: s, now }) => `
 with due as (
   select id from ${s}.runs where state = 'parked' and wake_at <= (select ${now}) order by wake_at limit $1
-), mail as (
-  select r.id
+), mail as materialized (
+  select u.run_id as id, r.state, u.urgent or u.n >= r.wake_after as called
   from (
     select run_id, count(*) as n, bool_or(kind <> 'child') as urgent
     from ${s}.inbox where taken_seq is null group by 1
   ) u
-  cross join lateral (
-    select id from ${s}.runs r
-    where r.id = u.run_id and r.state = 'parked' and (u.urgent or u.n >= r.wake_after) limit 1
-  ) r
+  left join lateral (select state, wake_after from ${s}.runs r where r.id = u.run_id limit 1) r on true
+), closed as (
+  update ${s}.inbox i set taken_seq = 0
+  where i.run_id = any(array(select id from mail where state is null or state in ${ENDED})) and i.taken_seq is null
 ), woken as materialized (
-  select r.id from ${s}.runs r
-  where r.id = any(array(select id from due union select id from mail)) and r.state = 'parked'
-  order by r.id
+  select r.id, r.wake_at from ${s}.runs r
+  where r.id = any(array(select id from due union select id from mail where state = 'parked' and called)) and r.state = 'parked'
+  order by r.wake_at, r.id
   limit $1
   for no key update skip locked
-), numbered as materialized (select id, row_number() over (order by id) as ord from woken
+), numbered as materialized (select id, row_number() over (order by wake_at, id) as ord from woken
 ), t as materialized (select ${now} as now)
 update ${s}.runs r
 set state = 'waiting', wake_at = null, available_at = t.now + ${interval("(n.ord - 1) * 0.001")}

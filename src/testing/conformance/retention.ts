@@ -83,6 +83,24 @@ export const retentionCases = cases("retention", {
     await s.insert({ key: s.newKey({ payloadHash: "h2" }) });
   },
 
+  "a pruned id may come back, with nothing of its past": async (s) => {
+    const run = s.newRun({ key: s.newKey({ lifetime: "live" }) });
+    const message = s.message(run.id, { key: "signal:1" });
+    await s.store.runs.insert([run]);
+    await s.store.inbox.send([message]);
+    await s.accept(await s.claimOne(), [append("a"), complete]);
+    same(await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 10 }), 1, "pruned");
+    const { key: _, ...again } = run;
+    same(await s.store.runs.insert([again]), [{ outcome: "inserted", runId: run.id }], "inserted again");
+    same(await s.log(run.id), ["start"], "log");
+    const rival = s.message(run.id, { key: "signal:1" });
+    same(await s.store.inbox.send([rival]), [{ outcome: "accepted" }], "its message's key");
+    await s.insert({ key: s.newKey({ payloadHash: "h2" }) });
+    const claims = await s.claim();
+    const claim = claims.find(({ runId }) => runId === run.id);
+    matches(claim, { epoch: 1, seq: 1, crashes: 1, inboxSeq: 1 }, "claim");
+  },
+
   "prune takes archived runs, too": async (s) => {
     await completed(s);
     const all = { env: s.env, endedBeforeMs: 0, limit: 10 };

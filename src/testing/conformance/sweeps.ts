@@ -84,12 +84,13 @@ export const sweepCases = cases("sweeps", {
   },
 
   "the oldest lease comes first": async (s) => {
-    const late = await s.start({}, { leaseMs: SHORT_MS + 10 });
-    const early = await s.start({}, { leaseMs: 1 });
+    const [late, early] = [await s.insert({ priority: 1 }), await s.insert({ priority: 0 })];
+    await s.claim({ limit: 1, leaseMs: 1 });
+    await s.claim({ limit: 1, leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     const order: string[] = [];
     for (let i = 0; i < 1000 && order.length < 2; i++) order.push(...(await sweep(s, 1)).map(({ runId }) => runId));
-    same(order, [early.runId, late.runId], "order");
+    same(order, [early.id, late.id], "order");
   },
 
   "many sweeps at once take each run back once (F58)": async (s) => {
@@ -109,7 +110,9 @@ export const wakeCases = cases("wake-ups", {
     await s.accept(claim, [park({ wakeInMs: SHORT_MS })]);
     await s.advance(PAST_MS);
     await s.store.runs.wakeParked({ limit: 1000 });
-    matches(await s.run(claim.runId), { state: "waiting", wakeAt: null, inboxSeq: 0 }, "record");
+    const run = await s.run(claim.runId);
+    matches(run, { state: "waiting", wakeAt: null, inboxSeq: 0 }, "record");
+    holds(run.availableAt >= run.createdAt + PAST_MS, "it queues up when it wakes, not where it was");
     await s.advance(1);
     same((await s.claimOne()).runId, claim.runId, "claimed");
   },
@@ -131,9 +134,14 @@ export const wakeCases = cases("wake-ups", {
   },
 
   "the count and the limit": async (s) => {
-    for (let i = 0; i < 3; i++) await s.accept(await s.start(), [park({ wakeInMs: SHORT_MS - 5 * i })]);
-    const ids = (await s.store.runs.list({ env: s.env }, { limit: 10 })).runs.map(({ id }) => id).sort();
     await s.wakeLeftovers();
+    await s.store.runs.insert([s.newRun(), s.newRun(), s.newRun()]);
+    await s.advance(1);
+    const claims = await s.claim();
+    const ids = claims.map(({ runId }) => runId);
+    // One call, one clock: the lower the id, the later it is due.
+    const effects = [3, 2, 1].map((ms) => [park({ wakeInMs: ms })]);
+    await s.store.runs.commit(claims.map((claim, i) => ({ claim, expectedSeq: 1, effects: effects[i]! })));
     await s.advance(PAST_MS);
     same(await s.store.runs.wakeParked({ limit: 2 }), 2, "woken at first");
     await s.advance(1);

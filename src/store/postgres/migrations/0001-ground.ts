@@ -110,8 +110,9 @@ create table ${s}.run_keys (
 create index run_keys_run on ${s}.run_keys (run_id);
 
 -- taken_seq: the journal entry that took the message in; 0 when the run ended without reading it.
+create sequence ${s}.inbox_id;
 create table ${s}.inbox (
-  id          bigint generated always as identity,
+  id          bigint not null default nextval('${s}.inbox_id'),
   run_id      uuid not null,
   key         text not null,
   message_id  uuid not null,

@@ -1,0 +1,113 @@
+// Planted bugs in the ground: each takes one protection away, and names the tests that must notice.
+
+import type { Mutant } from "./mutant.js";
+
+const COMMIT = "src/store/postgres/commit-sql.ts";
+
+export const ground: readonly Mutant[] = [
+  {
+    name: "epoch taken out of the fence",
+    breaks: "S4",
+    edits: [{ file: COMMIT, find: " and r.epoch = f.epoch and r.token", put: " and r.token" }],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "token taken out of the fence",
+    breaks: "S4",
+    edits: [{ file: COMMIT, find: " and r.token = f.token and r.seq", put: " and r.seq" }],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "expected sequence taken out of the fence",
+    breaks: "S8",
+    edits: [{ file: COMMIT, find: " and r.seq = f.seq${takes}", put: "${takes}" }],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "token not cleared when the claim is given back",
+    breaks: "S3",
+    edits: [{ file: COMMIT, find: "token = case when f.to_state is null then r.token end", put: "token = r.token" }],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "journal entries joined on the run's id only",
+    breaks: "S4",
+    edits: [
+      {
+        file: COMMIT,
+        find: "join ok on ok.ord = e.ord cross join t",
+        put: "join f on f.ord = e.ord join ok on ok.run_id = f.run_id cross join t",
+      },
+    ],
+    killedBy: ["test/store/races-fence.test.ts", "test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "park does not look at inbox_seq",
+    breaks: "L3",
+    edits: [
+      {
+        file: COMMIT,
+        find: "\"f.to_state = 'parked' and r.inbox_seq > f.seen_inbox_seq\"",
+        put: '"false"',
+      },
+    ],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "dedupe keys not sorted before they are inserted",
+    breaks: "lock rules",
+    edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by env, scope, key, ord\n", put: "" }],
+    killedBy: ["test/store/races-keys.test.ts"],
+  },
+  {
+    name: "the node's clock decides about leases",
+    breaks: "S5",
+    edits: [
+      {
+        file: "src/store/postgres/dialect.ts",
+        find: 'now = "clock_timestamp()"',
+        put: "now = `(timestamptz 'epoch' + ${Date.now()} * interval '1 ms')`",
+      },
+    ],
+    killedBy: ["test/store/clock.test.ts"],
+  },
+  {
+    name: "crashes not counted when a run is claimed",
+    breaks: "S17",
+    edits: [
+      { file: "src/store/postgres/claim-runs.ts", find: "crashes = r.crashes + 1,", put: "crashes = r.crashes," },
+    ],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "runs picked by a sub-select that is not materialized",
+    breaks: "S15",
+    edits: [
+      {
+        file: "src/store/postgres/claim-runs.ts",
+        find: "where r.id = any(array(select id from picked)) and r.state = 'waiting'",
+        put: `where r.id in (
+    select q.id from \${s}.runs q where q.state = 'waiting' and q.claim_group = any($3) and q.available_at <= (select \${now})
+    order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,
+      },
+    ],
+    killedBy: ["test/store/planner.test.ts"],
+  },
+  {
+    name: "sweep acts on a list it read before",
+    breaks: "S5, S16",
+    edits: [
+      {
+        file: "src/store/postgres/sweep-expired.ts",
+        find: "  limit $1\n  for no key update skip locked\n",
+        put: "  limit $1\n",
+      },
+      {
+        file: "src/store/postgres/sweep-expired.ts",
+        find: " and r.state = 'running' and r.lease_until <= t.now",
+        put: "",
+      },
+    ],
+    killedBy: ["test/store/races-sweep.test.ts"],
+  },
+];

@@ -1,0 +1,6 @@
+// All planted bugs, by the part they are planted in.
+
+import { ground } from "./ground.js";
+import type { Mutant } from "./mutant.js";
+
+export const MUTANTS: readonly Mutant[] = [...ground];

@@ -1,0 +1,115 @@
+// Dedupe keys under contention: one run per key, the losers learn whose it is, and nobody deadlocks.
+
+import { expect, test } from "vitest";
+import type { NewRun } from "../../src/kernel/new-run.js";
+import { accept, claimFrom, commitOf, complete, countingWorld, group, newRun, scene, shuffled } from "./scene.js";
+
+const s = scene();
+const world = countingWorld();
+const stores = Array.from({ length: 8 }, () => s.open({ world }));
+
+function keyed(key: string, more: Partial<NewRun> = {}, hash = "same"): NewRun {
+  const id = { scope: "orders", key, payloadHash: hash, lifetime: "live", onMismatch: "conflict" } as const;
+  return newRun({ key: id, ...more });
+}
+
+async function runsPerKey(prefix: string): Promise<unknown[]> {
+  return s.rows(
+    "select k.key, count(r.id)::int as n from {s}.run_keys k join {s}.runs r on r.id = k.run_id where k.key like $1 group by 1",
+    [`${prefix}%`],
+  );
+}
+
+test("eight connections insert the same fifty keys in shuffled batches: no deadlock, one run per key", async () => {
+  for (let round = 0; round < 10; round++) {
+    const names = Array.from({ length: 50 }, (_, i) => `r${round}-${i}`);
+    const from = group(`keys-${round}`);
+    const answers = await Promise.all(
+      stores.map((store, i) =>
+        store.runs.insert(shuffled(names, round * 8 + i).map((key) => keyed(key, { group: from }))),
+      ),
+    );
+    expect(answers.flat().filter((answer) => answer.outcome === "inserted")).toHaveLength(50);
+    expect(new Set(answers.flat().map((answer) => answer.outcome))).toEqual(new Set(["inserted", "existing"]));
+    expect(new Set(answers.flat().map((answer) => answer.runId)).size).toBe(50);
+    expect(await s.store.runs.count({ env: "test", queue: `keys-${round}` })).toEqual({ waiting: 50 });
+  }
+  expect(world.retries).toBe(0);
+});
+
+test("one key a hundred times at once with other payloads: one run, every other call a conflict", async () => {
+  const calls = Array.from({ length: 100 }, (_, i) => keyed("hot", {}, i < 50 ? "mine" : `other-${i}`));
+  const answers = (await Promise.all(calls.map((run, i) => stores[i % 8]!.runs.insert([run])))).flat();
+  const winner = answers.findIndex((answer) => answer.outcome === "inserted");
+  expect(answers.filter((answer) => answer.outcome === "inserted")).toHaveLength(1);
+  const { payloadHash } = calls[winner]!.key!;
+  for (const [i, answer] of answers.entries()) {
+    if (i === winner) continue;
+    const same = calls[i]!.key!.payloadHash === payloadHash;
+    expect(answer).toEqual({ outcome: same ? "existing" : "conflict", runId: calls[winner]!.id });
+  }
+  expect(await runsPerKey("hot")).toEqual([{ key: "hot", n: 1 }]);
+});
+
+test("a trigger's key with another payload answers the existing run", async () => {
+  const first = keyed("trigger");
+  await s.store.runs.insert([first]);
+  const second = keyed("trigger", {}, "other");
+  const skip = { ...second, key: { ...second.key!, onMismatch: "skip" as const } };
+  expect(await s.store.runs.insert([skip])).toEqual([{ outcome: "existing", runId: first.id }]);
+});
+
+test("when a run has ended, one of many newcomers gets its key", async () => {
+  for (let round = 0; round < 20; round++) {
+    const from = group(`next-${round}`);
+    await s.store.runs.insert([keyed(`next-${round}`, { group: from })]);
+    const [claim] = await claimFrom(s.store, from);
+    await accept(s.store, commitOf(claim!, complete));
+    const runs = stores.map(() => keyed(`next-${round}`, { group: from }));
+    const answers = (await Promise.all(runs.map((run, i) => stores[i]!.runs.insert([run])))).flat();
+    const inserted = answers.filter((answer) => answer.outcome === "inserted");
+    expect(inserted).toHaveLength(1);
+    for (const answer of answers) expect(answer.runId).toBe(inserted[0]!.runId);
+    expect(await s.store.runs.count({ env: "test", queue: `next-${round}`, states: ["waiting"] })).toEqual({
+      waiting: 1,
+    });
+  }
+});
+
+test("an insert repeated after its key went to another run still answers that it was inserted", async () => {
+  const from = group("late");
+  const first = keyed("late", { group: from });
+  await s.store.runs.insert([first]);
+  const [claim] = await claimFrom(s.store, from);
+  await accept(s.store, commitOf(claim!, complete));
+  await s.store.runs.insert([keyed("late", { group: from }, "another")]);
+  expect(await s.store.runs.insert([first])).toEqual([{ outcome: "inserted", runId: first.id }]);
+});
+
+test("the same run inserted a hundred times at once is there once", async () => {
+  const run = newRun({ group: group("once") });
+  const answers = (await Promise.all(Array.from({ length: 100 }, (_, i) => stores[i % 8]!.runs.insert([run])))).flat();
+  for (const answer of answers) expect(answer).toEqual({ outcome: "inserted", runId: run.id });
+  expect((await s.store.journal.read(run.id))!.entries).toHaveLength(1);
+});
+
+test("a new group asked for by all at once gets one number", async () => {
+  const groups = Array.from({ length: 20 }, (_, i) => group(`fresh-${i}`));
+  const ids = await Promise.all(stores.map((store, i) => store.runs.groupIds(shuffled(groups, i))));
+  for (const [i, answer] of ids.entries()) {
+    const order = shuffled(groups, i);
+    const byName = new Map(order.map((one, k) => [one.queue, answer[k]]));
+    expect(groups.map((one) => byName.get(one.queue))).toEqual(await s.store.runs.groupIds(groups));
+  }
+});
+
+test("runs of one batch are claimed in the batch's order, with keys or without", async () => {
+  const from = group("ordered");
+  const runs = shuffled(
+    Array.from({ length: 20 }, (_, i) => (i % 2 ? keyed(`ordered-${i}`, { group: from }) : newRun({ group: from }))),
+    7,
+  );
+  await s.store.runs.insert(runs);
+  const claimed = await claimFrom(s.store, from, { limit: 20 });
+  expect(claimed.map((claim) => claim.runId)).toEqual(runs.map((run) => run.id));
+});
