@@ -46,6 +46,7 @@ export const waitName = nameCheck("wait name", TEXT);
 export const nodeName = nameCheck("node name", TEXT);
 export const envName = nameCheck("env", SLUG);
 export const stackName = nameCheck("stack", SLUG);
+export const versionName = nameCheck("version", TEXT);
 export const codecName = nameCheck("codec name", SLUG);
 export const dedupeKey = nameCheck("key", KEY);
 export const leaseKey = nameCheck("lease name", KEY);

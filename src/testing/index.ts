@@ -1,6 +1,9 @@
 // The public face of `holdfast/testing`.
 
+export { type ClaimsCase, type ClaimsHarness, claimsConformance } from "./claims-conformance.js";
 export type { ConformanceCase } from "./conformance/case.js";
 export { ConformanceFailure } from "./conformance/expect.js";
 export type { StoreHarness } from "./conformance/harness.js";
 export { storeConformance } from "./conformance/index.js";
+export { FakeClaims, type FakeClaimsOptions } from "./fake-claims.js";
+export { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.js";

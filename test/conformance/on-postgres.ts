@@ -9,6 +9,8 @@ import { type StoreHarness, storeConformance } from "../../src/testing/index.js"
 export interface Place {
   readonly url: string;
   readonly schema: string;
+  /** Called when all connections are closed. */
+  readonly stop?: () => Promise<void>;
 }
 
 /** Time is a row in a table of the test's: a statement reads it where it would read the database's clock. */
@@ -25,9 +27,11 @@ export function conformOnPostgres(place: () => Promise<Place>): void {
   let harness: StoreHarness;
   let store: PostgresStore;
   let pool: pg.Pool;
+  let stop: Place["stop"];
 
   beforeAll(async () => {
-    const { url, schema } = await place();
+    const { url, schema, ...rest } = await place();
+    stop = rest.stop;
     pool = new pg.Pool({ connectionString: url, max: 2 });
     const clock = await openMovableClock(pool, schema);
     store = openPostgres(url, { schema }, { world: systemWorld(), now: clock.now });
@@ -56,6 +60,7 @@ export function conformOnPostgres(place: () => Promise<Place>): void {
   afterAll(async () => {
     await store?.close();
     await pool?.end();
+    await stop?.();
   });
 
   for (const group of new Set(storeConformance.map((one) => one.group))) {

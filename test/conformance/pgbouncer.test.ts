@@ -1,6 +1,6 @@
 // The PostgreSQL store keeps the store's contract through PgBouncer in transaction mode.
 
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { startPgBouncer } from "../harness/pgbouncer.js";
@@ -13,10 +13,7 @@ describeWith("pgbouncer", "through PgBouncer", (program) => {
   let bouncer: Awaited<ReturnType<typeof startPgBouncer>> | undefined;
   conformOnPostgres(async () => {
     bouncer = await startPgBouncer(program, url, { poolMode: "transaction" });
-    return { url: bouncer.url, schema };
-  });
-  afterAll(async () => {
-    await bouncer?.stop();
+    return { url: bouncer.url, schema, stop: bouncer.stop };
   });
 
   test("the store notices the pooler", async () => {

@@ -104,12 +104,14 @@ test("a new group asked for by all at once gets one number", async () => {
 });
 
 test("runs of one batch are claimed in the batch's order, with keys or without", async () => {
-  const from = group("ordered");
-  const runs = shuffled(
-    Array.from({ length: 20 }, (_, i) => (i % 2 ? keyed(`ordered-${i}`, { group: from }) : newRun({ group: from }))),
-    7,
-  );
-  await s.store.runs.insert(runs);
-  const claimed = await claimFrom(s.store, from, { limit: 20 });
-  expect(claimed.map((claim) => claim.runId)).toEqual(runs.map((run) => run.id));
+  for (const make of [keyed, (_: string, more: Partial<NewRun>) => newRun(more)]) {
+    const from = group(`ordered-${make.length}`);
+    const runs = shuffled(
+      Array.from({ length: 20 }, (_, i) => make(`ordered-${i}`, { group: from })),
+      7,
+    );
+    await s.store.runs.insert(runs);
+    const claimed = await claimFrom(s.store, from, { limit: 20 });
+    expect(claimed.map((claim) => claim.runId)).toEqual(runs.map((run) => run.id));
+  }
 });

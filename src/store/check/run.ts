@@ -1,18 +1,18 @@
 // Whether a run can be stored; a bad one is refused alone, its neighbours in the batch go on.
 
-import { InvalidInput } from "../../kernel/error.js";
+import { dedupeKey, envName, programName, queueName, stackName, versionName } from "../../kernel/name.js";
 import type { NewKey, NewRun, RunGroup } from "../../kernel/new-run.js";
-import { checkDelay, checkInteger, checkPayload, checkText, checkUuid, firstProblem, type Problem } from "./value.js";
+import { checkDelay, checkInteger, checkName, checkPayload, checkUuid, firstProblem, type Problem } from "./value.js";
 
 const PRIORITY_MIN = -(2 ** 31);
 
 export function checkGroup(path: string, group: RunGroup): Problem {
   return firstProblem(
-    () => checkText(`${path}.env`, group.env),
-    () => checkPin(`${path}.stack`, group.stack),
-    () => checkText(`${path}.queue`, group.queue),
-    () => checkText(`${path}.program`, group.program),
-    () => checkPin(`${path}.version`, group.version),
+    () => checkName(envName, `${path}.env`, group.env),
+    () => checkName(stackName, `${path}.stack`, group.stack),
+    () => checkName(queueName, `${path}.queue`, group.queue),
+    () => checkName(programName, `${path}.program`, group.program),
+    () => checkName(versionName, `${path}.version`, group.version),
   );
 }
 
@@ -33,15 +33,9 @@ export function checkRun(path: string, run: Omit<NewRun, "key">, key?: NewKey): 
 function checkKey(path: string, key: NewKey): Problem {
   const { lifetime } = key;
   return firstProblem(
-    () => checkText(`${path}.scope`, key.scope),
-    () => checkText(`${path}.key`, key.key),
-    () => checkText(`${path}.payloadHash`, key.payloadHash),
+    () => checkName(dedupeKey, `${path}.scope`, key.scope),
+    () => checkName(dedupeKey, `${path}.key`, key.key),
+    () => checkName(dedupeKey, `${path}.payloadHash`, key.payloadHash),
     () => (typeof lifetime === "object" ? checkDelay(`${path}.lifetime.forMs`, lifetime.forMs) : null),
   );
-}
-
-/** null means any; the empty text means it too in the database, so as a name of its own it is refused. */
-function checkPin(path: string, name: string | null): Problem {
-  if (name === "") return new InvalidInput(path, "is empty; use null for any");
-  return checkText(path, name);
 }

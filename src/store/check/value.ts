@@ -1,10 +1,11 @@
 // What a PostgreSQL column would not take, found before anything is written; each check answers the error or null.
 
-import { InvalidInput } from "../../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../../kernel/error.js";
 import { isUuid } from "../../kernel/id.js";
+import type { NameCheck } from "../../kernel/name.js";
 import type { Payload } from "../../kernel/payload.js";
 
-export type Problem = InvalidInput | null;
+export type Problem = HoldfastError | null;
 
 const INT_MAX = 2 ** 31 - 1;
 /** A hundred years: beyond it microseconds no longer fit a double, and nobody waits that long. */
@@ -46,4 +47,16 @@ export function checkInteger(path: string, value: number, least: number): Proble
 export function checkDelay(path: string, ms: number | null): Problem {
   if (ms === null || (ms >= 0 && ms <= LONGEST_DELAY_MS)) return null;
   return new InvalidInput(path, `must be between 0 and ${LONGEST_DELAY_MS} milliseconds, not ${ms}`);
+}
+
+/** A rule of kernel/name.ts as an answer instead of a throw; null values pass. */
+export function checkName(rule: NameCheck, path: string, name: string | null | undefined): Problem {
+  if (name === null || name === undefined) return null;
+  try {
+    rule(name, path);
+    return null;
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
 // What others tell a run: signals, decisions, children that ended, a cancel request. Outsiders insert here and
 // never touch the run's journal; its holder moves messages into the journal in its own commit.
 
+import type { HoldfastError } from "../../kernel/error.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { EndedState } from "../../kernel/run-state.js";
 import type { Transaction } from "./transaction.js";
@@ -34,7 +35,9 @@ export type SendAnswer =
       readonly by: { readonly messageId: string; readonly kind: MessageKind; readonly sender: string | null };
     }
   | { readonly outcome: "ended"; readonly state: EndedState }
-  | { readonly outcome: "unknown" };
+  | { readonly outcome: "unknown" }
+  /** It cannot be stored; its neighbours were not affected. */
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 export interface InboxStore {
   /** Kept when they come before the wait; wakes a parked run. With a transaction: only INSERTs, wakes after. */

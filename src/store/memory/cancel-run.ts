@@ -1,9 +1,10 @@
 // Cancels a run: at once, unless somebody holds it; then its holder finds the request in the inbox.
 
+import { nodeName } from "../../kernel/name.js";
 import { isEnded } from "../../kernel/run-state.js";
+import { checkName, checkText } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
-import { checkText } from "./check-value.js";
 import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
 import { endRun, tellParents } from "./end-run.js";
 import { jsonPayload } from "./payload.js";
@@ -15,10 +16,12 @@ export function cancelRun(
   options: { readonly by: string; readonly reason?: string },
 ): CancelAnswer {
   const { by, reason = null } = options;
-  const error = checkText("by", by);
+  const error = checkName(nodeName, "by", by) ?? checkText("reason", reason);
   if (error) throw error;
   const row = tables.runs.get(runId);
   if (!row) return { outcome: "unknown" };
+  // Cancelling again is the same call repeated: it finds its effect.
+  if (row.state === "cancelled") return { outcome: "cancelled" };
   if (isEnded(row.state)) return { outcome: "ended", state: row.state };
   const nowUs = tables.nowUs();
   const payload = jsonPayload({ by, reason });

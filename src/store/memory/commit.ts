@@ -6,11 +6,11 @@
 import { type Effect, settles } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { isEnded } from "../../kernel/run-state.js";
+import { checkCommit } from "../check/commit.js";
+import type { Problem } from "../check/value.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
 import { appendEntry, type NewEntry } from "./append-entry.js";
-import { checkCommit } from "./check-commit.js";
-import type { Problem } from "./check-value.js";
 import { findMessage } from "./deliver-message.js";
 import { tellParents } from "./end-run.js";
 import { joinKey } from "./join-key.js";

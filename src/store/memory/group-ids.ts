@@ -1,7 +1,7 @@
 // Answers the numbers that claims name groups by.
 
 import type { RunGroup } from "../../kernel/new-run.js";
-import { checkGroup } from "./check-run.js";
+import { checkGroup } from "../check/run.js";
 import type { Tables } from "./tables.js";
 
 export function groupIds(tables: Tables, groups: readonly RunGroup[]): readonly number[] {

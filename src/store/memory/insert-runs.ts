@@ -1,9 +1,9 @@
 // Inserts runs: each once per id, and once per key as long as that key is taken.
 
 import type { NewRun } from "../../kernel/new-run.js";
+import { checkRun } from "../check/run.js";
 import type { InsertAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
-import { checkRun } from "./check-run.js";
 import type { Tables } from "./tables.js";
 import { keyHolder, takeKey } from "./take-key.js";
 

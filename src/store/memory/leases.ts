@@ -1,7 +1,8 @@
 // Named leases: acquired, renewed and finished under the same epochs and tokens as claims.
 
+import { checkAcquire } from "../check/lease.js";
+import { checkText, type Problem } from "../check/value.js";
 import type { AcquireAnswer, AcquireRequest, Lease, LeaseFence, LeaseRecord, LeaseStore } from "../contract/leases.js";
-import { checkText, checkUuid, firstProblem, type Problem } from "./check-value.js";
 import { compareText } from "./compare-text.js";
 import { joinKey } from "./join-key.js";
 import { toMs, toUs } from "./micros.js";
@@ -21,11 +22,7 @@ export function memoryLeases(tables: Tables): LeaseStore {
       refuse(checkText("detail", detail));
       return finishLease(tables, fence, { state: "failed", detail });
     },
-    release: async (fence) => {
-      const row = heldLease(tables, fence);
-      if (row) row.leaseUntilUs = tables.nowUs();
-      return finishLease(tables, fence, { state: "done", detail: null });
-    },
+    release: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
     owns: async (fence) => {
       const row = heldLease(tables, fence);
       return row !== null && row.leaseUntilUs > tables.nowUs();
@@ -39,15 +36,8 @@ export function memoryLeases(tables: Tables): LeaseStore {
 }
 
 function acquireLease(tables: Tables, request: AcquireRequest): AcquireAnswer {
-  const { env, key, owner, token } = request;
-  refuse(
-    firstProblem(
-      () => checkText("env", env),
-      () => checkText("key", key),
-      () => checkText("owner", owner),
-      () => checkUuid("token", token),
-    ),
-  );
+  const { env, key, token } = request;
+  refuse(checkAcquire(request));
   const nowUs = tables.nowUs();
   const row = tables.leases.get(joinKey(env, key));
   if (row?.state === "claimed" && row.token !== null) {

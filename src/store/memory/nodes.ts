@@ -1,7 +1,7 @@
 // Nodes: each start registers its incarnation, gives signs of life and says when it stops.
 
+import { checkNode } from "../check/node.js";
 import type { NodeRecord, NodeRegistration, NodeStore } from "../contract/nodes.js";
-import { checkText, checkUuid, firstProblem } from "./check-value.js";
 import { compareText } from "./compare-text.js";
 import { toMs } from "./micros.js";
 import { runsInState, type Tables } from "./tables.js";
@@ -25,14 +25,7 @@ export function memoryNodes(tables: Tables): NodeStore {
 
 function registerNode(tables: Tables, node: NodeRegistration): void {
   const { incarnation, identity, name, env, stack, build } = node;
-  const error = firstProblem(
-    () => checkUuid("incarnation", incarnation),
-    () => checkText("identity", identity),
-    () => checkText("name", name),
-    () => checkText("env", env),
-    () => checkText("stack", stack),
-    () => checkText("build", build),
-  );
+  const error = checkNode(node);
   if (error) throw error;
   if (tables.nodes.has(incarnation)) return; // the reply to the first call was lost
   const nowUs = tables.nowUs();

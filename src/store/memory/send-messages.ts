@@ -1,8 +1,8 @@
 // Sends messages: each key is accepted once per run, and a parked run wakes by it.
 
 import { isEnded } from "../../kernel/run-state.js";
+import { checkMessage } from "../check/message.js";
 import type { NewMessage, SendAnswer } from "../contract/inbox.js";
-import { checkPayload, checkText, checkUuid, firstProblem } from "./check-value.js";
 import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
 import type { Tables } from "./tables.js";
 
@@ -12,9 +12,10 @@ export function sendMessages(
   messages: readonly NewMessage[],
   options: { readonly ring: boolean },
 ): readonly SendAnswer[] {
-  messages.forEach(refuseBadMessage);
   const nowUs = tables.nowUs();
   return messages.map((message) => {
+    const error = checkMessage(message);
+    if (error) return { outcome: "refused", error };
     const { runId, key, messageId } = message;
     const row = tables.runs.get(runId);
     if (!row) return { outcome: "unknown" };
@@ -30,17 +31,4 @@ export function sendMessages(
     if (options.ring) ringRun(tables, row, nowUs);
     return { outcome: "accepted" };
   });
-}
-
-/** The contract's answers have no `refused`, so the call is refused as a whole, before anything is written. */
-function refuseBadMessage(message: NewMessage, i: number): void {
-  const path = `messages[${i}]`;
-  const error = firstProblem(
-    () => checkText(`${path}.key`, message.key),
-    () => checkUuid(`${path}.messageId`, message.messageId),
-    () => checkText(`${path}.name`, message.name),
-    () => checkPayload(`${path}.payload`, message.payload),
-    () => checkText(`${path}.sender`, message.sender),
-  );
-  if (error) throw error;
 }

@@ -10,7 +10,7 @@ export function wakeParked(tables: Tables, options: { readonly limit: number }):
   const nowUs = tables.nowUs();
   const rows = runsInState(tables, "parked")
     .filter((row) => isDue(row, nowUs) || isCalled(tables, row))
-    .sort((a, b) => compareText(a.id, b.id))
+    .sort((a, b) => wakesAt(a) - wakesAt(b) || compareText(a.id, b.id))
     .slice(0, Math.max(options.limit, 0));
   for (const [position, row] of rows.entries()) {
     moveRun(tables, row, "waiting");
@@ -21,4 +21,9 @@ export function wakeParked(tables: Tables, options: { readonly limit: number }):
 
 function isDue(row: RunRow, nowUs: number): boolean {
   return row.wakeAtUs !== null && row.wakeAtUs <= nowUs;
+}
+
+/** Those that are due go before those that were called, the earliest first. */
+function wakesAt(row: RunRow): number {
+  return row.wakeAtUs ?? Number.MAX_SAFE_INTEGER;
 }

@@ -1,7 +1,9 @@
 // Cancels a run: at once when nobody holds it, by a message to its holder when somebody does.
 
+import { nodeName } from "../../kernel/name.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import { isEnded } from "../../kernel/run-state.js";
+import { checkName, checkText } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -26,10 +28,10 @@ with l as materialized (
   returning r.id as run_id, r.seq, r.parent_id, r.state
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select run_id, seq, 0, 'cancelled', '', 'json', $4, t.now from cancelled, t
+  select run_id, seq, 0, 'cancelled', '', 'json', $3, t.now from cancelled, t
 ), requested as (
   insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)
-  select id, 'cancel', $2, 'cancel', 'cancel', 'json', $4, $3, t.now from l, t where l.state = 'running'
+  select id, 'cancel', id, 'cancel', 'cancel', 'json', $3, $2, t.now from l, t where l.state = 'running'
   on conflict do nothing
   returning run_id
 ), ended as (select run_id, parent_id, state from cancelled
@@ -43,16 +45,16 @@ interface Row {
   told: string | null;
 }
 
-/** `messageId` is drawn by the caller's store, so that a repeat after a lost reply is the same request. */
 export async function cancel(
   db: Database,
   runId: string,
-  messageId: string,
   by: string,
   reason: string | undefined,
 ): Promise<CancelAnswer> {
+  const error = checkName(nodeName, "by", by) ?? checkText("reason", reason);
+  if (error) throw error;
   const data = JSON.stringify({ by, reason: reason ?? null });
-  const [row] = await db.run<Row>(cancelRun, [runId, messageId, by, data]);
+  const [row] = await db.run<Row>(cancelRun, [runId, by, data]);
   if (!row) return { outcome: "unknown" };
   const rung = row.requested ?? row.told;
   if (rung) await ring(db, [rung]);

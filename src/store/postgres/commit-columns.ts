@@ -5,7 +5,7 @@ import type { NewRun } from "../../kernel/new-run.js";
 import type { Commit } from "../contract/runs.js";
 import { changeOf, entryOf } from "./encode-effect.js";
 import type { Groups } from "./groups.js";
-import { columnsOf } from "./insert-runs.js";
+import { columnsOf, type Places } from "./insert-runs.js";
 
 /** One row per commit: the fence, and what happens to the run's row. */
 export function fenceColumns(commits: readonly Commit[]): unknown[][] {
@@ -51,11 +51,9 @@ export async function childColumns(groups: Groups, commits: readonly Commit[]): 
   const children = effectsOf<EnqueueEffect>(commits, "enqueue");
   const runs: NewRun[] = children.map((child) => child.effect.run);
   const ids = await groups.ids(runs.map((run) => run.group));
-  const [id, group, priority, delay, crashLimit, , ...rest] = columnsOf(
-    runs,
-    new Map(runs.map((run, i) => [run, ids[i]!])),
-  );
-  return [children.map((child) => child.ord), id!, group!, priority!, delay!, crashLimit!, ...rest];
+  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: 0 }]));
+  const [id, group, priority, delay, crashLimit, , name, codec, data] = columnsOf(runs, placeOf);
+  return [children.map((child) => child.ord), id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!];
 }
 
 function effectsOf<E extends TakeEffect | EnqueueEffect>(commits: readonly Commit[], kind: E["kind"]) {

@@ -92,15 +92,22 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
 });
 
 /**
- * Why a commit was not accepted; asked for refused rows only. The journal tells whether this very commit was written
- * before: its first entry stands there under the same claim.
+ * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
+ * entries stand in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
+ * different commits at one sequence was told that it had been written.)
  */
 export const refusedCommits = statement(
   "refused_commits",
   ({ schema: s }) => `
+with e as materialized (
+  select * from unnest($9::int[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])
+    as e(ord, i, kind, name, key, codec, data)
+  union all
+  select ord, i, 'take', null, key, null, null from unnest($6::int[], $7::int[], $8::text[]) as k(ord, i, key)
+)
 select
   case
-    when j.run_id is not null and w.seq + w.n <= r.seq then 'recorded'
+    when j.n = w.n then 'recorded'
     when r.epoch = w.epoch and r.token = w.token then 'held'
     else 'lost'
   end as reason,
@@ -113,9 +120,16 @@ select
 from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::int[])
   with ordinality as w(run_id, epoch, token, seq, n, ord)
 left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
-left join lateral (
-  select * from ${s}.journal j
-  where j.run_id = w.run_id and j.seq = w.seq + 1 and j.epoch = w.epoch and j.token = w.token limit 1
-) j on true
+cross join lateral (
+  select count(*) as n from e
+  cross join lateral (
+    select from ${s}.journal j
+    where j.run_id = w.run_id and j.seq = w.seq + e.i and j.epoch = w.epoch and j.token = w.token
+      and j.kind = e.kind and j.key is not distinct from e.key
+      and (e.name is null or (j.name = e.name and j.codec is not distinct from e.codec and j.data is not distinct from e.data))
+    limit 1
+  ) j
+  where e.ord = w.ord
+) j
 order by w.ord`,
 );

@@ -84,6 +84,7 @@ async function whyRefused(db: Database, commits: readonly Commit[]): Promise<rea
     commits.map((c) => c.expectedSeq),
     commits.map((c) => c.effects.length),
     ...takeColumns(commits),
+    ...entryColumns(commits),
   ]);
   return commits.map((commit, i): CommitAnswer => {
     const { reason, seq, bad_takes } = rows[i]!;

@@ -1,6 +1,7 @@
 // Claim groups: env, stack, queue, program and version pin as one number, remembered here once known.
 
 import type { RunGroup } from "../../kernel/new-run.js";
+import { checkGroup } from "../check/run.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 
@@ -35,6 +36,10 @@ export class Groups {
     const missing = [...new Map(groups.map((group) => [textOf(group), group])).entries()].filter(
       ([text]) => !this.#known.has(text),
     );
+    for (const [, group] of missing) {
+      const error = checkGroup("group", group);
+      if (error) throw error;
+    }
     if (missing.length > 0) {
       await this.#look(missing);
       const unknown = missing.filter(([text]) => !this.#known.has(text));

@@ -11,17 +11,18 @@ import type { Groups } from "./groups.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
 
-/** Only INSERTs, so it may stand in a caller's transaction. */
+/** Only INSERTs, so it may stand in a caller's transaction. Runs of one batch keep its order: one microsecond apart. */
 const insertRuns = statement(
   "insert_runs",
   ({ schema: s, now }) => `
 with new as materialized (
-  select * from unnest($1::uuid[], $2::int[], $3::int[], $4::float8[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[])
-    with ordinality as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, ord)
+  select * from unnest($1::uuid[], $2::int[], $3::int[], $4::float8[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[],
+    $10::int[])
+    as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position)
 ), t as materialized (select ${now} as now
 ), r as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms")}, crash_limit, parent_id, t.now
+  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now
   from new, t
   on conflict (id) do nothing
   returning id
@@ -39,20 +40,20 @@ const insertKeyedRuns = statement(
   ({ schema: s, now }) => `
 with new as materialized (
   select * from unnest($1::uuid[], $2::int[], $3::int[], $4::float8[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::float8[])
-    with ordinality as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data,
-      env, scope, key, payload_hash, lifetime, key_ms, ord)
+    $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::float8[])
+    as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position,
+      env, scope, key, payload_hash, lifetime, key_ms)
 ), t as materialized (select ${now} as now
 ), k as (
   insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime, expires_at)
   select env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from new, t
   where (select r.id from ${s}.runs r where r.id = new.id limit 1) is null
-  order by env, scope, key, ord
+  order by env, scope, key, position
   on conflict do nothing
   returning run_id
 ), r as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms")}, crash_limit, parent_id, t.now
+  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now
   from new join k on k.run_id = new.id, t
   on conflict (id) do nothing
   returning id
@@ -108,7 +109,7 @@ export async function insert(
   const answers = new Map<NewRun, InsertAnswer>();
   const first = new Map<string, NewRun>();
   for (const run of runs) {
-    const error = checkRun("run", run, run.key);
+    const error = checkRun("", run, run.key);
     if (error) answers.set(run, { outcome: "refused", runId: run.id, error });
     else if (!first.has(run.id)) first.set(run.id, run);
   }
@@ -128,28 +129,26 @@ export async function insert(
 
 async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: Transaction): Promise<InsertAnswer[]> {
   const groupIds = await groups.ids(runs.map((run) => run.group));
-  // Runs of one call keep its order: one microsecond apart.
-  const inTurn = runs.map((run, i) => ({ ...run, delayMs: run.delayMs + i * 0.001 }));
-  const groupOf = new Map(inTurn.map((run, i) => [run, groupIds[i]!]));
-  const plain = inTurn.filter((run) => !run.key);
-  const keyed = inTurn.filter((run): run is KeyedRun => run.key !== undefined);
-  if (plain.length > 0) await db.run(insertRuns, columnsOf(plain, groupOf), { tx });
-  const taken = await sendKeyed(db, keyed, groupOf, tx);
-  return inTurn.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
+  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: groupIds[i]!, position: i }]));
+  const plain = runs.filter((run) => !run.key);
+  const keyed = runs.filter((run): run is KeyedRun => run.key !== undefined);
+  if (plain.length > 0) await db.run(insertRuns, columnsOf(plain, placeOf), { tx });
+  const taken = await sendKeyed(db, keyed, placeOf, tx);
+  return runs.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
 }
 
 /** Answers only those that were not inserted. */
 async function sendKeyed(
   db: Database,
   runs: readonly KeyedRun[],
-  groupOf: ReadonlyMap<NewRun, number>,
+  placeOf: Places,
   tx?: Transaction,
 ): Promise<Map<NewRun, InsertAnswer>> {
   const taken = new Map<NewRun, InsertAnswer>();
   const freed = new Set<string>();
   let open = runs;
   while (open.length > 0) {
-    const values = [...columnsOf(open, groupOf), ...keyColumnsOf(open)];
+    const values = [...columnsOf(open, placeOf), ...keyColumnsOf(open)];
     const rows = await db.run<{ run_id: string }>(insertKeyedRuns, values, { tx });
     const inserted = new Set(rows.map((row) => row.run_id));
     const losers = open.filter((run) => !inserted.has(run.id));
@@ -198,10 +197,13 @@ async function freeKeys(db: Database, stale: readonly { run: KeyedRun; holder: s
   ]);
 }
 
-export function columnsOf(runs: readonly NewRun[], groupOf: ReadonlyMap<NewRun, number>): unknown[][] {
+/** The number of a run's claim group, and its place in the batch it came with. */
+export type Places = ReadonlyMap<NewRun, { readonly group: number; readonly position: number }>;
+
+export function columnsOf(runs: readonly NewRun[], placeOf: Places): unknown[][] {
   return [
     runs.map((r) => r.id),
-    runs.map((r) => groupOf.get(r)),
+    runs.map((r) => placeOf.get(r)!.group),
     runs.map((r) => r.priority),
     runs.map((r) => r.delayMs),
     runs.map((r) => r.crashLimit),
@@ -209,6 +211,7 @@ export function columnsOf(runs: readonly NewRun[], groupOf: ReadonlyMap<NewRun, 
     runs.map((r) => r.group.program),
     runs.map((r) => r.input.codec),
     runs.map((r) => r.input.data),
+    runs.map((r) => placeOf.get(r)!.position),
   ];
 }
 

@@ -1,5 +1,7 @@
 // Named leases: one row per key, taken, prolonged and given up by single conditional statements.
 
+import { checkAcquire } from "../check/lease.js";
+import { checkText } from "../check/value.js";
 import type { AcquireAnswer, AcquireRequest, LeaseFence, LeaseRecord, LeaseStore } from "../contract/leases.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
@@ -121,7 +123,11 @@ export function leaseStore(db: Database): LeaseStore {
       return (await db.run(renewLease, [...valuesOf(fence), leaseMs], { line: "renewals" })).length > 0;
     },
     complete: (fence) => finish(fence, "done", null),
-    fail: (fence, detail) => finish(fence, "failed", detail),
+    async fail(fence, detail) {
+      const error = checkText("detail", detail);
+      if (error) throw error;
+      return finish(fence, "failed", detail);
+    },
     release: (fence) => finish(fence, "done", null),
     async owns(fence) {
       return (await db.run(ownsLease, valuesOf(fence))).length > 0;
@@ -136,7 +142,10 @@ export function leaseStore(db: Database): LeaseStore {
   };
 }
 
-async function acquire(db: Database, { env, key, owner, token, leaseMs }: AcquireRequest): Promise<AcquireAnswer> {
+async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAnswer> {
+  const error = checkAcquire(request);
+  if (error) throw error;
+  const { env, key, owner, token, leaseMs } = request;
   for (;;) {
     const [row] = await db.run<AcquireRow>(acquireLease, [env, key, owner, token, leaseMs]);
     const { epoch, attempt, before_owner, before_state } = row!;

@@ -1,5 +1,6 @@
 // Registers nodes, keeps their heartbeat, lists them with what they hold.
 
+import { checkNode } from "../check/node.js";
 import type { NodeRecord, NodeRegistration, NodeStore } from "../contract/nodes.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -45,6 +46,8 @@ interface Row extends NodeRegistration {
 export function nodeStore(db: Database): NodeStore {
   return {
     async register(node) {
+      const error = checkNode(node);
+      if (error) throw error;
       await db.run(registerNode, [node.incarnation, node.identity, node.name, node.env, node.stack, node.build]);
     },
     async heartbeat(incarnation) {

@@ -118,7 +118,7 @@ function runStore(db: Database, groups: Groups, world: World): RunStore {
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
     sweepExpired: ({ limit }) => sweep(db, limit),
     wakeParked: ({ limit }) => wake(db, limit),
-    cancel: (runId, { by, reason }) => cancel(db, runId, world.token(), by, reason),
+    cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
     get: (runId) => get(db, runId),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),

@@ -1,13 +1,16 @@
 // Puts messages into inboxes, each key once per run.
 
+import type { HoldfastError } from "../../kernel/error.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import { isEnded } from "../../kernel/run-state.js";
+import { checkMessage } from "../check/message.js";
 import type { Message, MessageKind, NewMessage, SendAnswer } from "../contract/inbox.js";
 import type { Transaction } from "../contract/transaction.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import { ms } from "./instant.js";
+import { isolate } from "./isolate.js";
 import { ring } from "./ring.js";
 
 /**
@@ -70,6 +73,19 @@ export async function send(
   messages: readonly NewMessage[],
   tx?: Transaction,
 ): Promise<readonly SendAnswer[]> {
+  const refused = new Map<NewMessage, SendAnswer>();
+  for (const message of messages) {
+    const error = checkMessage(message);
+    if (error) refused.set(message, { outcome: "refused", error });
+  }
+  const good = messages.filter((message) => !refused.has(message));
+  const refuse = (_: NewMessage, error: HoldfastError): SendAnswer => ({ outcome: "refused", error });
+  const sent = tx ? await sendGood(db, good, tx) : await isolate(good, (batch) => sendGood(db, batch), refuse);
+  const answers = new Map(good.map((message, i) => [message, sent[i]!]));
+  return messages.map((message) => refused.get(message) ?? answers.get(message)!);
+}
+
+async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Transaction): Promise<SendAnswer[]> {
   if (messages.length === 0) return [];
   const rows = await db.run<{ run_id: string; key: string; message_id: string }>(sendMessages, columnsOf(messages), {
     tx,

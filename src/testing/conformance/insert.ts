@@ -86,20 +86,19 @@ export const insertCases = cases("insert", {
     holds((await s.claimOne()).input.data === input.data, "the input's data is the same");
   },
 
-  "hostile names are names": async (s) => {
-    for (const name of [
-      "__proto__",
-      "constructor",
-      "a'; drop table runs;--",
-      "%",
-      "../..",
-      "naïve 😀",
-      "x".repeat(120),
-    ]) {
+  "names that mean something elsewhere are names": async (s) => {
+    for (const name of ["__proto__", "constructor", "select", "null", "x".repeat(128), "ml::train", "Case", "case"]) {
       const { id } = await s.insert({ group: { queue: name, program: name } });
       matches((await s.run(id)).group, { queue: name, program: name }, "group");
       const [groupId] = await s.store.runs.groupIds([s.group({ queue: name, program: name })]);
       same((await s.claimOne({ groupIds: [some(groupId, "group id")] })).runId, id, `claimed under ${name}`);
+    }
+  },
+
+  "names outside the rules are refused with a code (F73)": async (s) => {
+    for (const queue of ["", "a'; drop table runs;--", "%", "../..", "naïve 😀", "a b", "a\0b", "x".repeat(129)]) {
+      refused((await s.store.runs.insert([s.newRun({ group: { queue } })]))[0]!, `queue ${JSON.stringify(queue)}`);
+      await rejects(s.store.runs.groupIds([s.group({ queue })]), `group of queue ${JSON.stringify(queue)}`);
     }
   },
 

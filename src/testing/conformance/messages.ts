@@ -130,11 +130,18 @@ export const messageCases = cases("messages", {
     same(await s.store.inbox.send([]), [], "an empty batch");
   },
 
-  "a message that cannot be stored is refused with a typed error": async (s) => {
+  "a message that cannot be stored is refused alone (F64)": async (s) => {
     const { id } = await s.insert();
-    await rejects(s.store.inbox.send([s.message(id, { payload: { codec: "json", data: "\0" } })]), "NUL in a payload");
-    same(await s.unreadKeys(id), [], "unread");
-    matches(await s.run(id), { inboxSeq: 0 }, "record");
+    const bad = s.message(id, { key: "signal:bad", payload: { codec: "json", data: "\0" } });
+    const answers = await s.store.inbox.send([
+      s.message(id, { key: "signal:1" }),
+      bad,
+      s.message(id, { key: "signal:2" }),
+    ]);
+    refused(answers[1]!, "NUL in a payload");
+    same([answers[0], answers[2]], [{ outcome: "accepted" }, { outcome: "accepted" }], "its neighbours");
+    same(await s.unreadKeys(id), ["signal:1", "signal:2"], "unread");
+    matches(await s.run(id), { inboxSeq: 2 }, "record");
   },
 
   "taking a message moves it into the journal": async (s) => {

@@ -147,8 +147,8 @@ export const wakeCases = cases("wake-ups", {
     await s.advance(1);
     same(
       (await s.claim()).map(({ runId }) => runId),
-      ids.slice(0, 2),
-      "in the order of their ids",
+      [ids[2], ids[1]],
+      "the earliest due first",
     );
     same(await s.store.runs.wakeParked({ limit: 2 }), 1, "woken then");
     same(await s.store.runs.wakeParked({ limit: 2 }), 0, "nothing left");

@@ -1,0 +1,19 @@
+// `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
+
+export { ClaimLost } from "./kernel/claim.js";
+export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
+export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
+export type { Duration } from "./kernel/duration.js";
+export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
+export { jsonCodec } from "./kernel/json-codec.js";
+export { RecordedError } from "./kernel/recorded-error.js";
+export { RUN_STATES, type RunState } from "./kernel/run-state.js";
+export { LeaseLost, LeaseMisused, LeaseUnsupported } from "./lease/error.js";
+export type { LeaseEvents } from "./lease/events.js";
+export type { Fence, HeldLease, HoldScope } from "./lease/held-lease.js";
+export { type AcquireOptions, type BusyLease, createLeases, type Leases, type LeasesOptions } from "./lease/leases.js";
+export { storeClaims } from "./lease/store-claims.js";
+export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
+export { JournalCorrupt } from "./store/contract/journal.js";
+export type { Store } from "./store/contract/store.js";
+export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";

@@ -1,0 +1,58 @@
+// Everything a PostgreSQL store holds, in the shape of the memory store's snapshot.
+
+import type pg from "pg";
+import type { Snapshot } from "../../src/store/memory/snapshot.js";
+import { ms } from "../../src/store/postgres/instant.js";
+
+const payload = (codec: string | null, data: string | null) => (codec === null ? null : { codec, data: data ?? "" });
+const number = (value: string | null) => (value === null ? null : Number(value));
+
+export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<Snapshot> {
+  const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
+  const [runs, journal, inbox, keys, leases, nodes] = await Promise.all(READS.map(rows));
+  return {
+    runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
+      ...run,
+      group: { env, stack: stack || null, queue, program, version: version || null },
+      epoch: Number(run.epoch),
+      seq: Number(run.seq),
+      baseSeq: Number(run.baseSeq),
+      inboxSeq: Number(run.inboxSeq),
+    })),
+    journal: journal!.map(({ codec, data, ...entry }) => ({
+      ...entry,
+      seq: Number(entry.seq),
+      epoch: Number(entry.epoch),
+      payload: payload(codec, data),
+    })),
+    inbox: inbox!.map(({ codec, data, ...message }) => ({
+      ...message,
+      payload: payload(codec, data),
+      takenSeq: number(message.takenSeq),
+    })),
+    keys: keys!,
+    leases: leases!.map((lease) => ({ ...lease, epoch: Number(lease.epoch) })),
+    nodes: nodes!,
+  };
+}
+
+/** Text is ordered by code, as the memory store does. */
+const READS = [
+  `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
+    ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
+    r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
+    r.parent_id as "parentId", ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
+    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter"
+   from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
+  `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
+   from {s}.journal order by run_id, seq`,
+  `select run_id as "runId", key, message_id as "messageId", kind, name, codec, data, sender, ${ms("at")} as at,
+    taken_seq as "takenSeq" from {s}.inbox order by run_id, id`,
+  `select env, scope, key, run_id as "runId", payload_hash as "payloadHash", lifetime, ${ms("expires_at")} as until
+   from {s}.run_keys order by env collate "C", scope collate "C", key collate "C"`,
+  `select env, key, state, owner, epoch, token, finished_token as "finishedToken", attempt, detail,
+    ${ms("lease_until")} as "leaseUntil", ${ms("acquired_at")} as "acquiredAt", ${ms("finished_at")} as "finishedAt"
+   from {s}.leases order by env collate "C", key collate "C"`,
+  `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
+    ${ms("stopped_at")} as "stoppedAt" from {s}.nodes order by incarnation`,
+];

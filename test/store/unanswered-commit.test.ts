@@ -1,0 +1,106 @@
+// The reply to a COMMIT gets lost, or the request does: the store asks again, and the effect is there exactly once.
+// Each operation is done on two databases with the same ids, one with the fault and one without.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { StoreUnavailable } from "../../src/store/postgres/errors.js";
+import { openPostgres } from "../../src/store/postgres/open.js";
+import { startProxy } from "../harness/proxy.js";
+import { append, claimFrom, commitOf, commitOne, complete, group, newRuns, scene } from "./scene.js";
+import { snapshotPostgres } from "./snapshot-postgres.js";
+import { OPERATIONS, type Operation } from "./unanswered-operations.js";
+
+const s = scene();
+const target = new URL(s.url);
+const proxy = await startProxy({ host: target.hostname, port: Number(target.port) });
+const faulty = s.open({ url: proxy.url(s.url) });
+const twinSchema = `${s.schema}_twin`;
+const twin = openPostgres(s.url, { schema: twinSchema });
+
+beforeAll(async () => {
+  await twin.migrate();
+});
+afterAll(async () => {
+  await twin.close();
+  await s.pool.query(`drop schema if exists ${twinSchema} cascade`);
+  await proxy.stop();
+});
+
+for (const lost of ["reply", "request"] as const) {
+  for (const operation of OPERATIONS) {
+    test(`${operation.name}: a lost ${lost} leaves the same effect as none`, async () => {
+      await empty();
+      const [fault, plain] = [await operation.prepare(faulty), await operation.prepare(twin)];
+      const match = (request: Buffer) => request.includes(`_${operation.statement}\0`);
+      const sprung = lost === "reply" ? proxy.loseNextReply(match) : proxy.loseNextRequest(match);
+      const answers = [await answer(operation, fault), await plain()];
+      await sprung;
+      if (lost === "request" || !operation.answersWhatItDid) {
+        const [withFault, without] = answers.map(sameAnswer);
+        expect(withFault).toEqual(without);
+      }
+      // A bell whose reply was lost may ring twice or, if the message was already there, at the next housekeeping.
+      for (const store of [faulty, twin]) await store.runs.wakeParked({ limit: 100 });
+      const [withFault, without] = await Promise.all([s.schema, twinSchema].map(timeless));
+      expect(withFault).toEqual(without);
+    });
+  }
+}
+
+async function answer({ repeatedByCaller }: Operation, act: () => Promise<unknown>): Promise<unknown> {
+  if (!repeatedByCaller) return act();
+  await expect(act()).rejects.toBeInstanceOf(StoreUnavailable);
+  return act();
+}
+
+/** "It is written": now, or by the call whose reply was lost. */
+function sameAnswer(value: unknown): unknown {
+  const { outcome, seq } = (value ?? {}) as { outcome?: string; seq?: number };
+  return outcome === "accepted" || outcome === "recorded" ? { written: true, seq } : value;
+}
+
+async function empty(): Promise<void> {
+  for (const schema of [s.schema, twinSchema]) {
+    const tables = ["runs", "journal", "inbox", "run_keys", "leases", "nodes"].map((table) => `${schema}.${table}`);
+    await s.pool.query(`truncate ${tables.join(", ")}`);
+  }
+}
+
+/** Without clock times, which differ by nature, and what a lost reply may leave different: how often a bell rang. */
+async function timeless(schema: string): Promise<unknown> {
+  const snapshot = await snapshotPostgres(s.pool, schema);
+  const isTime = /(At|Until|^until|^at)$/;
+  return JSON.parse(
+    JSON.stringify(snapshot, (name, value) => {
+      if (name === "inboxSeq" || name === "messageId") return undefined;
+      return isTime.test(name) && typeof value === "number" ? "a time" : value;
+    }),
+  );
+}
+
+test("all connections reset again and again under load: every run is done once, nothing acknowledged is lost", async () => {
+  await empty();
+  const from = group("load");
+  const runs = newRuns(200, { group: from });
+  let over = false;
+  const resets = (async () => {
+    while (!over) {
+      proxy.resetAll();
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+  })();
+  const inserted = (await Promise.all(runs.map((run) => faulty.runs.insert([run])))).flat();
+  expect(inserted.every((one) => one.outcome === "inserted")).toBe(true);
+  for (let done = 0; done < 200; ) {
+    const claimed = await claimFrom(faulty, from, { limit: 20 });
+    const answers = await Promise.all(
+      claimed.map((claim) => commitOne(faulty, commitOf(claim, append("step"), complete))),
+    );
+    for (const one of answers) expect(["accepted", "recorded"]).toContain(one.outcome);
+    done += claimed.length;
+  }
+  over = true;
+  await resets;
+  const rows = await s.rows("select state, seq::int, epoch::int, count(*)::int as n from {s}.runs group by 1, 2, 3");
+  expect(rows).toEqual([{ state: "completed", seq: 3, epoch: 1, n: 200 }]);
+  expect(await s.rows("select count(*)::int as n from {s}.journal")).toEqual([{ n: 600 }]);
+});
