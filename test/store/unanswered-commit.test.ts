@@ -52,10 +52,11 @@ async function answer({ repeatedByCaller }: Operation, act: () => Promise<unknow
   return act();
 }
 
-/** "It is written": now, or by the call whose reply was lost. */
+/** "It is written", now or by the call whose reply was lost; "it is ours", whoever had it before. */
 function sameAnswer(value: unknown): unknown {
-  const { outcome, seq } = (value ?? {}) as { outcome?: string; seq?: number };
-  return outcome === "accepted" || outcome === "recorded" ? { written: true, seq } : value;
+  const { outcome, seq, lease } = (value ?? {}) as { outcome?: string; seq?: number; lease?: unknown };
+  if (outcome === "accepted" || outcome === "recorded") return { written: true, seq };
+  return lease ? { lease } : withoutTimes(value ?? null);
 }
 
 async function empty(): Promise<void> {
@@ -65,14 +66,19 @@ async function empty(): Promise<void> {
   }
 }
 
-/** Without clock times, which differ by nature, and what a lost reply may leave different: how often a bell rang. */
+/** What a lost reply may leave different: how often a bell rang, and the id that a cancel drew. */
 async function timeless(schema: string): Promise<unknown> {
   const snapshot = await snapshotPostgres(s.pool, schema);
-  const isTime = /(At|Until|^until|^at)$/;
+  return withoutTimes(snapshot, new Set(["inboxSeq", "messageId"]));
+}
+
+/** Two servers' clocks differ by nature. */
+function withoutTimes(value: unknown, left = new Set<string>()): unknown {
+  const isTime = /(At|Until|^until|^at|ForMs)$/;
   return JSON.parse(
-    JSON.stringify(snapshot, (name, value) => {
-      if (name === "inboxSeq" || name === "messageId") return undefined;
-      return isTime.test(name) && typeof value === "number" ? "a time" : value;
+    JSON.stringify(value, (name, part) => {
+      if (left.has(name)) return undefined;
+      return isTime.test(name) && typeof part === "number" ? "a time" : part;
     }),
   );
 }

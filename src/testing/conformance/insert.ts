@@ -1,7 +1,7 @@
 // Insert: each run once, in order, with its neighbours safe from a bad one.
 
 import { cases } from "./case.js";
-import { holds, matches, refused, same, some } from "./expect.js";
+import { holds, matches, refused, rejects, same, some } from "./expect.js";
 import { LONG_MS, PAST_MS, payload, SHORT_MS } from "./scene.js";
 
 export const insertCases = cases("insert", {

@@ -2,7 +2,7 @@
 
 import type { Effect } from "../../kernel/effect.js";
 import { cases } from "./case.js";
-import { holds, matches, refused, rejects, same, some } from "./expect.js";
+import { holds, matches, refused, same, some } from "./expect.js";
 import { append, complete, LONG_MS, park, payload, retry } from "./scene.js";
 
 const take = (messageKey: string): Effect => ({ kind: "take", messageKey });
