@@ -164,13 +164,16 @@ class Bench {
       () =>
         new Promise<number>((resolve, reject) => {
           const fill = async () => {
-            const free = inFlight - active;
-            if (claiming || free < Math.max(1, inFlight / 10)) return;
+            if (claiming) return;
             claiming = true;
-            const claimed = await this.#store.runs.claim(this.#request(owner, free));
+            // One turn: the completions of one flush come together.
+            for (await world.turn(); inFlight - active >= inFlight / 10; await world.turn()) {
+              const claimed = await this.#store.runs.claim(this.#request(owner, inFlight - active));
+              if (claimed.length === 0) break;
+              active += claimed.length;
+              for (const run of claimed) work(run).catch(reject);
+            }
             claiming = false;
-            active += claimed.length;
-            for (const run of claimed) work(run).catch(reject);
           };
           const work = async (run: ClaimedRun) => {
             const writer = committer.open(run, run.seq);

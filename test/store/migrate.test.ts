@@ -30,7 +30,7 @@ async function shapeOf(schema: string): Promise<string[]> {
   const { rows } = await db.pool.query<{ line: string }>(
     `with n as (select oid from pg_namespace where nspname = $1)
      select 'column ' || c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull
-       || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || ' ' || a.attidentity || ' ' || coalesce(c.reloptions::text, '') as line
+       || ' ' || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || ' ' || a.attidentity::text || ' ' || coalesce(c.reloptions::text, '') as line
      from pg_attribute a join pg_class c on c.oid = a.attrelid left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
      where c.relnamespace in (select oid from n) and c.relkind in ('r', 'S') and a.attnum > 0 and not a.attisdropped
      union all select 'index ' || indexdef from pg_indexes where schemaname = $1

@@ -58,7 +58,7 @@ test("a signal that meets the parking commit wakes the run, in 600 races", async
 /** What `send` does, taken apart: the message is committed, and the bell rings when the test says so. */
 const insertOnly = (runId: string) =>
   s.pool.query(s.text(sendMessages), [[runId], ["k"], [randomUUID()], ["signal"], ["go"], [null], [null], [null]]);
-const ringOnly = (runId: string) => s.pool.query(s.text(ringRuns), [[runId]]);
+const ringOnly = (runId: string) => s.pool.query(s.text(ringRuns), [[runId], [1]]);
 
 test("the message before the park and the ring after it: the ring wakes the run", async () => {
   const claimed = await claimNew(s.store, 250);

@@ -7,7 +7,7 @@ import { openPostgres } from "../../src/store/postgres/open.js";
 import { startProxy } from "../harness/proxy.js";
 import { append, claimFrom, commitOf, commitOne, complete, group, newRuns, scene } from "./scene.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
-import { OPERATIONS, type Operation } from "./unanswered-operations.js";
+import { type Operation, operations } from "./unanswered-operations.js";
 
 const s = scene();
 const target = new URL(s.url);
@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 for (const lost of ["reply", "request"] as const) {
-  for (const operation of OPERATIONS) {
+  for (const operation of operations()) {
     test(`${operation.name}: a lost ${lost} leaves the same effect as none`, async () => {
       await empty();
       const [fault, plain] = [await operation.prepare(faulty), await operation.prepare(twin)];

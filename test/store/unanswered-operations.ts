@@ -86,7 +86,8 @@ function inserts(run: NewRun) {
   };
 }
 
-const key = { scope: "s", key: randomUUID(), payloadHash: "h", lifetime: "live", onMismatch: "conflict" } as const;
+const key = () =>
+  ({ scope: "s", key: randomUUID(), payloadHash: "h", lifetime: "live", onMismatch: "conflict" }) as const;
 const message = (claim: ClaimedRun) => signal(claim.runId, "k", { messageId: claim.token, payload: json(1) });
 const cancel = (store: Store, runId: string) => store.runs.cancel(runId, { by: "me", reason: "why" });
 const old = { env: "test", endedBeforeMs: 0, limit: 100 };
@@ -96,7 +97,7 @@ async function ended(store: Store, claim: ClaimedRun): Promise<void> {
 }
 
 function retained(statement: string, act: (store: Store) => Promise<unknown>): Operation {
-  const run = newRun({ group: ownGroup(), key: { ...key, key: randomUUID() } });
+  const run = newRun({ group: ownGroup(), key: key() });
   const drawn = ids();
   return {
     name: statement,
@@ -127,151 +128,161 @@ function claims(): Operation {
   };
 }
 
-const child = newRun({ group: ownGroup() });
-const takeAndMore: Effect[] = [{ kind: "take", messageKey: "k" }, append("took")];
-const acquire = { env: "test", key: randomUUID(), owner: "me", token: randomUUID(), leaseMs: 60_000 };
-const freshGroup = ownGroup();
+/** With ids of its own at each call. */
+export function operations(): readonly Operation[] {
+  const child = newRun({ group: ownGroup() });
+  const takeAndMore: Effect[] = [{ kind: "take", messageKey: "k" }, append("took")];
+  const acquire = { env: "test", key: randomUUID(), owner: "me", token: randomUUID(), leaseMs: 60_000 };
+  const freshGroup = ownGroup();
 
-/** Drawn anew at each call. */
-export const OPERATIONS: readonly Operation[] = [
-  {
-    name: "groupIds",
-    statement: "insert_groups",
-    prepare: async (store) => async () => (await store.runs.groupIds([freshGroup])).length,
-  },
-  { name: "insert", statement: "insert_runs", prepare: inserts(newRun({ group: ownGroup() })) },
-  { name: "insert with a key", statement: "insert_keyed_runs", prepare: inserts(newRun({ group: ownGroup(), key })) },
-  claims(),
-  {
-    name: "renew",
-    statement: "renew_claims",
-    repeatedByCaller: true,
-    prepare: onClaim((store, claim) => store.runs.renew([claim], 60_000)),
-  },
-  commits("append", [append("a"), append("b")]),
-  commits("complete", [append("a"), complete]),
-  commits("fail", [{ kind: "fail", as: "failed", reason: json("no") }]),
-  commits("retry", [{ kind: "retry", delayMs: 1000, error: json("no") }]),
-  commits("park", [park({ wakeInMs: 60_000 })]),
-  commits("hand back", [{ kind: "handBack" }]),
-  commits("pause", [{ kind: "pause" }]),
-  commits("enqueue", [{ kind: "enqueue", name: "child", run: child }, append("started")], "commit_runs_and_more"),
-  {
-    name: "commit: take",
-    statement: "commit_runs_and_more",
-    prepare: onClaim(async (store, claim) => {
-      await store.inbox.send([message(claim)]);
-      return (await store.runs.commit([commitOf(claim, ...takeAndMore)]))[0];
-    }),
-  },
-  {
-    name: "commit: the end of a child",
-    statement: "commit_runs",
-    prepare: onChild(async (store, c) => (await store.runs.commit([commitOf(c, complete)]))[0]),
-  },
-  {
-    name: "commit: the end of a child, at the ring",
-    statement: "ring_runs",
-    prepare: onChild(async (store, c) => (await store.runs.commit([commitOf(c, complete)]))[0]),
-  },
-  {
-    name: "sweepExpired",
-    statement: "sweep_expired",
-    answersWhatItDid: true,
-    prepare: onClaim((store) => store.runs.sweepExpired({ limit: 10 }), { leaseMs: 0 }),
-  },
-  {
-    name: "sweepExpired to dead",
-    statement: "sweep_expired",
-    answersWhatItDid: true,
-    prepare: onChild((store) => store.runs.sweepExpired({ limit: 10 }), 0),
-  },
-  {
-    name: "wakeParked",
-    statement: "wake_parked",
-    answersWhatItDid: true,
-    prepare: onClaim(async (store, claim) => {
-      await store.runs.commit([commitOf(claim, park({ wakeInMs: 0 }))]);
-      return store.runs.wakeParked({ limit: 10 });
-    }),
-  },
-  {
-    name: "cancel of a running run",
-    statement: "cancel_run",
-    prepare: onClaim((store, claim) => cancel(store, claim.runId)),
-  },
-  {
-    name: "cancel of a parked child",
-    statement: "cancel_run",
-    prepare: onChild(async (store, c) => {
-      await store.runs.commit([commitOf(c, park())]);
-      return cancel(store, c.runId);
-    }),
-  },
-  {
-    name: "send to a running run",
-    statement: "send_messages",
-    prepare: onClaim((store, claim) => store.inbox.send([message(claim)])),
-  },
-  {
-    name: "send to a parked run",
-    statement: "send_messages",
-    prepare: onClaim(async (store, claim) => {
-      await store.runs.commit([commitOf(claim, park())]);
-      return store.inbox.send([message(claim)]);
-    }),
-  },
-  {
-    name: "send to a parked run, at the ring",
-    statement: "ring_runs",
-    prepare: onClaim(async (store, claim) => {
-      await store.runs.commit([commitOf(claim, park())]);
-      return store.inbox.send([message(claim)]);
-    }),
-  },
-  { name: "leases.acquire", statement: "acquire_lease", prepare: async (store) => () => store.leases.acquire(acquire) },
-  {
-    name: "leases.acquire by theft",
-    statement: "acquire_lease",
-    prepare: onLease(
-      (store, fence) => store.leases.acquire({ ...fence, owner: "thief", token: acquire.token, leaseMs: 60_000 }),
-      0,
-    ),
-  },
-  {
-    name: "leases.renew",
-    statement: "renew_lease",
-    repeatedByCaller: true,
-    prepare: onLease((store, fence) => store.leases.renew(fence, 60_000)),
-  },
-  {
-    name: "leases.complete",
-    statement: "finish_lease",
-    prepare: onLease((store, fence) => store.leases.complete(fence)),
-  },
-  {
-    name: "leases.fail",
-    statement: "finish_lease",
-    prepare: onLease((store, fence) => store.leases.fail(fence, "why")),
-  },
-  {
-    name: "leases.release",
-    statement: "finish_lease",
-    prepare: onLease((store, fence) => store.leases.release(fence)),
-  },
-  {
-    name: "leases.reclaimExpired",
-    statement: "reclaim_leases",
-    answersWhatItDid: true,
-    prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
-  },
-  { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
-  {
-    name: "nodes.heartbeat",
-    statement: "heartbeat_node",
-    prepare: onNode((store, node) => store.nodes.heartbeat(node)),
-  },
-  { name: "nodes.stop", statement: "stop_node", prepare: onNode((store, node) => store.nodes.stop(node)) },
-  retained("archive_runs", (store) => store.runs.archive(old)),
-  retained("prune_runs", (store) => store.runs.prune(old)),
-];
+  return [
+    {
+      name: "groupIds",
+      statement: "insert_groups",
+      prepare: async (store) => async () => (await store.runs.groupIds([freshGroup])).length,
+    },
+    { name: "insert", statement: "insert_runs", prepare: inserts(newRun({ group: ownGroup() })) },
+    {
+      name: "insert with a key",
+      statement: "insert_keyed_runs",
+      prepare: inserts(newRun({ group: ownGroup(), key: key() })),
+    },
+    claims(),
+    {
+      name: "renew",
+      statement: "renew_claims",
+      repeatedByCaller: true,
+      prepare: onClaim((store, claim) => store.runs.renew([claim], 60_000)),
+    },
+    commits("append", [append("a"), append("b")]),
+    commits("complete", [append("a"), complete]),
+    commits("fail", [{ kind: "fail", as: "failed", reason: json("no") }]),
+    commits("retry", [{ kind: "retry", delayMs: 1000, error: json("no") }]),
+    commits("park", [park({ wakeInMs: 60_000 })]),
+    commits("hand back", [{ kind: "handBack" }]),
+    commits("pause", [{ kind: "pause" }]),
+    commits("enqueue", [{ kind: "enqueue", name: "child", run: child }, append("started")], "commit_runs_and_more"),
+    {
+      name: "commit: take",
+      statement: "commit_runs_and_more",
+      prepare: onClaim(async (store, claim) => {
+        await store.inbox.send([message(claim)]);
+        return (await store.runs.commit([commitOf(claim, ...takeAndMore)]))[0];
+      }),
+    },
+    {
+      name: "commit: the end of a child",
+      statement: "commit_runs",
+      prepare: onChild(async (store, c) => (await store.runs.commit([commitOf(c, complete)]))[0]),
+    },
+    {
+      name: "commit: the end of a child, at the ring",
+      statement: "ring_runs",
+      prepare: onChild(async (store, c) => (await store.runs.commit([commitOf(c, complete)]))[0]),
+    },
+    {
+      name: "sweepExpired",
+      statement: "sweep_expired",
+      answersWhatItDid: true,
+      prepare: onClaim((store) => store.runs.sweepExpired({ limit: 10 }), { leaseMs: 0 }),
+    },
+    {
+      name: "sweepExpired to dead",
+      statement: "sweep_expired",
+      answersWhatItDid: true,
+      prepare: onChild((store) => store.runs.sweepExpired({ limit: 10 }), 0),
+    },
+    {
+      name: "wakeParked",
+      statement: "wake_parked",
+      answersWhatItDid: true,
+      prepare: onClaim(async (store, claim) => {
+        await store.runs.commit([commitOf(claim, park({ wakeInMs: 0 }))]);
+        return store.runs.wakeParked({ limit: 10 });
+      }),
+    },
+    {
+      name: "cancel of a running run",
+      statement: "cancel_run",
+      prepare: onClaim((store, claim) => cancel(store, claim.runId)),
+    },
+    {
+      name: "cancel of a parked child",
+      statement: "cancel_run",
+      prepare: onChild(async (store, c) => {
+        await store.runs.commit([commitOf(c, park())]);
+        return cancel(store, c.runId);
+      }),
+    },
+    {
+      name: "send to a running run",
+      statement: "send_messages",
+      prepare: onClaim((store, claim) => store.inbox.send([message(claim)])),
+    },
+    {
+      name: "send to a parked run",
+      statement: "send_messages",
+      prepare: onClaim(async (store, claim) => {
+        await store.runs.commit([commitOf(claim, park())]);
+        return store.inbox.send([message(claim)]);
+      }),
+    },
+    {
+      name: "send to a parked run, at the ring",
+      statement: "ring_runs",
+      prepare: onClaim(async (store, claim) => {
+        await store.runs.commit([commitOf(claim, park())]);
+        return store.inbox.send([message(claim)]);
+      }),
+    },
+    {
+      name: "leases.acquire",
+      statement: "acquire_lease",
+      prepare: async (store) => () => store.leases.acquire(acquire),
+    },
+    {
+      name: "leases.acquire by theft",
+      statement: "acquire_lease",
+      prepare: onLease(
+        (store, fence) => store.leases.acquire({ ...fence, owner: "thief", token: acquire.token, leaseMs: 60_000 }),
+        0,
+      ),
+    },
+    {
+      name: "leases.renew",
+      statement: "renew_lease",
+      repeatedByCaller: true,
+      prepare: onLease((store, fence) => store.leases.renew(fence, 60_000)),
+    },
+    {
+      name: "leases.complete",
+      statement: "finish_lease",
+      prepare: onLease((store, fence) => store.leases.complete(fence)),
+    },
+    {
+      name: "leases.fail",
+      statement: "finish_lease",
+      prepare: onLease((store, fence) => store.leases.fail(fence, "why")),
+    },
+    {
+      name: "leases.release",
+      statement: "finish_lease",
+      prepare: onLease((store, fence) => store.leases.release(fence)),
+    },
+    {
+      name: "leases.reclaimExpired",
+      statement: "reclaim_leases",
+      answersWhatItDid: true,
+      prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
+    },
+    { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
+    {
+      name: "nodes.heartbeat",
+      statement: "heartbeat_node",
+      prepare: onNode((store, node) => store.nodes.heartbeat(node)),
+    },
+    { name: "nodes.stop", statement: "stop_node", prepare: onNode((store, node) => store.nodes.stop(node)) },
+    retained("archive_runs", (store) => store.runs.archive(old)),
+    retained("prune_runs", (store) => store.runs.prune(old)),
+  ];
+}

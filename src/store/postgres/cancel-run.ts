@@ -1,5 +1,6 @@
 // Cancels a run: at once when nobody holds it, by a message to its holder when somebody does.
 
+import { isUuid } from "../../kernel/id.js";
 import { nodeName } from "../../kernel/name.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import { isEnded } from "../../kernel/run-state.js";
@@ -53,6 +54,7 @@ export async function cancel(
 ): Promise<CancelAnswer> {
   const error = checkName(nodeName, "by", by) ?? checkText("reason", reason);
   if (error) throw error;
+  if (!isUuid(runId)) return { outcome: "unknown" };
   const data = JSON.stringify({ by, reason: reason ?? null });
   const [row] = await db.run<Row>(cancelRun, [runId, by, data]);
   if (!row) return { outcome: "unknown" };

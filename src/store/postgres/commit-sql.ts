@@ -1,29 +1,39 @@
 // The fenced commit as SQL. The order of its parts is the whole point: the fence is the UPDATE's own predicate, and
-// everything else reads only from what that UPDATE returned.
+// everything else is written only for the fence rows that UPDATE returned.
 
+import { at, oneOf, unnest } from "./batch.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { interval } from "./instant.js";
 
+const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "float8", "int", "bigint"];
+const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
+const TAKE = ["int", "int", "text"];
+const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text"];
+
+/** What stands at a fence row's place in the arrays of the fence. */
+const runId = (ord: string) => at(1, "uuid", ord);
+const epoch = (ord: string) => at(2, "bigint", ord);
+const token = (ord: string) => at(3, "uuid", ord);
+const seq = (ord: string) => at(4, "bigint", ord);
+
 /**
- * `r.id = any($1)` says what the joins say already, so that the planner looks the rows up by their ids: given only the
- * joins, it hashed the whole table for a batch of 250 (32 ms with 20,000 runs).
  * Rows locked by others are skipped (busy), never waited for. State is not part of the fence: the token is NULL unless
  * running, and beside a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
- * Entries are matched to the very fence row they came with (`ord`): joined on the run's id alone, a late row of an old
- * claim in the same flush as a live one was accepted.
+ * Entries belong to the very fence row they came with (`ord`): matched on the run's id alone, a late row of an old claim
+ * in the same flush as a live one was accepted.
  */
 function fenced(d: Dialect, takes: string): string {
   const { schema: s, now } = d;
   const wakesAtOnce = "f.to_state = 'parked' and r.inbox_seq > f.seen_inbox_seq";
   return `
-with f as materialized (
-  select * from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::int[], $6::text[], $7::bool[], $8::bool[],
-    $9::float8[], $10::int[], $11::bigint[])
-    with ordinality as f(run_id, epoch, token, seq, n, to_state, ends, failed, delay_ms, wake_after, seen_inbox_seq, ord)
-), t as materialized (select ${now} as now
-), l as materialized (
-  select r.id from ${s}.runs r where r.id = any($1::uuid[]) for no key update skip locked
+with t as materialized (select ${now} as now
+), f as materialized (
+  select f.*
+  from ${unnest(1, FENCE)} with ordinality
+    as f(run_id, epoch, token, seq, n, to_state, ends, failed, delay_ms, wake_after, seen_inbox_seq, ord)
+  join ${s}.runs r on r.id = f.run_id
+  for no key update of r skip locked
 ), ok as (
   update ${s}.runs r
   set seq = f.seq + f.n,
@@ -38,21 +48,21 @@ with f as materialized (
       failures = r.failures + f.failed::int,
       crashes = case when f.failed then greatest(r.crashes - 1, 0) else 0 end,
       ended_at = case when f.ends then t.now end
-  from f join l on l.id = f.run_id cross join t
-  where r.id = any($1::uuid[]) and r.id = l.id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq${takes}
-  returning f.ord, f.run_id, f.epoch, f.token, f.seq, f.n, f.ends, r.state, r.inbox_seq, r.parent_id
+  from f, t
+  where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq${takes}
+  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, r.state, r.inbox_seq, r.parent_id
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select ok.run_id, ok.seq + e.i, ok.epoch, ok.token, e.kind, e.name, e.key, e.codec, e.data, t.now
-  from unnest($12::int[], $13::int[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[])
-    as e(ord, i, kind, name, key, codec, data)
-  join ok on ok.ord = e.ord cross join t
+  select ${runId("e.ord")}, ${seq("e.ord")} + e.i, ${epoch("e.ord")}, ${token("e.ord")},
+    e.kind, e.name, e.key, e.codec, e.data, t.now
+  from ${unnest(12, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
+  where ${oneOf("e.ord", "select ord from ok")}
 ), ended as (select run_id, parent_id, state from ok where ends
 ), ${endNotices(d)}`;
 }
 
 const ANSWER = `
-select ok.ord::int, ok.seq + ok.n as seq, ok.inbox_seq, null::uuid as told from ok
+select ok.ord::int, ok.seq, ok.inbox_seq, null::uuid as told from ok
 union all
 select null, null, null, run_id from told`;
 
@@ -62,32 +72,36 @@ export const commitRuns = statement("commit_runs", (d) => fenced(d, "") + ANSWER
 export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   const { schema: s } = d;
   const allTakesOpen = `
-    and not exists (
-      select from unnest($19::int[], $21::text[]) as k(ord, key)
-      left join ${s}.inbox i on i.run_id = f.run_id and i.key = k.key and i.taken_seq is null
-      where k.ord = f.ord and i.key is null)`;
+    and not ${oneOf(
+      "f.ord",
+      `select k.ord from ${unnest(19, TAKE)} as k(ord, i, key)
+      left join lateral (
+        select key from ${s}.inbox i where i.run_id = ${runId("k.ord")} and i.key = k.key and i.taken_seq is null limit 1
+      ) i on true
+      where i.key is null`,
+    )}`;
   return `${fenced(d, allTakesOpen)}
 , taken as (
-  update ${s}.inbox i set taken_seq = ok.seq + k.i
-  from unnest($19::int[], $20::int[], $21::text[]) as k(ord, i, key) join ok on ok.ord = k.ord
-  where i.run_id = any($1::uuid[]) and i.run_id = ok.run_id and i.key = k.key
-  returning i.run_id, i.taken_seq, ok.epoch, ok.token, i.name, i.key, i.codec, i.data
+  update ${s}.inbox i set taken_seq = ${seq("k.ord")} + k.i
+  from ${unnest(19, TAKE)} as k(ord, i, key)
+  where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
+  returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
 ), taken_in as (
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
-  select k.run_id, k.taken_seq, k.epoch, k.token, 'take', k.name, k.key, k.codec, k.data, t.now from taken k, t
+  select k.run_id, k.taken_seq, ${epoch("k.ord")}, ${token("k.ord")}, 'take', k.name, k.key, k.codec, k.data, t.now
+  from taken k, t
 ), c as materialized (
-  select c.*, ok.run_id as parent_id
-  from unnest($22::int[], $23::uuid[], $24::int[], $25::int[], $26::float8[], $27::int[], $28::text[], $29::text[], $30::text[])
-    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data)
-  join ok on ok.ord = c.ord
+  select * from ${unnest(22, CHILD)} as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data)
+  where ${oneOf("c.ord", "select ord from ok")}
 ), children as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms")}, crash_limit, parent_id, t.now from c, t
+  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms")}, crash_limit, ${runId("c.ord")}, t.now
+  from c, t
   on conflict (id) do nothing
-  returning id
 ), children_start as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select c.id, 1, 0, 'start', c.name, c.codec, c.data, t.now from c join children using (id), t
+  select id, 1, 0, 'start', name, codec, data, t.now from c, t
+  on conflict (run_id, seq) do nothing
 )${ANSWER}`;
 });
 
@@ -100,10 +114,10 @@ export const refusedCommits = statement(
   "refused_commits",
   ({ schema: s }) => `
 with e as materialized (
-  select * from unnest($9::int[], $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])
+  select * from ${unnest(9, ENTRY)}
     as e(ord, i, kind, name, key, codec, data)
   union all
-  select ord, i, 'take', null, key, null, null from unnest($6::int[], $7::int[], $8::text[]) as k(ord, i, key)
+  select ord, i, 'take', null, key, null, null from ${unnest(6, TAKE)} as k(ord, i, key)
 )
 select
   case
@@ -113,11 +127,11 @@ select
   end as reason,
   r.seq,
   array(
-    select k.i from unnest($6::int[], $7::int[], $8::text[]) as k(ord, i, key)
+    select k.i from ${unnest(6, TAKE)} as k(ord, i, key)
     left join ${s}.inbox i on i.run_id = w.run_id and i.key = k.key and i.taken_seq is null
     where k.ord = w.ord and i.key is null order by 1
   ) as bad_takes
-from unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::bigint[], $5::int[])
+from ${unnest(1, ["uuid", "bigint", "uuid", "bigint", "int"])}
   with ordinality as w(run_id, epoch, token, seq, n, ord)
 left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
 cross join lateral (

@@ -1,5 +1,6 @@
 // What an ending run leaves behind in the same statement: its unread messages are closed, its parent gets a message.
 
+import { oneOf } from "./batch.js";
 import type { Dialect } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 
@@ -14,9 +15,8 @@ export function endNotices({ schema: s, now }: Dialect): string {
 ), told as (
   insert into ${s}.inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, ${now}
-  from ended e join ${s}.runs p on p.id = e.parent_id
-  where p.id = any(array(select parent_id from ended where parent_id is not null)) and p.state not in ${ENDED}
-    and not exists (select from ended x where x.run_id = p.id)
+  from ended e cross join lateral (select state from ${s}.runs p where p.id = e.parent_id limit 1) p
+  where e.parent_id is not null and p.state not in ${ENDED} and not ${oneOf("e.parent_id", "select run_id from ended")}
   on conflict do nothing
   returning run_id
 )`;

@@ -4,63 +4,63 @@ import type { NewKey, NewRun } from "../../kernel/new-run.js";
 import { checkRun } from "../check/run.js";
 import type { InsertAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
+import { oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
-import { statement } from "./dialect.js";
+import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import type { Groups } from "./groups.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
 
-/** Only INSERTs, so it may stand in a caller's transaction. Runs of one batch keep its order: one microsecond apart. */
-const insertRuns = statement(
-  "insert_runs",
-  ({ schema: s, now }) => `
-with new as materialized (
-  select * from unnest($1::uuid[], $2::int[], $3::int[], $4::float8[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-    $10::int[])
-    as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position)
-), t as materialized (select ${now} as now
-), r as (
+const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
+const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
+const KEY = ["text", "text", "text", "text", "text", "float8"];
+
+/** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. A repeat finds both rows there. */
+const intoRuns = ({ schema: s }: Dialect) => `
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
   select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now
   from new, t
-  on conflict (id) do nothing
-  returning id
-)
-insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-select n.id, 1, 0, 'start', n.name, n.codec, n.data, t.now from new n join r using (id), t`,
+  on conflict (id) do nothing`;
+const intoJournal = ({ schema: s }: Dialect) => `
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select id, 1, 0, 'start', name, codec, data, t.now from new, t
+  on conflict (run_id, seq) do nothing`;
+
+/** Only INSERTs, so it may stand in a caller's transaction. */
+export const insertRuns = statement(
+  "insert_runs",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), new as materialized (
+  select * from ${unnest(1, RUN)} as n(${RUN_COLUMNS})
+), r as (${intoRuns(d)}
+)${intoJournal(d)}`,
 );
 
 /**
  * Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. A
  * run that is there already is a repeated call: it takes no key.
  */
-const insertKeyedRuns = statement(
+export const insertKeyedRuns = statement(
   "insert_keyed_runs",
-  ({ schema: s, now }) => `
-with new as materialized (
-  select * from unnest($1::uuid[], $2::int[], $3::int[], $4::float8[], $5::int[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-    $10::int[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::float8[])
-    as n(id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position,
-      env, scope, key, payload_hash, lifetime, key_ms)
-), t as materialized (select ${now} as now
+  (d) => `
+with t as materialized (select ${d.now} as now
+), asked as materialized (
+  select * from ${unnest(1, [...RUN, ...KEY])} as n(${RUN_COLUMNS}, env, scope, key, payload_hash, lifetime, key_ms)
 ), k as (
-  insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime, expires_at)
-  select env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from new, t
-  where (select r.id from ${s}.runs r where r.id = new.id limit 1) is null
+  insert into ${d.schema}.run_keys (env, scope, key, run_id, payload_hash, lifetime, expires_at)
+  select env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from asked, t
+  where (select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null
   order by env, scope, key, position
   on conflict do nothing
   returning run_id
-), r as (
-  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now
-  from new join k on k.run_id = new.id, t
-  on conflict (id) do nothing
-  returning id
+), new as materialized (
+  select * from asked where ${oneOf("id", "select run_id from k")}
+), r as (${intoRuns(d)}
+), j as (${intoJournal(d)}
 )
-insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-select n.id, 1, 0, 'start', n.name, n.codec, n.data, t.now from new n join r using (id), t
-returning run_id`,
+select run_id from k`,
 );
 
 /**
@@ -76,7 +76,7 @@ select k.run_id, k.payload_hash, o.id is not null as present,
     when 'live' then coalesce(r.state in ${ENDED}, true)
     else coalesce(r.archived_at is not null, true)
   end as stale
-from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) with ordinality as w(env, scope, key, id, ord)
+from ${unnest(1, ["text", "text", "text", "uuid"])} with ordinality as w(env, scope, key, id, ord)
 left join lateral (select id from ${s}.runs o where o.id = w.id limit 1) o on true
 left join lateral (
   select * from ${s}.run_keys k where (k.env, k.scope, k.key) = (w.env, w.scope, w.key) limit 1
@@ -89,7 +89,7 @@ order by w.ord`,
 const deleteKeys = statement(
   "delete_keys",
   ({ schema: s }) => `
-with w as (select * from unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) as w(env, scope, key, run_id)),
+with w as (select * from ${unnest(1, ["text", "text", "text", "uuid"])} as w(env, scope, key, run_id)),
 l as materialized (
   select k.env, k.scope, k.key from ${s}.run_keys k join w using (env, scope, key, run_id)
   order by 1, 2, 3 for update of k

@@ -159,7 +159,7 @@ async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAn
     if (row!.before_token === token) {
       return {
         outcome: "acquired",
-        lease: { key, owner, epoch: Number(row!.before_epoch), token, attempt: row!.before_attempt },
+        lease: { key, owner: before_owner, epoch: Number(row!.before_epoch), token, attempt: row!.before_attempt },
       };
     }
     return { outcome: "busy", owner: before_owner, leftMs: row!.left_ms };

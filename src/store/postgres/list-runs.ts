@@ -1,6 +1,7 @@
 // Reads runs: one, a page of them, or how many there are in each state.
 
 import { InvalidInput } from "../../kernel/error.js";
+import { isUuid } from "../../kernel/id.js";
 import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
 import type { Database } from "./database.js";
@@ -47,6 +48,7 @@ interface Row {
 }
 
 export async function get(db: Database, runId: string): Promise<RunRecord | null> {
+  if (!isUuid(runId)) return null;
   const [row] = await db.run<Row>(getRun, [runId]);
   return row ? recordOf(row) : null;
 }

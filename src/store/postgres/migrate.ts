@@ -66,9 +66,12 @@ select (select coalesce(max(version), 0) from ${s}.migrations) as version,
 
 /** Refuses to work on a schema that is older than this package needs, or that needs a newer package. */
 export async function checkSchema(db: Database): Promise<void> {
-  const [state] = await db.run<{ version: number; oldest: string }>(schemaState, []);
+  const [state] = await db.run<{ version: number; oldest: string | null }>(schemaState, []);
   const { version, oldest } = state!;
-  if (compareVersions(PACKAGE_VERSION, oldest) < 0) throw new SchemaTooNew(db.dialect.schema, oldest, PACKAGE_VERSION);
+  // Null while the first migration is not there: somebody made the tables of the book-keeping, and no more.
+  if (oldest !== null && compareVersions(PACKAGE_VERSION, oldest) < 0) {
+    throw new SchemaTooNew(db.dialect.schema, oldest, PACKAGE_VERSION);
+  }
   if (version < MIGRATIONS.at(-1)!.version) {
     throw new SchemaMissing(db.dialect.schema, `version ${version}, needed ${MIGRATIONS.at(-1)!.version}`);
   }

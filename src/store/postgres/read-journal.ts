@@ -1,5 +1,6 @@
 // Reads a run's log in order and refuses one with a gap.
 
+import { isUuid } from "../../kernel/id.js";
 import { JournalCorrupt, type JournalEntry, type JournalPage } from "../contract/journal.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -37,6 +38,7 @@ export async function read(
   runId: string,
   { after = 0, limit }: { after?: number; limit?: number } = {},
 ): Promise<JournalPage | null> {
+  if (!isUuid(runId)) return null;
   const rows = await db.run<Row>(readJournal, [runId, after, limit ?? null]);
   const head = rows[0];
   if (!head) return null;

@@ -2,6 +2,7 @@
 
 import type { Claim } from "../../kernel/claim.js";
 import type { RenewAnswer } from "../contract/runs.js";
+import { oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
@@ -15,29 +16,26 @@ export const renewClaims = statement(
   "renew_claims",
   ({ schema: s, now }) => `
 with w as materialized (
-  select * from unnest($1::uuid[], $2::bigint[], $3::uuid[]) with ordinality as w(run_id, epoch, token, ord)
+  select * from ${unnest(1, ["uuid", "bigint", "uuid"])} with ordinality as w(run_id, epoch, token, ord)
 ), l as materialized (
-  select r.id from ${s}.runs r where r.id = any($1::uuid[]) for no key update skip locked
+  select w.* from w join ${s}.runs r on r.id = w.run_id for no key update of r skip locked
 ), renewed as (
   update ${s}.runs r set lease_until = ${now} + ${interval("$4::float8")}
-  from w join l on l.id = w.run_id
-  where r.id = any($1::uuid[]) and r.id = l.id and r.epoch = w.epoch and r.token = w.token
-  returning w.ord, r.inbox_seq
+  from l
+  where r.id = l.run_id and r.epoch = l.epoch and r.token = l.token
+  returning l.ord, r.inbox_seq
 )
-select n.inbox_seq,
-  case
-    when n.ord is not null then 'held'
-    when l.id is null and r.epoch = w.epoch and r.token = w.token then 'busy'
-    else 'lost'
-  end as outcome
-from w
-left join renewed n on n.ord = w.ord
-left join l on l.id = w.run_id
-left join lateral (select epoch, token from ${s}.runs r where r.id = w.run_id limit 1) r on true
-order by w.ord`,
+select ord::int, 'held' as outcome, inbox_seq from renewed
+union all
+select w.ord::int,
+  case when r.epoch = w.epoch and r.token = w.token and not ${oneOf("w.ord", "select ord from l")} then 'busy' else 'lost' end,
+  null
+from w left join lateral (select epoch, token from ${s}.runs r where r.id = w.run_id limit 1) r on true
+where not ${oneOf("w.ord", "select ord from renewed")}`,
 );
 
 interface Row {
+  ord: number;
   outcome: "held" | "busy" | "lost";
   inbox_seq: string | null;
 }
@@ -46,7 +44,9 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
   if (claims.length === 0) return [];
   const values = [claims.map((c) => c.runId), claims.map((c) => c.epoch), claims.map((c) => c.token), leaseMs];
   const rows = await db.run<Row>(renewClaims, values, { line: "renewals" });
-  return rows.map((row) =>
-    row.outcome === "held" ? { outcome: "held", inboxSeq: Number(row.inbox_seq) } : { outcome: row.outcome },
-  );
+  const answers = new Array<RenewAnswer>(claims.length);
+  for (const { ord, outcome, inbox_seq } of rows) {
+    answers[ord - 1] = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
+  }
+  return answers;
 }

@@ -1,5 +1,6 @@
 // Tells runs that something is in their inbox: a parked one is claimable again, a running one will not park.
 
+import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 
@@ -13,24 +14,27 @@ const WAKES = "r.state = 'parked' and (u.urgent or u.n >= r.wake_after)";
 export const ringRuns = statement(
   "ring_runs",
   ({ schema: s, now }) => `
-with w as materialized (
-  select run_id, count(*)::int as n from unnest($1::uuid[]) as w(run_id) group by 1
-), l as materialized (
-  select r.id from ${s}.runs r where r.id = any($1::uuid[]) order by r.id for no key update
-), u as materialized (
-  select run_id, count(*) as n, bool_or(kind <> 'child') as urgent
-  from ${s}.inbox where run_id = any($1::uuid[]) and taken_seq is null group by 1
+with l as materialized (
+  select w.*
+  from ${unnest(1, ["uuid", "int"])} as w(run_id, n) join ${s}.runs r on r.id = w.run_id
+  order by r.id
+  for no key update of r
 )
 update ${s}.runs r
-set inbox_seq = r.inbox_seq + w.n,
+set inbox_seq = r.inbox_seq + l.n,
     state = case when ${WAKES} then 'waiting' else r.state end,
     available_at = case when ${WAKES} then ${now} else r.available_at end,
     wake_at = case when ${WAKES} then null else r.wake_at end
-from w join l on l.id = w.run_id left join u using (run_id)
-where r.id = any($1::uuid[]) and r.id = l.id`,
+from l cross join lateral (
+  select count(*) as n, bool_or(kind <> 'child') as urgent
+  from ${s}.inbox i where i.run_id = l.run_id and i.taken_seq is null
+) u
+where r.id = l.run_id`,
 );
 
 /** A run that stands several times in the list is rung as often. */
 export async function ring(db: Database, runIds: readonly string[]): Promise<void> {
-  await db.run(ringRuns, [runIds]);
+  const counts = new Map<string, number>();
+  for (const id of runIds) counts.set(id, (counts.get(id) ?? 0) + 1);
+  await db.run(ringRuns, [[...counts.keys()], [...counts.values()]]);
 }

@@ -1,11 +1,13 @@
 // Puts messages into inboxes, each key once per run.
 
 import type { HoldfastError } from "../../kernel/error.js";
+import { isUuid } from "../../kernel/id.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import { isEnded } from "../../kernel/run-state.js";
 import { checkMessage } from "../check/message.js";
 import type { Message, MessageKind, NewMessage, SendAnswer } from "../contract/inbox.js";
 import type { Transaction } from "../contract/transaction.js";
+import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
@@ -22,13 +24,13 @@ export const sendMessages = statement(
   ({ schema: s, now }) => `
 with m as materialized (
   select nextval('${s}.inbox_id') as id, m.*
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+  from ${unnest(1, ["uuid", "text", "uuid", "text", "text", "text", "text", "text"])}
     as m(run_id, key, message_id, kind, name, codec, data, sender)
 )
 insert into ${s}.inbox (id, run_id, key, message_id, kind, name, codec, data, sender, at)
 select m.id, m.run_id, m.key, m.message_id, m.kind, m.name, m.codec, m.data, m.sender, ${now}
 from m
-join ${s}.runs r on r.id = any($1::uuid[]) and r.id = m.run_id and r.state not in ${ENDED}
+join ${s}.runs r on r.id = m.run_id and r.state not in ${ENDED}
 order by m.run_id, m.key, m.id
 on conflict do nothing
 returning run_id, key, message_id`,
@@ -38,7 +40,7 @@ const whyNotSent = statement(
   "why_not_sent",
   ({ schema: s }) => `
 select r.state, i.message_id, i.kind, i.sender
-from unnest($1::uuid[], $2::text[]) with ordinality as m(run_id, key, ord)
+from ${unnest(1, ["uuid", "text"])} with ordinality as m(run_id, key, ord)
 left join lateral (select state from ${s}.runs r where r.id = m.run_id limit 1) r on true
 left join lateral (select * from ${s}.inbox i where i.run_id = m.run_id and i.key = m.key limit 1) i on true
 order by m.ord`,
@@ -116,6 +118,7 @@ function reasonOf(message: NewMessage, row: WhyRow): SendAnswer {
 }
 
 export async function unread(db: Database, runId: string): Promise<readonly Message[]> {
+  if (!isUuid(runId)) return [];
   const rows = await db.run<MessageRow>(unreadMessages, [runId]);
   return rows.map((row) => ({
     runId: row.run_id,

@@ -56,6 +56,8 @@ export function sqlState(error: unknown): string | undefined {
 export function faultOf(error: unknown): Fault {
   const code = sqlState(error);
   if (code !== undefined) {
+    // A protocol violation is a mistake of ours: the same bytes would be refused again.
+    if (code === "08P01") return "fatal";
     if (DRIVER_CODES.has(code) || TRANSIENT_STATES.has(code) || TRANSIENT_CLASSES.has(code.slice(0, 2))) {
       return "transient";
     }

@@ -7,15 +7,16 @@ import { endNotices } from "./end-notices.js";
 import { ring } from "./ring.js";
 
 /**
- * The UPDATE repeats the whole precondition; two sweepers never act on one list. A run whose claims ended in a crash as
- * often as its limit allows is dead, with the reason as the last entry of its journal. Others keep available_at, so
- * that recovered work stands at the front of its queue.
+ * The UPDATE repeats the precondition on rows it has locked; two sweepers never act on one list. (Only running rows have
+ * a lease. With the state in the predicate, the planner read the whole index of running rows a second time.) A run whose
+ * claims ended in a crash as often as its limit allows is dead, with the reason as the last entry of its journal. Others
+ * keep available_at, so that recovered work stands at the front of its queue.
  */
 export const sweepExpired = statement("sweep_expired", (d) => {
   const { schema: s, now } = d;
   return `
 with expired as materialized (
-  select id, owner, epoch, lease_until from ${s}.runs
+  select id, owner, lease_until from ${s}.runs
   where state = 'running' and lease_until <= (select ${now})
   order by lease_until, id
   limit $1
@@ -27,9 +28,10 @@ with expired as materialized (
       seq = r.seq + (r.crashes >= r.crash_limit)::int,
       ended_at = case when r.crashes >= r.crash_limit then t.now end,
       token = null, owner = null, lease_until = null
-  from expired e, t
-  where r.id = any(array(select id from expired)) and r.id = e.id and r.state = 'running' and r.lease_until <= t.now
-  returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, e.owner, e.epoch, e.lease_until
+  from unnest(array(select id from expired), array(select owner from expired), array(select lease_until from expired))
+    as e(id, owner, lease_until), t
+  where r.id = e.id and r.lease_until <= t.now
+  returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, e.owner, r.epoch, e.lease_until
 ), ended as (select run_id, parent_id, state from swept where state = 'dead'
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)

@@ -31,12 +31,11 @@ with due as (
   order by r.wake_at, r.id
   limit $1
   for no key update skip locked
-), numbered as materialized (select id, row_number() over (order by wake_at, id) as ord from woken
 ), t as materialized (select ${now} as now)
 update ${s}.runs r
 set state = 'waiting', wake_at = null, available_at = t.now + ${interval("(n.ord - 1) * 0.001")}
-from numbered n, t
-where r.id = any(array(select id from woken)) and r.id = n.id and r.state = 'parked'
+from unnest(array(select id from woken order by wake_at, id)) with ordinality as n(id, ord), t
+where r.id = n.id and r.state = 'parked'
 returning r.id`,
 );
 

@@ -1,0 +1,42 @@
+// Judges every hot statement at several batch sizes, planned with its values and without.
+
+import pg from "pg";
+import { expect } from "vitest";
+import type { Dialect } from "../../src/store/postgres/dialect.js";
+import { explain, type PlanMode } from "./planner-explain.js";
+import { hotStatements } from "./planner-tables.js";
+
+const MODES: readonly PlanMode[] = ["force_custom_plan", "force_generic_plan"];
+const BATCHES = [1, 25, 500];
+/** Rows of `runs` per row of the batch, and what a few look-ups more may cost. */
+const PER_ROW = 4;
+const BESIDES = 20;
+/** Rows that pass through all steps of the plan: linear in the batch, never its square (at 500: 250,000). */
+const WORK_PER_ROW = 60;
+const WORK_BESIDES = 1000;
+
+export async function expectGoodPlans(pool: pg.Pool, url: string, dialect: Dialect): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const found: string[] = [];
+  try {
+    for (const batch of BATCHES) {
+      for (const { statement, values, alsoReads } of await hotStatements(pool, batch)) {
+        for (const mode of MODES) {
+          const reading = await explain(client, statement.text(dialect), values, mode);
+          const name = `${statement.name}, batch ${batch}, ${mode}`;
+          const read = reading.rows["runs"] ?? 0;
+          if (process.env["HOLDFAST_SHOW_PLANS"] === statement.name) console.log(name, reading.plan);
+          if (reading.whole.length > 0) found.push(`${name}: reads all of ${reading.whole.join(", ")}`);
+          if (reading.work > WORK_PER_ROW * (batch + alsoReads) + WORK_BESIDES) {
+            found.push(`${name}: ${reading.work} rows pass through its plan`);
+          }
+          if (read > PER_ROW * batch + alsoReads + BESIDES) found.push(`${name}: reads ${read} rows of runs`);
+        }
+      }
+    }
+  } finally {
+    await client.end();
+  }
+  expect(found).toEqual([]);
+}

@@ -1,0 +1,151 @@
+// Tables as a busy installation has them, made by SQL, and the hot statements with values that fit them.
+
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import type { Effect } from "../../src/kernel/effect.js";
+import type { NewRun } from "../../src/kernel/new-run.js";
+import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
+import { claimRuns } from "../../src/store/postgres/claim-runs.js";
+import { childColumns, entryColumns, fenceColumns, takeColumns } from "../../src/store/postgres/commit-columns.js";
+import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
+import type { Statement } from "../../src/store/postgres/dialect.js";
+import type { Groups } from "../../src/store/postgres/groups.js";
+import { columnsOf, insertKeyedRuns, insertRuns, type Places } from "../../src/store/postgres/insert-runs.js";
+import { readJournal } from "../../src/store/postgres/read-journal.js";
+import { renewClaims } from "../../src/store/postgres/renew-claims.js";
+import { ringRuns } from "../../src/store/postgres/ring.js";
+import { sendMessages } from "../../src/store/postgres/send-messages.js";
+import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
+import { wakeParked } from "../../src/store/postgres/wake-parked.js";
+import { append, complete, newRun } from "./scene.js";
+
+/** Of each: running with a lease, running without, parked with a message. */
+export const HELD = 500;
+const OWNER = "00000000-0000-4000-8000-00000000aaaa";
+const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
+
+/** Ids are md5 of a name, so that both sides know them. */
+const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
+
+export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
+  for (const table of ["runs", "journal", "inbox", "run_keys"]) {
+    await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
+  }
+}
+
+export async function fill(pool: pg.Pool, s: string, size: { ended: number; waiting: number }): Promise<void> {
+  const runs = (kind: string, from: string, count: number, state: string, claim = "null, null, null") =>
+    pool.query(`insert into ${s}.runs (id, claim_group, priority, state, available_at, created_at, crash_limit, ended_at, token, owner, lease_until)
+      select md5('${kind}' || n)::uuid, 1 + n % 4, n % 3, '${state}', now() + ${from}, now(), 5,
+        case when '${state}' = 'completed' then now() end, ${claim} from generate_series(1, ${count}) n`);
+  await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
+    select 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
+  await runs("ended", "interval '0'", size.ended, "completed");
+  // Half of them sleep: they are in the claim's index, and must not be read past.
+  await runs(
+    "waiting",
+    "case when n % 8 < 4 then interval '1 hour' else interval '-1 hour' end",
+    size.waiting,
+    "waiting",
+  );
+  const claim = (lease: string) => `'${TOKEN}'::uuid, '${OWNER}'::uuid, now() + interval '${lease}'`;
+  await runs("held", "interval '0'", HELD, "running", claim("1 hour"));
+  await runs("expired", "interval '0'", HELD, "running", claim("-1 hour"));
+  await runs("parked", "interval '0'", HELD, "parked");
+  await pool.query(`insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+    select id, 1, 0, 'start', 'p', 'json', '{}', now() from ${s}.runs where state <> 'completed'`);
+  const messages = (kind: string, count: number, taken: string) =>
+    pool.query(`insert into ${s}.inbox (run_id, key, message_id, kind, name, at, taken_seq)
+      select md5('${kind}' || n)::uuid, 'k', md5('m' || n)::uuid, 'signal', 'go', now(), ${taken} from generate_series(1, ${count}) n`);
+  await messages("waiting", Math.min(size.waiting, 100_000), "2");
+  await messages("parked", HELD, "null");
+  await messages("held", HELD, "null");
+  await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
+    select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+}
+
+export async function analyze(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups`);
+}
+
+export interface HotStatement {
+  readonly statement: Statement;
+  readonly values: unknown[];
+  /** Rows of `runs` it may read besides a small multiple of its batch. */
+  readonly alsoReads: number;
+}
+
+export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotStatement[]> {
+  const [held, parked] = await Promise.all([idsOf(pool, "held", batch), idsOf(pool, "parked", batch)]);
+  const claims = held.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
+  const commits = (...effects: Effect[]) => claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects }));
+  const plain = commits(append("a"), complete);
+  const more = claims.map((claim): Commit => {
+    const effects: Effect[] = [
+      { kind: "take", messageKey: "k" },
+      { kind: "enqueue", name: "c", run: newRun() },
+      append("a"),
+    ];
+    return { claim, expectedSeq: 1, effects };
+  });
+  const runs = Array.from({ length: batch }, () => newRun());
+  const hot = (statement: Statement, values: unknown[], alsoReads = 0): HotStatement => ({
+    statement,
+    values,
+    alsoReads,
+  });
+  const nulls = held.map(() => null);
+  return [
+    hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
+    hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
+    hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
+    hot(commitRunsAndMore, [
+      ...fenceColumns(more),
+      ...entryColumns(more),
+      ...takeColumns(more),
+      ...(await childColumns(ONE_GROUP, more)),
+    ]),
+    hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
+    hot(insertRuns, columnsOf(runs, groupOne(runs))),
+    hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(sweepExpired, [batch], 2 * HELD),
+    hot(wakeParked, [batch], 3 * HELD),
+    hot(ringRuns, [parked, parked.map(() => 1)]),
+    hot(sendMessages, [
+      parked,
+      parked.map((_, i) => `new-${i}`),
+      parked.map(() => randomUUID()),
+      parked.map(() => "signal"),
+      parked.map(() => "go"),
+      nulls,
+      nulls,
+      nulls,
+    ]),
+    hot(readJournal, [held[0], 0, null]),
+  ];
+}
+
+const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
+
+function groupOne(runs: readonly NewRun[]): Places {
+  return new Map(runs.map((run, position) => [run, { group: 1, position }]));
+}
+
+function keyColumns(runs: readonly NewRun[]): unknown[][] {
+  const each = <T>(value: (i: number) => T) => runs.map((_, i) => value(i));
+  return [
+    each(() => "test"),
+    each(() => "s"),
+    each((i) => `fresh-${i}`),
+    each(() => "h"),
+    each(() => "live"),
+    each(() => null),
+  ];
+}
+
+async function idsOf(pool: pg.Pool, kind: string, count: number): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select ${idOf(kind, 0).replace("0)", "n)")} as id from generate_series(1, ${count}) n`,
+  );
+  return rows.map((row) => row.id);
+}
