@@ -112,6 +112,8 @@ class Bench {
   private constructor(url: string) {
     this.#url = url;
     this.#pool = new pg.Pool({ connectionString: url, max: 50 });
+    // The server is stopped right after the last measurement.
+    this.#pool.on("error", () => {});
   }
 
   /** A schema of its own for every measurement: neither side inherits the other's dead rows. */

@@ -35,11 +35,11 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: COMMIT,
-        find: "join ok on ok.ord = e.ord cross join t",
-        put: "join f on f.ord = e.ord join ok on ok.run_id = f.run_id cross join t",
+        find: 'where ${oneOf("e.ord", "select ord from ok")}\n), ended',
+        put: 'where ${oneOf(runId("e.ord"), "select run_id from ok")}\n), ended',
       },
     ],
-    killedBy: ["test/store/races-fence.test.ts", "test/conformance/postgres.test.ts"],
+    killedBy: ["test/store/races-commits.test.ts", "test/conformance/postgres.test.ts"],
   },
   {
     name: "park does not look at inbox_seq",
@@ -56,7 +56,7 @@ export const ground: readonly Mutant[] = [
   {
     name: "dedupe keys not sorted before they are inserted",
     breaks: "lock rules",
-    edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by env, scope, key, ord\n", put: "" }],
+    edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by env, scope, key, position\n", put: "" }],
     killedBy: ["test/store/races-keys.test.ts"],
   },
   {
@@ -85,7 +85,7 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/claim-runs.ts",
-        find: "where r.id = any(array(select id from picked)) and r.state = 'waiting'",
+        find: "where r.id = any(array(select id from picked))",
         put: `where r.id in (
     select q.id from \${s}.runs q where q.state = 'waiting' and q.claim_group = any($3) and q.available_at <= (select \${now})
     order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,
@@ -108,6 +108,30 @@ export const ground: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: ["test/store/races-sweep.test.ts"],
+    killedBy: ["test/store/races-claims.test.ts"],
+  },
+  {
+    name: "a renewal that asks for the owner's epoch only",
+    breaks: "S4",
+    edits: [{ file: "src/store/postgres/renew-claims.ts", find: " and r.token = l.token\n", put: "\n" }],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "a commit counted as written before by its sequence alone",
+    breaks: "S1",
+    edits: [{ file: COMMIT, find: " and j.epoch = w.epoch and j.token = w.token\n", put: "\n" }],
+    killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "a lease is taken although its time is not over",
+    breaks: "S5",
+    edits: [
+      {
+        file: "src/store/postgres/leases.ts",
+        find: "(l.lease_until <= excluded.acquired_at and l.token is distinct from excluded.token)",
+        put: "l.token is distinct from excluded.token",
+      },
+    ],
+    killedBy: ["test/conformance/postgres.test.ts"],
   },
 ];

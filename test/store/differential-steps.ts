@@ -9,8 +9,9 @@ import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js"
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
+import { Dice } from "./dice.js";
 import type { BothStores, Call } from "./differential-stores.js";
-import { group, json, mulberry } from "./scene.js";
+import { group, json } from "./scene.js";
 
 export const GROUPS: readonly RunGroup[] = [
   group("a"),
@@ -34,7 +35,7 @@ interface Held {
 
 /** What the generator remembers, so that it can also be late and repeat itself. */
 export class Steps {
-  readonly #random: () => number;
+  readonly #dice: Dice;
   readonly #both: BothStores;
   readonly #runIds: string[] = [];
   readonly #held: Held[] = [];
@@ -45,12 +46,12 @@ export class Steps {
   #lastCommits: readonly Commit[] = [];
 
   constructor(seed: number, both: BothStores) {
-    this.#random = mulberry(seed);
+    this.#dice = new Dice(seed);
     this.#both = both;
   }
 
   next(): Step {
-    return this.#pick([
+    return this.#dice.pick([
       [20, () => this.#insert()],
       [14, () => this.#claim()],
       [24, () => this.#commit()],
@@ -68,38 +69,38 @@ export class Steps {
 
   /** How far time goes before the next step. Each has an instant of its own: at one instant, turns are nobody's promise. */
   advanceMs(): number {
-    return this.#pick<number>([
+    return this.#dice.pick<number>([
       [60, 1],
-      [25, () => this.#int(2, 5)],
-      [12, () => this.#int(10, 60)],
-      [3, () => this.#int(500, 2000)],
+      [25, () => this.#dice.int(2, 5)],
+      [12, () => this.#dice.int(10, 60)],
+      [3, () => this.#dice.int(500, 2000)],
     ]);
   }
 
   #insert(): Step {
-    const runs = this.#many(1, 4, () => this.#newRun());
-    if (this.#chance(0.1)) runs.push(runs[0]!);
+    const runs = this.#dice.many(1, 4, () => this.#newRun());
+    if (this.#dice.chance(0.1)) runs.push(runs[0]!);
     for (const { id } of runs) if (isUuid(id)) this.#runIds.push(id);
     return { name: "insert", call: (store) => store.runs.insert(runs) };
   }
 
   #newRun(): NewRun {
-    const parentId = this.#chance(0.25) ? this.#runId() : undefined;
+    const parentId = this.#dice.chance(0.25) ? this.#runId() : undefined;
     const run: NewRun = {
-      id: this.#chance(0.06) ? this.#runId() : this.#uuid(),
-      group: this.#one(GROUPS),
-      priority: this.#int(0, 2),
-      delayMs: this.#pick<number>([
+      id: this.#dice.chance(0.06) ? this.#runId() : this.#dice.uuid(),
+      group: this.#dice.one(GROUPS),
+      priority: this.#dice.int(0, 2),
+      delayMs: this.#dice.pick<number>([
         [8, 0],
-        [2, () => this.#int(1, 50)],
+        [2, () => this.#dice.int(1, 50)],
       ]),
-      crashLimit: this.#int(1, 3),
-      input: json(this.#int(0, 9)),
+      crashLimit: this.#dice.int(1, 3),
+      input: json(this.#dice.int(0, 9)),
       ...(parentId ? { parentId } : {}),
-      ...(this.#chance(0.4) ? { key: this.#key() } : {}),
+      ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
     };
-    if (!this.#chance(0.05)) return run;
-    return this.#one<NewRun>([
+    if (!this.#dice.chance(0.05)) return run;
+    return this.#dice.one<NewRun>([
       { ...run, input: { codec: "json", data: "\0" } },
       { ...run, id: "not-a-uuid" },
       { ...run, delayMs: -1 },
@@ -109,29 +110,29 @@ export class Steps {
   }
 
   #key(): NonNullable<NewRun["key"]> {
-    const lifetime = this.#one<KeyLifetime>(["live", "archived", { forMs: this.#int(0, 40) }]);
-    const onMismatch = this.#one(["conflict", "skip"] as const);
+    const lifetime = this.#dice.one<KeyLifetime>(["live", "archived", { forMs: this.#dice.int(0, 40) }]);
+    const onMismatch = this.#dice.one(["conflict", "skip"] as const);
     return {
-      scope: this.#one(["s", "t"]),
-      key: `k${this.#int(0, 7)}`,
-      payloadHash: this.#one(["x", "y"]),
+      scope: this.#dice.one(["s", "t"]),
+      key: `k${this.#dice.int(0, 7)}`,
+      payloadHash: this.#dice.one(["x", "y"]),
       lifetime,
       onMismatch,
     };
   }
 
   #claim(): Step {
-    if (this.#lastClaim && this.#chance(0.1)) return this.#claimWith(this.#lastClaim);
-    const wanted = GROUPS.map((_, i) => i).filter(() => this.#chance(0.7));
+    if (this.#lastClaim && this.#dice.chance(0.1)) return this.#claimWith(this.#lastClaim);
+    const wanted = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.7));
     const [owner, token] = [
-      this.#chance(0.5) && this.#nodes.length > 0 ? this.#one(this.#nodes) : this.#uuid(),
-      this.#uuid(),
+      this.#dice.chance(0.5) && this.#nodes.length > 0 ? this.#dice.one(this.#nodes) : this.#dice.uuid(),
+      this.#dice.uuid(),
     ];
-    const leaseMs = this.#one([0, 10, 40, 3000]);
+    const leaseMs = this.#dice.one([0, 10, 40, 3000]);
     const limit = untied(
       this.#both.snapshot(),
       wanted.map((i) => GROUPS[i]!),
-      this.#int(1, 6),
+      this.#dice.int(1, 6),
     );
     this.#lastClaim = (ids) => ({ owner, token, groupIds: wanted.map((i) => ids[i]!), limit, leaseMs });
     return this.#claimWith(this.#lastClaim);
@@ -145,7 +146,7 @@ export class Steps {
   }
 
   #commit(): Step {
-    const again = this.#lastCommits.length > 0 && this.#chance(0.12);
+    const again = this.#lastCommits.length > 0 && this.#dice.chance(0.12);
     const commits = again ? this.#lastCommits : this.#commits();
     this.#lastCommits = commits;
     const learn = (answers: readonly CommitAnswer[]) => {
@@ -160,31 +161,31 @@ export class Steps {
   }
 
   #commits(): Commit[] {
-    const commits = this.#many(1, 4, (): Commit => {
+    const commits = this.#dice.many(1, 4, (): Commit => {
       const { claim, seq } = this.#someClaim();
-      const off = this.#chance(0.08) ? this.#one([-1, 1, 2]) : 0;
+      const off = this.#dice.chance(0.08) ? this.#dice.one([-1, 1, 2]) : 0;
       return { claim, expectedSeq: Math.max(seq + off, 0), effects: this.#effects(claim.runId) };
     });
     // Mostly one per claim, as the contract asks.
-    if (this.#chance(0.05)) return commits;
+    if (this.#dice.chance(0.05)) return commits;
     return [...new Map(commits.map((commit) => [commit.claim.runId, commit])).values()];
   }
 
   #effects(runId: string): Effect[] {
-    if (this.#chance(0.02)) return [];
-    const effects = this.#many(0, 2, () => this.#effect(runId));
-    if (effects.length === 0 || this.#chance(0.5)) effects.push(this.#settling(runId));
-    if (this.#chance(0.02)) effects.push({ kind: "append", entry: { kind: "step", name: "after" } });
+    if (this.#dice.chance(0.02)) return [];
+    const effects = this.#dice.many(0, 2, () => this.#effect(runId));
+    if (effects.length === 0 || this.#dice.chance(0.5)) effects.push(this.#settling(runId));
+    if (this.#dice.chance(0.02)) effects.push({ kind: "append", entry: { kind: "step", name: "after" } });
     return effects;
   }
 
   #effect(runId: string): Effect {
     const entry = {
       kind: "step",
-      name: `n${this.#int(0, 3)}`,
-      ...(this.#chance(0.5) ? { key: "k", payload: json(this.#int(0, 3)) } : {}),
+      name: `n${this.#dice.int(0, 3)}`,
+      ...(this.#dice.chance(0.5) ? { key: "k", payload: json(this.#dice.int(0, 3)) } : {}),
     };
-    return this.#pick<Effect>([
+    return this.#dice.pick<Effect>([
       [6, { kind: "append", entry }],
       [3, () => ({ kind: "take", messageKey: this.#messageKeyOf(runId) })],
       [2, () => ({ kind: "enqueue", name: "child", run: this.#child() })],
@@ -193,7 +194,11 @@ export class Steps {
   }
 
   #child(): Extract<Effect, { kind: "enqueue" }>["run"] {
-    const { key: _key, parentId: _parent, ...run } = { ...this.#newRun(), id: this.#uuid(), delayMs: this.#int(0, 20) };
+    const {
+      key: _key,
+      parentId: _parent,
+      ...run
+    } = { ...this.#newRun(), id: this.#dice.uuid(), delayMs: this.#dice.int(0, 20) };
     this.#runIds.push(run.id);
     return run;
   }
@@ -202,25 +207,25 @@ export class Steps {
     const unread = this.#both
       .snapshot()
       .inbox.filter((message) => message.runId === runId && message.takenSeq === null);
-    return unread.length > 0 && this.#chance(0.9) ? this.#one(unread).key : "signal:none";
+    return unread.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(unread).key : "signal:none";
   }
 
   #settling(runId: string): Effect {
     const known = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
-    const seenInboxSeq = this.#chance(0.8) ? known : Math.max(known - 1, 0);
-    const wakeInMs = this.#one([null, 0, 10, 5000]);
-    return this.#pick<Effect>([
+    const seenInboxSeq = this.#dice.chance(0.8) ? known : Math.max(known - 1, 0);
+    const wakeInMs = this.#dice.one([null, 0, 10, 5000]);
+    return this.#dice.pick<Effect>([
       [4, { kind: "complete", output: json("done") }],
       [
         3,
         () => ({
           kind: "fail",
-          as: this.#one(["failed", "dead", "cancelled", "skipped", "quarantined"] as const),
+          as: this.#dice.one(["failed", "dead", "cancelled", "skipped", "quarantined"] as const),
           reason: json("no"),
         }),
       ],
-      [4, () => ({ kind: "retry", delayMs: this.#int(0, 30), error: json("no") })],
-      [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#int(1, 3), seenInboxSeq })],
+      [4, () => ({ kind: "retry", delayMs: this.#dice.int(0, 30), error: json("no") })],
+      [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
       [3, { kind: "handBack" }],
       [1, { kind: "pause" }],
       [0.3, { kind: "retry", delayMs: -1, error: json("no") }],
@@ -228,75 +233,75 @@ export class Steps {
   }
 
   #renew(): Step {
-    const claims = this.#many(1, 4, () => this.#someClaim().claim);
+    const claims = this.#dice.many(1, 4, () => this.#someClaim().claim);
     const once = [...new Map(claims.map((claim) => [claim.runId, claim])).values()];
-    const leaseMs = this.#one([0, 20, 3000]);
+    const leaseMs = this.#dice.one([0, 20, 3000]);
     return { name: "renew", call: (store) => store.runs.renew(once, leaseMs) };
   }
 
   #send(): Step {
     const messages =
-      this.#chance(0.15) && this.#messages.length > 0
-        ? [this.#one(this.#messages)]
-        : this.#many(1, 3, () => this.#message());
+      this.#dice.chance(0.15) && this.#messages.length > 0
+        ? [this.#dice.one(this.#messages)]
+        : this.#dice.many(1, 3, () => this.#message());
     this.#messages.push(...messages);
     return { name: "send", call: (store) => store.inbox.send(messages) };
   }
 
   #message(): NewMessage {
-    const kind = this.#one<MessageKind>(["signal", "decision", "timeout", "child"]);
+    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child"]);
     const message: NewMessage = {
       runId: this.#runId(),
-      key: this.#one(["wait:a", "wait:b", `signal:${this.#int(0, 999)}`]),
-      messageId: this.#uuid(),
+      key: this.#dice.one(["wait:a", "wait:b", `signal:${this.#dice.int(0, 999)}`]),
+      messageId: this.#dice.uuid(),
       kind,
       name: "go",
-      payload: this.#chance(0.5) ? json(1) : null,
-      sender: this.#one([null, "me"]),
+      payload: this.#dice.chance(0.5) ? json(1) : null,
+      sender: this.#dice.one([null, "me"]),
     };
-    return this.#chance(0.04) ? { ...message, name: "a\0b" } : message;
+    return this.#dice.chance(0.04) ? { ...message, name: "a\0b" } : message;
   }
 
   #sweep(): Step {
-    const limit = this.#int(1, 6);
+    const limit = this.#dice.int(1, 6);
     return { name: "sweepExpired", call: (store) => store.runs.sweepExpired({ limit }) };
   }
 
   #wake(): Step {
-    const limit = this.#one([1, 3, 100]);
+    const limit = this.#dice.one([1, 3, 100]);
     return { name: "wakeParked", call: (store) => store.runs.wakeParked({ limit }) };
   }
 
   #cancel(): Step {
     const runId = this.#runId();
-    const options = { by: "me", ...(this.#chance(0.5) ? { reason: "why" } : {}) };
+    const options = { by: "me", ...(this.#dice.chance(0.5) ? { reason: "why" } : {}) };
     return { name: "cancel", call: (store) => store.runs.cancel(runId, options) };
   }
 
   #retain(): Step {
     const options = {
-      env: this.#one(["test", "other"]),
-      endedBeforeMs: this.#one([0, 30, 1000]),
-      limit: this.#int(1, 8),
+      env: this.#dice.one(["test", "other"]),
+      endedBeforeMs: this.#dice.one([0, 30, 1000]),
+      limit: this.#dice.int(1, 8),
     };
-    if (this.#chance(0.6)) return { name: "archive", call: (store) => store.runs.archive(options) };
+    if (this.#dice.chance(0.6)) return { name: "archive", call: (store) => store.runs.archive(options) };
     return { name: "prune", call: (store) => store.runs.prune(options) };
   }
 
   #lease(): Step {
-    const env = this.#one(["test", "other"]);
-    const key = `lease-${this.#int(0, 4)}`;
+    const env = this.#dice.one(["test", "other"]);
+    const key = `lease-${this.#dice.int(0, 4)}`;
     const fence =
       this.#fences.length > 0
-        ? this.#mutated(this.#one(this.#fences.slice(-8)))
-        : { env, key, epoch: 1, token: this.#uuid() };
-    const leaseMs = this.#one([0, 20, 3000]);
-    const token = this.#chance(0.15) ? fence.token : this.#uuid();
-    const owner = this.#one(["ann", "bob"]);
+        ? this.#mutated(this.#dice.one(this.#fences.slice(-8)))
+        : { env, key, epoch: 1, token: this.#dice.uuid() };
+    const leaseMs = this.#dice.one([0, 20, 3000]);
+    const token = this.#dice.chance(0.15) ? fence.token : this.#dice.uuid();
+    const owner = this.#dice.one(["ann", "bob"]);
     const learn = (answer: { lease?: { epoch: number; token: string } }) => {
       if (answer.lease) this.#fences.push({ env, key, epoch: answer.lease.epoch, token: answer.lease.token });
     };
-    return this.#pick<Step>([
+    return this.#dice.pick<Step>([
       [8, step("leases.acquire", (store) => store.leases.acquire({ env, key, owner, token, leaseMs }), learn)],
       [3, step("leases.renew", (store) => store.leases.renew(fence, leaseMs))],
       [2, step("leases.complete", (store) => store.leases.complete(fence))],
@@ -309,17 +314,18 @@ export class Steps {
   }
 
   #node(): Step {
-    const known = this.#nodes.length > 0 && this.#chance(0.8) ? this.#one(this.#nodes.slice(-6)) : this.#uuid();
+    const known =
+      this.#nodes.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(this.#nodes.slice(-6)) : this.#dice.uuid();
     const node = {
-      incarnation: this.#chance(0.2) ? known : this.#uuid(),
+      incarnation: this.#dice.chance(0.2) ? known : this.#dice.uuid(),
       identity: "i",
       name: "n",
       env: "test",
       stack: null,
       build: "1",
     };
-    const stopped = this.#chance(0.5);
-    return this.#pick<Step>([
+    const stopped = this.#dice.chance(0.5);
+    return this.#dice.pick<Step>([
       [
         3,
         () => {
@@ -336,15 +342,15 @@ export class Steps {
   #read(): Step {
     const runId = this.#runId();
     const filter = {
-      env: this.#one(["test", "other", "none"]),
-      ...(this.#chance(0.3) ? { states: this.#many(0, 3, () => this.#one(RUN_STATES)) } : {}),
-      ...(this.#chance(0.2) ? { stack: "blue" } : {}),
-      ...(this.#chance(0.2) ? { queue: "a", program: "a" } : {}),
-      archived: this.#chance(0.2),
+      env: this.#dice.one(["test", "other", "none"]),
+      ...(this.#dice.chance(0.3) ? { states: this.#dice.many(0, 3, () => this.#dice.one(RUN_STATES)) } : {}),
+      ...(this.#dice.chance(0.2) ? { stack: "blue" } : {}),
+      ...(this.#dice.chance(0.2) ? { queue: "a", program: "a" } : {}),
+      archived: this.#dice.chance(0.2),
     };
-    const page = { limit: this.#int(1, 20), ...(this.#chance(0.3) ? { before: runId } : {}) };
-    const part = this.#one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
-    return this.#pick<Step>([
+    const page = { limit: this.#dice.int(1, 20), ...(this.#dice.chance(0.3) ? { before: runId } : {}) };
+    const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
+    return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],
@@ -356,52 +362,23 @@ export class Steps {
   /** Mostly one that is or was held, sometimes with a part of its fence wrong. */
   #someClaim(): Held {
     const recent = this.#held.slice(-25);
-    if (recent.length === 0) return { claim: { runId: this.#runId(), epoch: 1, token: this.#uuid() }, seq: 1 };
-    const held = this.#one(recent);
-    return this.#chance(0.06) ? { ...held, claim: this.#mutated(held.claim) } : held;
+    if (recent.length === 0) return { claim: { runId: this.#runId(), epoch: 1, token: this.#dice.uuid() }, seq: 1 };
+    const held = this.#dice.one(recent);
+    return this.#dice.chance(0.06) ? { ...held, claim: this.#mutated(held.claim) } : held;
   }
 
   #mutated<F extends { readonly epoch: number; readonly token: string }>(fence: F): F {
-    return this.#pick<F>([
+    return this.#dice.pick<F>([
       [8, fence],
       [1, { ...fence, epoch: fence.epoch + 1 }],
-      [1, () => ({ ...fence, token: this.#uuid() })],
+      [1, () => ({ ...fence, token: this.#dice.uuid() })],
     ]);
   }
 
   #runId(): string {
-    return this.#runIds.length > 0 && this.#chance(0.96) ? this.#one(this.#runIds.slice(-60)) : this.#uuid();
-  }
-
-  #uuid(): string {
-    const hex = Array.from({ length: 32 }, () => Math.floor(this.#random() * 16).toString(16)).join("");
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-7${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
-  }
-
-  #int(least: number, most: number): number {
-    return least + Math.floor(this.#random() * (most - least + 1));
-  }
-
-  #chance(part: number): boolean {
-    return this.#random() < part;
-  }
-
-  #one<T>(items: readonly T[]): T {
-    return items[Math.floor(this.#random() * items.length)]!;
-  }
-
-  #many<T>(least: number, most: number, draw: () => T): T[] {
-    return Array.from({ length: this.#int(least, most) }, draw);
-  }
-
-  #pick<T>(choices: readonly (readonly [number, T | (() => T)])[]): T {
-    let left = this.#random() * choices.reduce((sum, [weight]) => sum + weight, 0);
-    const [, choice] =
-      choices.find(([weight]) => {
-        left -= weight;
-        return left < 0;
-      }) ?? choices.at(-1)!;
-    return typeof choice === "function" ? (choice as () => T)() : choice;
+    return this.#runIds.length > 0 && this.#dice.chance(0.96)
+      ? this.#dice.one(this.#runIds.slice(-60))
+      : this.#dice.uuid();
   }
 }
 

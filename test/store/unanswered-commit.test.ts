@@ -87,25 +87,24 @@ test("all connections reset again and again under load: every run is done once, 
   await empty();
   const from = group("load");
   const runs = newRuns(200, { group: from });
-  let over = false;
-  const resets = (async () => {
-    while (!over) {
-      proxy.resetAll();
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
-  })();
-  const inserted = (await Promise.all(runs.map((run) => faulty.runs.insert([run])))).flat();
+  /** While the calls are under way, and again when some of them are answered. */
+  const cut = async <T>(calls: readonly Promise<T>[]) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    proxy.resetAll();
+    await Promise.race(calls);
+    proxy.resetAll();
+    return Promise.all(calls);
+  };
+  const inserted = (await cut(runs.map((run) => faulty.runs.insert([run])))).flat();
   expect(inserted.every((one) => one.outcome === "inserted")).toBe(true);
   for (let done = 0; done < 200; ) {
-    const claimed = await claimFrom(faulty, from, { limit: 20 });
-    const answers = await Promise.all(
-      claimed.map((claim) => commitOne(faulty, commitOf(claim, append("step"), complete))),
-    );
-    for (const one of answers) expect(["accepted", "recorded"]).toContain(one.outcome);
-    done += claimed.length;
+    const [claimed] = await cut([claimFrom(faulty, from, { limit: 10 })]);
+    const commits = claimed!.map((claim) => commitOf(claim, append("step"), complete));
+    for (const one of await cut(commits.map((commit) => commitOne(faulty, commit)))) {
+      expect(["accepted", "recorded"]).toContain(one.outcome);
+    }
+    done += claimed!.length;
   }
-  over = true;
-  await resets;
   const rows = await s.rows("select state, seq::int, epoch::int, count(*)::int as n from {s}.runs group by 1, 2, 3");
   expect(rows).toEqual([{ state: "completed", seq: 3, epoch: 1, n: 200 }]);
   expect(await s.rows("select count(*)::int as n from {s}.journal")).toEqual([{ n: 600 }]);

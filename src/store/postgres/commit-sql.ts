@@ -114,14 +114,25 @@ export const refusedCommits = statement(
   "refused_commits",
   ({ schema: s }) => `
 with e as materialized (
-  select * from ${unnest(9, ENTRY)}
-    as e(ord, i, kind, name, key, codec, data)
+  select * from ${unnest(9, ENTRY)} as e(ord, i, kind, name, key, codec, data)
   union all
   select ord, i, 'take', null, key, null, null from ${unnest(6, TAKE)} as k(ord, i, key)
+), written as materialized (
+  select e.ord, count(*) as n
+  from e
+  cross join lateral (
+    select from ${s}.journal j
+    where j.run_id = ${runId("e.ord")} and j.seq = ${seq("e.ord")} + e.i
+      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}
+      and j.kind = e.kind and j.key is not distinct from e.key
+      and (e.name is null or (j.name = e.name and j.codec is not distinct from e.codec and j.data is not distinct from e.data))
+    limit 1
+  ) j
+  group by 1
 )
 select
   case
-    when j.n = w.n then 'recorded'
+    when ${oneOf("w.ord", "select ord from written where n = ($5::int[])[ord]")} then 'recorded'
     when r.epoch = w.epoch and r.token = w.token then 'held'
     else 'lost'
   end as reason,
@@ -134,16 +145,5 @@ select
 from ${unnest(1, ["uuid", "bigint", "uuid", "bigint", "int"])}
   with ordinality as w(run_id, epoch, token, seq, n, ord)
 left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
-cross join lateral (
-  select count(*) as n from e
-  cross join lateral (
-    select from ${s}.journal j
-    where j.run_id = w.run_id and j.seq = w.seq + e.i and j.epoch = w.epoch and j.token = w.token
-      and j.kind = e.kind and j.key is not distinct from e.key
-      and (e.name is null or (j.name = e.name and j.codec is not distinct from e.codec and j.data is not distinct from e.data))
-    limit 1
-  ) j
-  where e.ord = w.ord
-) j
 order by w.ord`,
 );

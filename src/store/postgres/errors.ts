@@ -1,6 +1,7 @@
 // What the PostgreSQL store throws, in sentences that say what to do next.
 
 import { HoldfastError } from "../../kernel/error.js";
+import { sqlState } from "./sqlstate.js";
 
 /** The database could not be reached, or kept failing, for longer than the store retries. */
 export class StoreUnavailable extends HoldfastError {
@@ -27,9 +28,12 @@ export class StoreFailed extends HoldfastError {
 /** A value that PostgreSQL cannot store. */
 export class DataRefused extends HoldfastError {
   readonly code = "DATA_REFUSED";
+  /** PostgreSQL's own code for what is wrong. */
+  readonly sqlState: string;
 
   constructor(operation: string, cause: unknown) {
     super(`PostgreSQL cannot store the data of ${operation}: ${brief(cause)}.`, { cause });
+    this.sqlState = sqlState(cause) ?? "";
   }
 }
 

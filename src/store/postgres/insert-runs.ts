@@ -8,35 +8,37 @@ import { oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
+import { DataRefused } from "./errors.js";
 import type { Groups } from "./groups.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
 
+const UNIQUE_VIOLATION = "23505";
 const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
 const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
 const KEY = ["text", "text", "text", "text", "text", "float8"];
 
-/** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. A repeat finds both rows there. */
-const intoRuns = ({ schema: s }: Dialect) => `
+/** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. */
+const intoRuns = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
   select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now
-  from new, t
-  on conflict (id) do nothing`;
-const intoJournal = ({ schema: s }: Dialect) => `
+  from new, t ${onConflict}`;
+const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select id, 1, 0, 'start', name, codec, data, t.now from new, t
-  on conflict (run_id, seq) do nothing`;
+  select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
 
-/** Only INSERTs, so it may stand in a caller's transaction. */
-export const insertRuns = statement(
-  "insert_runs",
-  (d) => `
+const plainRuns = (d: Dialect, onConflict: string) => `
 with t as materialized (select ${d.now} as now
 ), new as materialized (
   select * from ${unnest(1, RUN)} as n(${RUN_COLUMNS})
-), r as (${intoRuns(d)}
-)${intoJournal(d)}`,
-);
+), r as (${intoRuns(d, onConflict)}
+)${intoJournal(d, onConflict)}`;
+
+/** Ids are new, so nothing can conflict: without ON CONFLICT a batch of 1,000 takes 8.5 ms instead of 12.6. */
+export const insertRuns = statement("insert_runs", (d) => plainRuns(d, ""));
+
+/** For a call that may be a repeat, and in a caller's transaction, where a violation would abort it. */
+export const insertRunsAgain = statement("insert_runs_again", (d) => plainRuns(d, "on conflict do nothing"));
 
 /**
  * Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. A
@@ -57,8 +59,8 @@ with t as materialized (select ${d.now} as now
   returning run_id
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
-), r as (${intoRuns(d)}
-), j as (${intoJournal(d)}
+), r as (${intoRuns(d, "on conflict do nothing")}
+), j as (${intoJournal(d, "on conflict do nothing")}
 )
 select run_id from k`,
 );
@@ -132,9 +134,21 @@ async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: 
   const placeOf: Places = new Map(runs.map((run, i) => [run, { group: groupIds[i]!, position: i }]));
   const plain = runs.filter((run) => !run.key);
   const keyed = runs.filter((run): run is KeyedRun => run.key !== undefined);
-  if (plain.length > 0) await db.run(insertRuns, columnsOf(plain, placeOf), { tx });
+  if (plain.length > 0) await sendPlain(db, columnsOf(plain, placeOf), tx);
   const taken = await sendKeyed(db, keyed, placeOf, tx);
   return runs.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
+}
+
+async function sendPlain(db: Database, columns: unknown[][], tx?: Transaction): Promise<void> {
+  if (!tx) {
+    try {
+      await db.run(insertRuns, columns);
+      return;
+    } catch (error) {
+      if (!(error instanceof DataRefused) || error.sqlState !== UNIQUE_VIOLATION) throw error;
+    }
+  }
+  await db.run(insertRunsAgain, columns, { tx });
 }
 
 /** Answers only those that were not inserted. */
