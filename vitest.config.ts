@@ -1,10 +1,20 @@
 // How the tests run: one embedded PostgreSQL for all files, two files at a time, no second chances.
 
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
+const src = (path: string) => join(import.meta.dirname, "src", path);
+
 export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^holdfast$/, replacement: src("index.ts") },
+      { find: /^holdfast\/(postgres|memory)$/, replacement: src("store/$1/index.ts") },
+      { find: /^holdfast\/(embedded|testing)$/, replacement: src("$1/index.ts") },
+    ],
+  },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     globalSetup: ["test/harness/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

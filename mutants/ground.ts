@@ -104,8 +104,8 @@ export const ground: readonly Mutant[] = [
       },
       {
         file: "src/store/postgres/sweep-expired.ts",
-        find: " and r.state = 'running' and r.lease_until <= t.now",
-        put: "",
+        find: " and r.lease_until <= t.now\n",
+        put: "\n",
       },
     ],
     killedBy: ["test/store/races-claims.test.ts"],
@@ -119,7 +119,7 @@ export const ground: readonly Mutant[] = [
   {
     name: "a commit counted as written before by its sequence alone",
     breaks: "S1",
-    edits: [{ file: COMMIT, find: " and j.epoch = w.epoch and j.token = w.token\n", put: "\n" }],
+    edits: [{ file: COMMIT, find: '      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}\n', put: "" }],
     killedBy: ["test/conformance/postgres.test.ts"],
   },
   {

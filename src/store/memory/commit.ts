@@ -3,7 +3,10 @@
 // One call goes through four passes, as the PostgreSQL statements do: refuse what cannot be stored, apply what
 // matches its fence, tell the parents of those that ended, classify what did not match.
 
+import { isDeepStrictEqual } from "node:util";
+import type { Claim } from "../../kernel/claim.js";
 import { type Effect, settles } from "../../kernel/effect.js";
+import { entryOf } from "../../kernel/effect-entry.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { isEnded } from "../../kernel/run-state.js";
 import { checkCommit } from "../check/commit.js";
@@ -14,8 +17,8 @@ import { appendEntry, type NewEntry } from "./append-entry.js";
 import { findMessage } from "./deliver-message.js";
 import { tellParents } from "./end-run.js";
 import { joinKey } from "./join-key.js";
-import type { RunRow } from "./rows.js";
-import { settleClaim, settleEntry } from "./settle-claim.js";
+import type { JournalRow, RunRow } from "./rows.js";
+import { settleClaim } from "./settle-claim.js";
 import type { Tables } from "./tables.js";
 
 export function commit(tables: Tables, commits: readonly Commit[]): readonly CommitAnswer[] {
@@ -41,7 +44,7 @@ function checkCommits(commits: readonly Commit[]): Problem[] {
   return commits.map((one) => {
     const claim = joinKey(one.claim.runId, one.claim.token);
     if (seen.has(claim))
-      return new InvalidInput("claim", "has an earlier commit in this call; send them one after another");
+      return new InvalidInput("commits", `two commits under one claim on run ${one.claim.runId} in one call`);
     seen.add(claim);
     return checkCommit(one);
   });
@@ -80,31 +83,27 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
 }
 
 function applyEffect(tables: Tables, row: RunRow, effect: Effect, nowUs: number): NewEntry {
-  switch (effect.kind) {
-    case "append": {
-      const { kind, name, key, payload } = effect.entry;
-      return { kind, name, key: key ?? null, payload: payload ?? null };
-    }
-    case "take": {
-      const message = findMessage(tables, row.id, effect.messageKey)!;
-      message.takenSeq = row.seq + 1;
-      return { kind: "take", name: message.name, key: message.key, payload: message.payload };
-    }
-    case "enqueue":
-      addRun(tables, { ...effect.run, parentId: row.id }, nowUs, 0);
-      return { kind: "enqueue", name: effect.name, key: effect.run.id, payload: null };
-    default:
-      return settleEntry(effect);
-  }
+  if (effect.kind === "enqueue") addRun(tables, { ...effect.run, parentId: row.id }, nowUs, 0);
+  if (effect.kind !== "take") return entryOf(effect);
+  const message = findMessage(tables, row.id, effect.messageKey)!;
+  message.takenSeq = row.seq + 1;
+  return { ...entryOf(effect), name: message.name, payload: message.payload };
 }
 
 function classify(tables: Tables, { claim, expectedSeq, effects }: Commit): CommitAnswer {
   const row = tables.runs.get(claim.runId);
   if (!row) return { outcome: "lost" };
-  const first = tables.journal.get(row.id)?.get(expectedSeq + 1);
-  const seq = expectedSeq + effects.length;
-  if (first?.token === claim.token && first.epoch === claim.epoch && seq <= row.seq)
-    return { outcome: "recorded", seq };
+  const log = tables.journal.get(row.id);
+  const written = effects.every((effect, i) => wrote(log?.get(expectedSeq + i + 1), effect, claim));
+  if (written) return { outcome: "recorded", seq: expectedSeq + effects.length };
   if (row.epoch === claim.epoch && row.token === claim.token) return { outcome: "moved", seq: row.seq };
   return { outcome: "lost" };
+}
+
+/** Whether the entry is what this effect writes under this claim. A message's name and payload are not the holder's. */
+function wrote(entry: JournalRow | undefined, effect: Effect, claim: Claim): boolean {
+  if (!entry || entry.token !== claim.token || entry.epoch !== claim.epoch) return false;
+  const mine = entryOf(effect);
+  if (entry.kind !== mine.kind || entry.key !== mine.key) return false;
+  return effect.kind === "take" || (entry.name === mine.name && isDeepStrictEqual(entry.payload, mine.payload));
 }

@@ -1,30 +1,11 @@
-// Gives a claim back: what the last effect of a commit makes of the run, and the entry it leaves.
+// Gives a claim back: what the last effect of a commit makes of the run.
 
 import type { SettleEffect } from "../../kernel/effect.js";
-import type { NewEntry } from "./append-entry.js";
 import { endRun } from "./end-run.js";
 import { toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
-
-export function settleEntry(effect: SettleEffect): NewEntry {
-  const entry = (kind: string, payload: NewEntry["payload"] = null) => ({ kind, name: "", key: null, payload });
-  switch (effect.kind) {
-    case "complete":
-      return entry("completed", effect.output);
-    case "fail":
-      return entry(effect.as, effect.reason);
-    case "retry":
-      return entry("retry", effect.error);
-    case "park":
-      return entry("parked");
-    case "handBack":
-      return entry("handed-back");
-    case "pause":
-      return entry("paused");
-  }
-}
 
 export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, nowUs: number): void {
   switch (effect.kind) {

@@ -1,9 +1,10 @@
 // A batch of commits as the arrays that the statements unnest.
 
 import { type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
+import { entryOf } from "../../kernel/effect-entry.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import type { Commit } from "../contract/runs.js";
-import { changeOf, entryOf } from "./encode-effect.js";
+import { changeOf } from "./encode-effect.js";
 import type { Groups } from "./groups.js";
 import { columnsOf, type Places } from "./insert-runs.js";
 

@@ -1,7 +1,6 @@
-// One encoder per effect: what it writes into the journal, and what it does to the run's row.
+// One encoder per effect that gives the claim back: what it does to the run's row.
 
-import type { Effect, SettleEffect } from "../../kernel/effect.js";
-import type { Payload } from "../../kernel/payload.js";
+import type { SettleEffect } from "../../kernel/effect.js";
 
 /** Null fields of a settling change leave the column to the statement's default. */
 export interface RowChange {
@@ -14,13 +13,6 @@ export interface RowChange {
   readonly seenInboxSeq: number | null;
 }
 
-export interface EncodedEntry {
-  readonly kind: string;
-  readonly name: string;
-  readonly key: string | null;
-  readonly payload: Payload | null;
-}
-
 const give = (state: string, change: Partial<RowChange> = {}): RowChange => ({
   state,
   ends: false,
@@ -30,34 +22,6 @@ const give = (state: string, change: Partial<RowChange> = {}): RowChange => ({
   seenInboxSeq: null,
   ...change,
 });
-
-export function entryOf(effect: Effect): EncodedEntry {
-  switch (effect.kind) {
-    case "append":
-      return {
-        kind: effect.entry.kind,
-        name: effect.entry.name,
-        key: effect.entry.key ?? null,
-        payload: effect.entry.payload ?? null,
-      };
-    case "take":
-      return { kind: "take", name: "", key: effect.messageKey, payload: null };
-    case "enqueue":
-      return { kind: "enqueue", name: effect.name, key: effect.run.id, payload: null };
-    case "complete":
-      return { kind: "completed", name: "", key: null, payload: effect.output };
-    case "fail":
-      return { kind: effect.as, name: "", key: null, payload: effect.reason };
-    case "retry":
-      return { kind: "retry", name: "", key: null, payload: effect.error };
-    case "park":
-      return { kind: "parked", name: "", key: null, payload: null };
-    case "handBack":
-      return { kind: "handed-back", name: "", key: null, payload: null };
-    case "pause":
-      return { kind: "paused", name: "", key: null, payload: null };
-  }
-}
 
 export function changeOf(effect: SettleEffect): RowChange {
   switch (effect.kind) {

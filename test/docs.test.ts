@@ -1,0 +1,67 @@
+// What the documents show is what runs: every TypeScript block is a file in examples/, and every example works.
+
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..");
+const EXPECTED: Record<string, string> = {
+  "claim-and-commit.ts": "accepted lost",
+  "enqueue-in-your-transaction.ts": "waiting",
+  "lease.ts": "exporting under epoch 1, aborted: false",
+};
+
+const documents = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)].filter((name) =>
+  name.endsWith(".md"),
+);
+
+describe("every TypeScript block is an example, word for word", () => {
+  for (const name of documents) {
+    const blocks = [...readFileSync(join(ROOT, name), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map(
+      ([, text]) => text!,
+    );
+    for (const [i, block] of blocks.entries()) {
+      test(`${name}, block ${i + 1}`, () => {
+        const examples = readdirSync(join(ROOT, "examples")).map((file) =>
+          readFileSync(join(ROOT, "examples", file), "utf8"),
+        );
+        expect(examples.some((example) => example.includes(block.trim()))).toBe(true);
+      });
+    }
+  }
+});
+
+describe("every example works", () => {
+  for (const [file, output] of Object.entries(EXPECTED)) {
+    test(file, async () => {
+      const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
+      const run = promisify(execFile);
+      const { stdout } = await run(process.execPath, ["--import", "tsx", join(ROOT, "examples", file)], {
+        cwd: folder,
+        env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
+      });
+      expect(stdout.trim()).toBe(output);
+      await rm(folder, { recursive: true, force: true });
+    });
+  }
+
+  test("no example is left out", () => {
+    const tested = [...Object.keys(EXPECTED), "demo.ts", "demo-worker.ts", "prove-your-claims.test.ts"];
+    expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
+  });
+
+  test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-demo-"));
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ["--import", "tsx", join(ROOT, "examples/demo.ts"), "--json"], {
+      cwd: folder,
+      env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
+    });
+    expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
+    await rm(folder, { recursive: true, force: true });
+  });
+});
