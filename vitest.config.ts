@@ -21,5 +21,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     retry: 0,
+    reporters: ["default", "./test/harness/count-reporter.ts"],
   },
 });

@@ -1,7 +1,7 @@
 // What the documents show is what runs: every TypeScript block is a file in examples/, and every example works.
 
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,6 +31,25 @@ describe("every TypeScript block is an example, word for word", () => {
         );
         expect(examples.some((example) => example.includes(block.trim()))).toBe(true);
       });
+    }
+  }
+});
+
+test("every error code stands in the table of errors, and no other", () => {
+  const source = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => readFileSync(join(ROOT, "src", name), "utf8"))
+    .join("\n");
+  const codes = [...source.matchAll(/readonly code = "(\w+)"/g)].map(([, code]) => code!).sort();
+  const table = readFileSync(join(ROOT, "docs/errors.md"), "utf8");
+  expect([...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code!)).toEqual(codes);
+});
+
+test("every link into the repository leads somewhere", () => {
+  for (const name of [...documents, "ARCHITECTURE.md", "CONTRIBUTING.md"]) {
+    const text = readFileSync(join(ROOT, name), "utf8");
+    for (const [, path] of text.matchAll(/\]\(([^)#]+)\)/g)) {
+      expect(existsSync(join(ROOT, name, "..", path!)), `${name}: ${path}`).toBe(true);
     }
   }
 });

@@ -3,10 +3,13 @@
 
 const COUNTER_MAX = 0xfff;
 const POOL_BYTES = 8192;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 export function uuidv7(wallNow: () => number, drawBytes: (size: number) => Uint8Array): () => string {
   let lastMs = 0;
   let counter = 0;
+  let writtenMs = -1;
+  let time = "";
   let pool: Uint8Array = new Uint8Array(0);
   let used = 0;
 
@@ -26,12 +29,15 @@ export function uuidv7(wallNow: () => number, drawBytes: (size: number) => Uint8
     const random = pool.subarray(used, used + 8);
     used += 8;
 
-    const time = Math.floor(lastMs).toString(16).padStart(12, "0");
-    const variant = ((random[0]! & 0x3f) | 0x80).toString(16);
-    let tail = "";
-    for (let i = 1; i < 8; i++) tail += random[i]!.toString(16).padStart(2, "0");
-    const middle = counter.toString(16).padStart(3, "0");
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${middle}-${variant}${tail.slice(0, 2)}-${tail.slice(2)}`;
+    if (lastMs !== writtenMs) {
+      const hex = Math.floor(lastMs).toString(16).padStart(12, "0");
+      time = `${hex.slice(0, 8)}-${hex.slice(8)}-7`;
+      writtenMs = lastMs;
+    }
+    const h = (i: number) => HEX[random[i]!]!;
+    const variant = HEX[(random[0]! & 0x3f) | 0x80]!;
+    const middle = HEX[counter >> 4]!.slice(-2) + HEX[counter & 0xf]!.slice(-1);
+    return `${time}${middle}-${variant}${h(1)}-${h(2)}${h(3)}${h(4)}${h(5)}${h(6)}${h(7)}`;
   };
 }
 

@@ -5,14 +5,16 @@ import type { Effect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import type { Commit } from "../contract/runs.js";
 import { checkRun } from "./run.js";
-import { checkDelay, checkPayload, checkText, firstProblem, type Problem } from "./value.js";
+import { checkDelay, checkPayload, checkText, type Problem } from "./value.js";
 
 export function checkCommit({ effects }: Commit): Problem {
-  return firstProblem(
-    () => problemOfEffects(effects),
-    () => checkTakenOnce(effects),
-    ...effects.map((effect, i) => () => checkEffect(`effects[${i}]`, effect)),
-  );
+  const problem = problemOfEffects(effects) ?? checkTakenOnce(effects);
+  if (problem) return problem;
+  for (let i = 0; i < effects.length; i++) {
+    const bad = checkEffect(`effects[${i}]`, effects[i]!);
+    if (bad) return bad;
+  }
+  return null;
 }
 
 function checkEffect(path: string, effect: Effect): Problem {
@@ -38,11 +40,11 @@ function checkEffect(path: string, effect: Effect): Problem {
 }
 
 function checkEntry(path: string, entry: Extract<Effect, { kind: "append" }>["entry"]): Problem {
-  return firstProblem(
-    () => checkText(`${path}.kind`, entry.kind),
-    () => checkText(`${path}.name`, entry.name),
-    () => checkText(`${path}.key`, entry.key),
-    () => checkPayload(`${path}.payload`, entry.payload),
+  return (
+    checkText(`${path}.kind`, entry.kind) ??
+    checkText(`${path}.name`, entry.name) ??
+    checkText(`${path}.key`, entry.key) ??
+    checkPayload(`${path}.payload`, entry.payload)
   );
 }
 

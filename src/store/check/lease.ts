@@ -2,14 +2,14 @@
 
 import { envName, leaseKey, nodeName } from "../../kernel/name.js";
 import type { AcquireRequest } from "../contract/leases.js";
-import { checkDelay, checkName, checkUuid, firstProblem, type Problem } from "./value.js";
+import { checkDelay, checkName, checkUuid, type Problem } from "./value.js";
 
 export function checkAcquire({ env, key, owner, token, leaseMs }: AcquireRequest): Problem {
-  return firstProblem(
-    () => checkName(envName, "env", env),
-    () => checkName(leaseKey, "key", key),
-    () => checkName(nodeName, "owner", owner),
-    () => checkUuid("token", token),
-    () => checkDelay("leaseMs", leaseMs),
+  return (
+    checkName(envName, "env", env) ??
+    checkName(leaseKey, "key", key) ??
+    checkName(nodeName, "owner", owner) ??
+    checkUuid("token", token) ??
+    checkDelay("leaseMs", leaseMs)
   );
 }

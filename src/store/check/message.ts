@@ -2,15 +2,15 @@
 
 import { dedupeKey, nodeName, signalName } from "../../kernel/name.js";
 import type { NewMessage } from "../contract/inbox.js";
-import { checkName, checkPayload, checkUuid, firstProblem, type Problem } from "./value.js";
+import { checkName, checkPayload, checkUuid, type Problem } from "./value.js";
 
 export function checkMessage(message: NewMessage): Problem {
-  return firstProblem(
-    () => checkUuid("runId", message.runId),
-    () => checkName(dedupeKey, "key", message.key),
-    () => checkUuid("messageId", message.messageId),
-    () => checkName(signalName, "name", message.name),
-    () => checkPayload("payload", message.payload),
-    () => checkName(nodeName, "sender", message.sender),
+  return (
+    checkUuid("runId", message.runId) ??
+    checkName(dedupeKey, "key", message.key) ??
+    checkUuid("messageId", message.messageId) ??
+    checkName(signalName, "name", message.name) ??
+    checkPayload("payload", message.payload) ??
+    checkName(nodeName, "sender", message.sender)
   );
 }

@@ -2,15 +2,15 @@
 
 import { envName, nodeName, stackName, versionName } from "../../kernel/name.js";
 import type { NodeRegistration } from "../contract/nodes.js";
-import { checkName, checkUuid, firstProblem, type Problem } from "./value.js";
+import { checkName, checkUuid, type Problem } from "./value.js";
 
 export function checkNode(node: NodeRegistration): Problem {
-  return firstProblem(
-    () => checkUuid("incarnation", node.incarnation),
-    () => checkName(nodeName, "identity", node.identity),
-    () => checkName(nodeName, "name", node.name),
-    () => checkName(envName, "env", node.env),
-    () => checkName(stackName, "stack", node.stack),
-    () => checkName(versionName, "build", node.build),
+  return (
+    checkUuid("incarnation", node.incarnation) ??
+    checkName(nodeName, "identity", node.identity) ??
+    checkName(nodeName, "name", node.name) ??
+    checkName(envName, "env", node.env) ??
+    checkName(stackName, "stack", node.stack) ??
+    checkName(versionName, "build", node.build)
   );
 }

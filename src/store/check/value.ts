@@ -10,22 +10,12 @@ export type Problem = HoldfastError | null;
 const INT_MAX = 2 ** 31 - 1;
 /** A hundred years: beyond it microseconds no longer fit a double, and nobody waits that long. */
 export const LONGEST_DELAY_MS = 100 * 365.25 * 86_400_000;
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-export function firstProblem(...checks: readonly (() => Problem)[]): Problem {
-  for (const check of checks) {
-    const problem = check();
-    if (problem) return problem;
-  }
-  return null;
-}
 
 /** NUL is refused by text columns (22021); a lone surrogate would silently become U+FFFD on the wire. */
 export function checkText(path: string, text: string | null | undefined): Problem {
   if (text === null || text === undefined) return null;
   if (text.includes("\0")) return new InvalidInput(path, "contains a NUL character; remove or escape it");
-  if (LONE_SURROGATE.test(text))
-    return new InvalidInput(path, "contains half of a surrogate pair; send whole characters");
+  if (!text.isWellFormed()) return new InvalidInput(path, "contains half of a surrogate pair; send whole characters");
   return null;
 }
 

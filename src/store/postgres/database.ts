@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import pg from "pg";
 import { sleep, type World } from "../../kernel/world.js";
 import type { Transaction } from "../contract/transaction.js";
+import { arrayLiteral } from "./array-literal.js";
 import type { Dialect, Statement } from "./dialect.js";
 import { DataRefused, SchemaMissing, StoreFailed, StoreUnavailable } from "./errors.js";
 import { connectionSurvives, faultOf, sqlState } from "./sqlstate.js";
@@ -32,6 +33,8 @@ const SESSION_SETTINGS = (timeoutMs: number) =>
   // Notices a dead client in the middle of a query. Not every platform has it.
   "do $$ begin perform set_config('client_connection_check_interval', '1000', false); exception when others then null; end $$";
 
+const ignore = () => {};
+
 export class Database {
   readonly dialect: Dialect;
   readonly #options: DatabaseOptions;
@@ -39,13 +42,17 @@ export class Database {
   readonly #texts = new Map<Statement, string>();
   /** Stores on several schemas may share a pool: the same name must not stand for two texts. */
   readonly #prefix: string;
+  /** On every query of ours, also on a pool of the application's. */
+  readonly #limit: { readonly query_timeout: number };
   #pooled: boolean | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.dialect = options.dialect;
+    this.#limit = { query_timeout: options.queryTimeoutMs };
     this.#prefix = `hf_${createHash("sha1").update(JSON.stringify(options.dialect)).digest("hex").slice(0, 6)}_`;
-    const shared = options.source instanceof pg.Pool ? options.source : null;
+    // Not instanceof: the application's copy of pg may be another one.
+    const shared = typeof options.source === "string" ? null : options.source;
     const config = (max: number): pg.PoolConfig => ({
       ...(shared
         ? { ...shared.options, password: shared.options.password }
@@ -62,7 +69,7 @@ export class Database {
       renewals: new pg.Pool(config(1)),
     };
     // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
-    for (const pool of Object.values(this.#pools)) pool.on("error", () => {});
+    for (const pool of Object.values(this.#pools)) pool.on("error", ignore);
   }
 
   /** True behind a transaction pooler such as PgBouncer: no named statements, no session settings. */
@@ -73,12 +80,13 @@ export class Database {
   /** Carries out one statement, repeating it while the fault is passing. */
   async run<Row>(statement: Statement, values: unknown[], options: { line?: Line; tx?: Transaction | undefined } = {}) {
     const text = this.#text(statement);
-    if (options.tx) return (await options.tx.query(text, values)).rows as Row[];
+    const sent = values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
+    if (options.tx) return (await options.tx.query(text, sent)).rows as Row[];
     const line = options.line ?? "main";
     return this.repeat(statement.name, line === "renewals" ? 0 : this.#options.retryForMs, () =>
       this.#withClient(line, async (client) => {
         const name = this.#pooled ? undefined : `${this.#prefix}${statement.name}`;
-        return (await client.query(name ? { name, text, values } : { text, values })).rows as Row[];
+        return (await client.query({ ...(name && { name }), text, values: sent, ...this.#limit })).rows as Row[];
       }),
     );
   }
@@ -86,7 +94,7 @@ export class Database {
   /** A text that varies (lists with filters): never prepared. */
   async runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
     return this.repeat(operation, this.#options.retryForMs, () =>
-      this.#withClient("main", async (client) => (await client.query({ text, values })).rows as Row[]),
+      this.#withClient("main", async (client) => (await client.query({ text, values, ...this.#limit })).rows as Row[]),
     );
   }
 
@@ -127,7 +135,8 @@ export class Database {
   async close(): Promise<void> {
     const { source } = this.#options;
     await this.#pools.renewals.end();
-    if (this.#pools.main !== source) await this.#pools.main.end();
+    if (this.#pools.main === source) source.removeListener("error", ignore);
+    else await this.#pools.main.end();
   }
 
   #text(statement: Statement): string {
@@ -142,8 +151,7 @@ export class Database {
   async #withClient<T>(line: Line, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pools[line].connect();
     // A connection that dies while checked out reports twice: to the query, and here.
-    const onError = () => {};
-    client.on("error", onError);
+    client.on("error", ignore);
     let broken = false;
     try {
       if (this.#pooled === undefined) await this.#detectPooler(client);
@@ -152,7 +160,7 @@ export class Database {
       broken = !connectionSurvives(error);
       throw error;
     } finally {
-      if (!broken) client.removeListener("error", onError);
+      if (!broken) client.removeListener("error", ignore);
       client.release(broken);
     }
   }

@@ -33,22 +33,24 @@ export class Groups {
   }
 
   async ids(groups: readonly RunGroup[]): Promise<number[]> {
-    const missing = [...new Map(groups.map((group) => [textOf(group), group])).entries()].filter(
-      ([text]) => !this.#known.has(text),
+    const texts = new Map([...new Set(groups)].map((group) => [group, textOf(group)]));
+    const missing = new Map(
+      [...texts].filter(([, text]) => !this.#known.has(text)).map(([group, text]) => [text, group]),
     );
+    if (missing.size > 0) await this.#find([...missing]);
+    return groups.map((group) => this.#known.get(texts.get(group)!)!);
+  }
+
+  async #find(missing: [string, RunGroup][]): Promise<void> {
     for (const [, group] of missing) {
       const error = checkGroup("group", group);
       if (error) throw error;
     }
-    if (missing.length > 0) {
-      await this.#look(missing);
-      const unknown = missing.filter(([text]) => !this.#known.has(text));
-      if (unknown.length > 0) {
-        await this.#db.run(insertGroups, columnsOf(unknown));
-        await this.#look(unknown);
-      }
-    }
-    return groups.map((group) => this.#known.get(textOf(group))!);
+    await this.#look(missing);
+    const unknown = missing.filter(([text]) => !this.#known.has(text));
+    if (unknown.length === 0) return;
+    await this.#db.run(insertGroups, columnsOf(unknown));
+    await this.#look(unknown);
   }
 
   async #look(entries: [string, RunGroup][]): Promise<void> {

@@ -1,7 +1,8 @@
 // Puts runs into the store, each once, under its dedupe key if it has one.
 
-import type { NewKey, NewRun } from "../../kernel/new-run.js";
+import type { NewKey, NewRun, RunGroup } from "../../kernel/new-run.js";
 import { checkRun } from "../check/run.js";
+import type { Problem } from "../check/value.js";
 import type { InsertAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
 import { oneOf, unnest } from "./batch.js";
@@ -110,8 +111,9 @@ export async function insert(
 ): Promise<readonly InsertAnswer[]> {
   const answers = new Map<NewRun, InsertAnswer>();
   const first = new Map<string, NewRun>();
+  const groupProblems = new Map<RunGroup, Problem>();
   for (const run of runs) {
-    const error = checkRun("", run, run.key);
+    const error = checkRun("", run, run.key, groupProblems);
     if (error) answers.set(run, { outcome: "refused", runId: run.id, error });
     else if (!first.has(run.id)) first.set(run.id, run);
   }
