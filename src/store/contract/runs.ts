@@ -39,6 +39,10 @@ export interface ClaimedRun extends Claim {
   readonly crashes: number;
   readonly parentId: string | null;
   readonly input: Payload;
+  /** Whether its inbox had unread messages when it was granted. */
+  readonly hasMessages: boolean;
+  /** The database's clock when it was granted: what deadlines in the journal are compared with. */
+  readonly claimedAt: number;
 }
 
 export type RenewAnswer =

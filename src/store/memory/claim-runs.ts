@@ -2,7 +2,8 @@
 
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
-import { toUs } from "./micros.js";
+import { unreadMessages } from "./deliver-message.js";
+import { toMs, toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import { copyPayload } from "./payload.js";
 import type { RunRow } from "./rows.js";
@@ -54,5 +55,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     crashes: row.crashes,
     parentId: row.parentId,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
+    hasMessages: unreadMessages(tables, row.id).length > 0,
+    claimedAt: toMs(tables.nowUs()),
   };
 }

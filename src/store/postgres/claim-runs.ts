@@ -3,7 +3,7 @@
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
-import { interval } from "./instant.js";
+import { interval, ms } from "./instant.js";
 
 /**
  * Each group is one range of the index runs_waiting; LATERAL with its own LIMIT keeps the scan inside it
@@ -47,7 +47,8 @@ with held as materialized (
   select r.* from ${s}.runs r join held using (id)
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
-  m.parent_id, j.codec, j.data
+  m.parent_id, j.codec, j.data, ${ms(now)} as claimed_at,
+  exists (select from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null) as has_messages
 from mine m
 left join lateral (
   select codec, data from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
@@ -69,6 +70,8 @@ interface Row {
   parent_id: string | null;
   codec: string | null;
   data: string | null;
+  claimed_at: number;
+  has_messages: boolean;
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
@@ -89,5 +92,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     crashes: row.crashes,
     parentId: row.parent_id,
     input: { codec: row.codec ?? "", data: row.data ?? "" },
+    hasMessages: row.has_messages,
+    claimedAt: row.claimed_at,
   }));
 }

@@ -1,9 +1,11 @@
 // Claims: granted in turn, to one holder at a time, each with a higher epoch (S2, S3, S5, S15).
 
+import type { ClaimedRun } from "../../store/contract/runs.js";
 import { cases } from "./case.js";
 import { holds, matches, same, some } from "./expect.js";
-import { append, handBack, LONG_MS, PAST_MS, payload, SHORT_MS } from "./scene.js";
+import { append, handBack, LONG_MS, PAST_MS, payload, SHORT_MS, take } from "./scene.js";
 
+const timeless = (claims: readonly ClaimedRun[]) => claims.map((claim) => ({ ...claim, claimedAt: 0 }));
 const ids = (claims: readonly { readonly runId: string }[]) => claims.map(({ runId }) => runId);
 
 export const claimCases = cases("claims", {
@@ -14,7 +16,19 @@ export const claimCases = cases("claims", {
     const zeros = { baseSeq: 0, generation: 0, inboxSeq: 0, failures: 0 };
     const fence = { runId: run.id, epoch: 1, token: request.token, seq: 1 };
     const given = { groupId: request.groupIds[0], priority: 4, parentId: null, input: run.input };
-    same(claim, { ...fence, ...given, ...zeros, crashes: 1 }, "claim");
+    const { claimedAt, ...rest } = claim;
+    same(rest, { ...fence, ...given, ...zeros, crashes: 1, hasMessages: false }, "claim");
+    holds(claimedAt >= some(await s.store.runs.get(run.id), "run").createdAt, "granted after it was made");
+  },
+
+  "a grant tells whether messages wait": async (s) => {
+    const run = await s.insert();
+    await s.store.inbox.send([s.message(run.id, { key: "signal:1" })]);
+    const claim = await s.claimOne();
+    same(claim.hasMessages, true, "before they are taken");
+    await s.accept(claim, [take("signal:1"), handBack]);
+    await s.advance(1);
+    same((await s.claimOne()).hasMessages, false, "after");
   },
 
   "a granted run is running under its owner's lease": async (s) => {
@@ -30,7 +44,7 @@ export const claimCases = cases("claims", {
     const request = await s.request({ limit: 2 });
     const first = await s.store.runs.claim(request);
     same(first.length, 2, "granted");
-    same(await s.store.runs.claim({ ...request, limit: 100 }), first, "again");
+    same(timeless(await s.store.runs.claim({ ...request, limit: 100 })), timeless(first), "again");
     same(await s.store.runs.count({ env: s.env }), { running: 2, waiting: 1 }, "states");
   },
 

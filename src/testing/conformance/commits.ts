@@ -205,6 +205,19 @@ export const commitCases = cases("commits", {
     }
   },
 
+  "an old claim that is ahead of the log writes nothing beside a live one": async (s) => {
+    // As after a failover that lost the old claim's last commits: its place in the log is free, only the fence refuses it.
+    const { old, next } = await takenOver(s);
+    const [stale, live] = await s.store.runs.commit([
+      { claim: old, expectedSeq: 5, effects: [append("stale")] },
+      { claim: next, expectedSeq: 1, effects: [append("live")] },
+    ]);
+    same([stale?.outcome, live?.outcome], ["lost", "accepted"], "outcomes");
+    const seq = await s.accept(next, [append("a"), append("b"), append("c"), append("d")], 2);
+    same(await s.log(old.runId), ["start", "step", "step", "step", "step", "step"], "log");
+    await s.accept(next, [complete], seq);
+  },
+
   "a second commit of one claim in a call is refused": async (s) => {
     const claim = await s.start();
     const commits = [1, 2].map((expectedSeq) => ({ claim, expectedSeq, effects: [append("a")] }));

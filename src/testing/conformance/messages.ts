@@ -3,9 +3,7 @@
 import type { Effect } from "../../kernel/effect.js";
 import { cases } from "./case.js";
 import { holds, matches, refused, same, some } from "./expect.js";
-import { append, complete, LONG_MS, park, payload, retry } from "./scene.js";
-
-const take = (messageKey: string): Effect => ({ kind: "take", messageKey });
+import { append, complete, LONG_MS, park, payload, retry, take } from "./scene.js";
 
 export const messageCases = cases("messages", {
   "a message is kept until the holder asks": async (s) => {

@@ -145,6 +145,7 @@ export function append(name: string, value?: unknown): Effect {
 
 export const complete: Effect = { kind: "complete", output: payload("done") };
 export const handBack: Effect = { kind: "handBack" };
+export const take = (messageKey: string): Effect => ({ kind: "take", messageKey });
 export const pause: Effect = { kind: "pause" };
 
 export function fail(as: Extract<Effect, { kind: "fail" }>["as"] = "failed"): Effect {
