@@ -1,6 +1,5 @@
 // Messages: accepted once per key, read in order, taken into the journal once (S12).
 
-import type { Effect } from "../../kernel/effect.js";
 import { cases } from "./case.js";
 import { holds, matches, refused, same, some } from "./expect.js";
 import { append, complete, LONG_MS, park, payload, retry, take } from "./scene.js";
