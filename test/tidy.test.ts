@@ -8,7 +8,17 @@ const ROOT = resolve(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
 
 /** Lowest first; a folder may import itself and what stands below it. `compat` and later ones join at the top. */
-const LAYERS = [["kernel"], ["store"], ["telemetry"], ["lease", "engine"], ["embedded"], ["testing"]];
+const LAYERS = [
+  ["kernel"],
+  ["store"],
+  ["telemetry"],
+  ["lease", "engine"],
+  ["replay"],
+  ["workflow"],
+  ["client"],
+  ["embedded"],
+  ["testing"],
+];
 const AMBIENT =
   /\b(Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|performance\.now|process\.hrtime)(?!\w)/;
 /** The door itself, and the virtual world that takes its place in tests. */

@@ -1,0 +1,125 @@
+// A handle on a run: ask how it is, wait for its end, tell it something.
+
+import type { Codecs } from "../kernel/codecs.js";
+import { type Duration, toMs } from "../kernel/duration.js";
+import { HoldfastError } from "../kernel/error.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
+import { type EndedState, isEnded } from "../kernel/run-state.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import type { Signal } from "../workflow/signal.js";
+
+/** The run ended without a result. `cause` is what it failed with. */
+export class RunFailed extends HoldfastError {
+  readonly code = "RUN_FAILED";
+  readonly runId: string;
+  readonly state: EndedState;
+  declare readonly cause: RecordedError | undefined;
+
+  constructor(runId: string, state: EndedState, cause?: RecordedError) {
+    super(`Run ${runId} ended ${state}${cause ? `: ${cause.message}` : ""}.`, cause ? { cause } : {});
+    this.runId = runId;
+    this.state = state;
+  }
+}
+
+export class RunCancelled extends HoldfastError {
+  readonly code = "RUN_CANCELLED";
+  readonly runId: string;
+
+  constructor(runId: string) {
+    super(`Run ${runId} was cancelled.`);
+    this.runId = runId;
+  }
+}
+
+export class RunUnknown extends HoldfastError {
+  readonly code = "RUN_UNKNOWN";
+
+  constructor(runId: string) {
+    super(`There is no run ${runId}; it may have been pruned.`);
+  }
+}
+
+/** The run goes on; only this wait is over. */
+export class ResultTimeout extends HoldfastError {
+  readonly code = "RESULT_TIMEOUT";
+
+  constructor(runId: string, ms: number) {
+    super(`Run ${runId} had no result within ${ms} ms. It goes on; ask again.`);
+  }
+}
+
+const FIRST_LOOK_MS = 20;
+const LONGEST_LOOK_MS = 1_000;
+
+export class RunHandle<Out> {
+  readonly id: string;
+  readonly #store: Store;
+  readonly #codecs: Codecs;
+  readonly #world: World;
+
+  constructor(id: string, store: Store, codecs: Codecs, world: World) {
+    this.id = id;
+    this.#store = store;
+    this.#codecs = codecs;
+    this.#world = world;
+  }
+
+  async status(): Promise<RunRecord> {
+    const record = await this.#store.runs.get(this.id);
+    if (!record) throw new RunUnknown(this.id);
+    return record;
+  }
+
+  /** Waits for the end, however long that takes, on whatever node. */
+  async result(options: { readonly timeout?: Duration } = {}): Promise<Out> {
+    const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
+    const startedAt = this.#world.monotonicNow();
+    for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS)) {
+      const { state, seq } = await this.status();
+      if (isEnded(state)) return this.#ending(state, seq);
+      if (this.#world.monotonicNow() - startedAt > timeoutMs) throw new ResultTimeout(this.id, timeoutMs);
+      await sleep(this.#world, pauseMs);
+    }
+  }
+
+  async signal<T>(signal: Signal<T>, ...[payload, options]: SignalArguments<T>): Promise<void> {
+    const messageId = this.#world.token();
+    const [answer] = await this.#store.inbox.send([
+      {
+        runId: this.id,
+        key: `signal:${options?.id ?? messageId}`,
+        messageId,
+        kind: "signal",
+        name: signal.name,
+        payload: this.#codecs.encode(payload, `payload of signal ${JSON.stringify(signal.name)}`),
+        sender: null,
+      },
+    ]);
+    if (answer?.outcome === "refused") throw answer.error;
+    if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
+    if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
+  }
+
+  cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<CancelAnswer> {
+    return this.#store.runs.cancel(this.id, {
+      by: options.by ?? "client",
+      ...(options.reason && { reason: options.reason }),
+    });
+  }
+
+  async #ending(state: EndedState, seq: number): Promise<Out> {
+    const journal = await this.#store.journal.read(this.id, { after: seq - 1 });
+    const payload = journal?.entries.at(-1)?.payload;
+    const value = payload ? this.#codecs.decode(payload) : undefined;
+    if (state === "completed") return value as Out;
+    if (state === "cancelled") throw new RunCancelled(this.id);
+    throw new RunFailed(this.id, state, decodeError(value as StoredError));
+  }
+}
+
+export type SignalArguments<T> = undefined extends T
+  ? [payload?: T, options?: { readonly id?: string }]
+  : [payload: T, options?: { readonly id?: string }];

@@ -1,0 +1,106 @@
+// The claim loop: takes as many runs as there are free slots, and waits for a hint or the next poll when there are none.
+
+import type { Settings } from "../kernel/setting-options.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { ClaimedRun, RunStore } from "../store/contract/runs.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { EngineEvents } from "./events.js";
+
+export interface ClaimLoopOptions {
+  readonly store: RunStore;
+  readonly settings: Settings;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  readonly owner: string;
+  readonly groupIds: readonly number[];
+  /** `askedAt` is the monotonic time before the claim was sent: the lease is counted from there. */
+  readonly onClaimed: (run: ClaimedRun, askedAt: number) => Promise<void>;
+}
+
+export class ClaimLoop {
+  readonly #options: ClaimLoopOptions;
+  readonly #stop = new AbortController();
+  #active = 0;
+  #hinted = false;
+  #wake: (() => void) | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: ClaimLoopOptions) {
+    this.#options = options;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  start(): void {
+    this.#running = this.#loop();
+  }
+
+  /** Claims nothing more; what was claimed goes on. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** There may be work: look now. Losing hints costs latency, never work. */
+  hint(): void {
+    this.#hinted = true;
+    this.#wake?.();
+  }
+
+  async #loop(): Promise<void> {
+    const { settings, world } = this.#options;
+    let pauseMs = settings.pollIntervalMs;
+    while (!this.#stop.signal.aborted) {
+      this.#hinted = false;
+      const free = settings.concurrency + settings.prefetch - this.#active;
+      const claimed = free > 0 ? await this.#claim(free) : 0;
+      if (claimed > 0) pauseMs = settings.pollIntervalMs;
+      // A full answer means there is more; runs that end at the same moment free their slots together.
+      if (claimed === free && free > 0) await world.turn();
+      else {
+        const hinted = await this.#pause(pauseMs * (0.75 + world.random() / 2));
+        pauseMs = hinted ? settings.pollIntervalMs : Math.min(pauseMs * 1.5, settings.pollMaxMs);
+      }
+    }
+  }
+
+  async #claim(limit: number): Promise<number> {
+    const { store, settings, world, bus, owner, groupIds } = this.#options;
+    const token = world.token();
+    try {
+      const askedAt = world.monotonicNow();
+      const claimed = await store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      for (const run of claimed) void this.#work(run, askedAt);
+      return claimed.length;
+    } catch (error) {
+      // Whether it was granted is unknown; nothing is run. What was granted is taken back when its lease is over.
+      bus.emit("claim.failed", { error });
+      return 0;
+    }
+  }
+
+  async #work(run: ClaimedRun, askedAt: number): Promise<void> {
+    this.#active++;
+    try {
+      await this.#options.onClaimed(run, askedAt);
+    } finally {
+      this.#active--;
+      this.hint();
+    }
+  }
+
+  /** True when a hint ended it. */
+  async #pause(ms: number): Promise<boolean> {
+    if (this.#hinted || this.#stop.signal.aborted) return true;
+    const wait = new AbortController();
+    this.#wake = () => wait.abort();
+    const onStop = () => wait.abort();
+    this.#stop.signal.addEventListener("abort", onStop, { once: true });
+    await sleep(this.#options.world, ms, wait.signal).catch(() => {});
+    this.#stop.signal.removeEventListener("abort", onStop);
+    this.#wake = null;
+    return this.#hinted;
+  }
+}

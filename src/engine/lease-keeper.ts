@@ -1,0 +1,89 @@
+// The lease keeper: renews all claims of a node in one call, and tells each session what the answer means.
+
+import type { Settings } from "../kernel/setting-options.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { RunStore } from "../store/contract/runs.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { EngineEvents } from "./events.js";
+import type { Session } from "./session.js";
+
+export class LeaseKeeper {
+  readonly #store: RunStore;
+  readonly #settings: Settings;
+  readonly #world: World;
+  readonly #bus: Telemetry<EngineEvents>;
+  readonly #held = new Set<Session>();
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(store: RunStore, settings: Settings, world: World, bus: Telemetry<EngineEvents>) {
+    this.#store = store;
+    this.#settings = settings;
+    this.#world = world;
+    this.#bus = bus;
+  }
+
+  get held(): ReadonlySet<Session> {
+    return this.#held;
+  }
+
+  /** From here on a claim may be over for all this node knows: it starts no new work under it. */
+  inDoubt(session: Session): boolean {
+    return this.#world.monotonicNow() - session.renewedAt >= this.#settings.leaseMs;
+  }
+
+  add(session: Session): void {
+    this.#held.add(session);
+  }
+
+  remove(session: Session): void {
+    this.#held.delete(session);
+  }
+
+  start(): void {
+    this.#running = this.#keep();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  /** Whatever breaks in a round, the next one comes: a keeper that died would lose every claim of the node. */
+  async #keep(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const before = this.#world.monotonicNow();
+      await sleep(this.#world, this.#settings.renewEveryMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      const lateMs = this.#world.monotonicNow() - before - this.#settings.renewEveryMs;
+      if (lateMs > this.#settings.renewEveryMs) this.#bus.emit("node.blocked", { lateMs });
+      try {
+        await this.#world.faultPoint("lease-keeper.round");
+        await this.#renew([...this.#held]);
+      } catch (error) {
+        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
+      }
+    }
+  }
+
+  async #renew(sessions: readonly Session[]): Promise<void> {
+    if (sessions.length === 0) return;
+    const sentAt = this.#world.monotonicNow();
+    const answers = await this.#store.renew(
+      sessions.map(({ claim }) => claim),
+      this.#settings.leaseMs,
+    );
+    for (const [i, session] of sessions.entries()) {
+      const answer = answers[i]!;
+      if (answer.outcome === "held") {
+        session.renewedAt = sentAt;
+        session.heard(answer.inboxSeq);
+      } else if (answer.outcome === "lost" && this.#held.has(session)) {
+        this.#held.delete(session);
+        this.#bus.emit("claim.lost", { runId: session.run.runId, epoch: session.run.epoch });
+        session.lose();
+      }
+    }
+  }
+}

@@ -1,0 +1,16 @@
+// What the engine knows of a program: a name to claim by, and how to work on one claimed run.
+
+import type { Session } from "./session.js";
+
+export interface Program {
+  readonly kind: string;
+  readonly name: string;
+  /** Runs pinned to a version are claimed only by a program of that version. */
+  readonly version: string | null;
+  readonly queue: string;
+  /**
+   * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when somebody else holds
+   * it now; any other rejection is a mistake of ours, and leaves the run to its lease.
+   */
+  execute(session: Session): Promise<void>;
+}

@@ -1,0 +1,118 @@
+// One claimed run while this node holds it: its history, its writer, and what ends the work from outside.
+
+import type { Claim } from "../kernel/claim.js";
+import { ClaimLost } from "../kernel/claim.js";
+import type { Effect } from "../kernel/effect.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { Message } from "../store/contract/inbox.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { ClaimedRun } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import type { Committed, RunWriter } from "./committer.js";
+
+/** How long to wait before a commit whose outcome is unknown is sent again. */
+const UNKNOWN_DELAY_MS = 200;
+
+export class Session {
+  readonly run: ClaimedRun;
+  readonly world: World;
+  readonly #store: Store;
+  readonly #writer: RunWriter;
+  readonly #abort = new AbortController();
+  readonly #receivedAt: number;
+  #inboxSeq: number;
+  #stopping = false;
+  #wakers: (() => void)[] = [];
+  /** Monotonic time when the last accepted renewal was sent. */
+  renewedAt: number;
+
+  constructor(run: ClaimedRun, writer: RunWriter, store: Store, world: World, askedAt: number) {
+    this.run = run;
+    this.world = world;
+    this.#writer = writer;
+    this.#store = store;
+    this.#inboxSeq = run.inboxSeq;
+    this.#receivedAt = world.monotonicNow();
+    this.renewedAt = askedAt;
+  }
+
+  get claim(): Claim {
+    return this.run;
+  }
+
+  /** Aborts when the claim is lost, or when the node stops and its grace is over. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The node is stopping: start nothing new, give the run back when what runs has ended. */
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** How far the inbox had grown when we last heard. */
+  get inboxSeq(): number {
+    return this.#inboxSeq;
+  }
+
+  /** The database's clock, as far as this process can tell: behind by what the reply took, never ahead. */
+  databaseNow(): number {
+    return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
+  }
+
+  /** The current generation's log up to the claim. */
+  async history(): Promise<readonly JournalEntry[]> {
+    const { runId, seq, baseSeq, input, claimedAt } = this.run;
+    if (seq === baseSeq + 1) {
+      return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
+    }
+    return (await this.#store.journal.read(runId))?.entries ?? [];
+  }
+
+  unread(): Promise<readonly Message[]> {
+    return this.#store.inbox.unread(this.run.runId);
+  }
+
+  /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */
+  async commit(effects: readonly Effect[]): Promise<Committed> {
+    for (;;) {
+      if (this.signal.aborted) throw this.signal.reason;
+      try {
+        const committed = await this.#writer.commit(effects);
+        if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
+        return committed;
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== "STORE_UNAVAILABLE") throw error;
+        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
+      }
+    }
+  }
+
+  /** The answer to a renewal or commit told how far the inbox has grown. */
+  heard(inboxSeq: number): void {
+    if (inboxSeq <= this.#inboxSeq) return;
+    this.#inboxSeq = inboxSeq;
+    this.#wake();
+  }
+
+  lose(): void {
+    this.#abort.abort(new ClaimLost(this.run));
+    this.#wake();
+  }
+
+  stop(): void {
+    this.#stopping = true;
+    this.#wake();
+  }
+
+  /** Resolves when something changed from outside: the inbox grew, the node stops, the claim is lost. */
+  changed(): Promise<void> {
+    return new Promise((resolve) => this.#wakers.push(resolve));
+  }
+
+  #wake(): void {
+    const wakers = this.#wakers;
+    this.#wakers = [];
+    for (const wake of wakers) wake();
+  }
+}

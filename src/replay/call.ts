@@ -1,0 +1,21 @@
+// One call of a function's to its context: answered by an entry of the journal, sooner or later.
+
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { CallId } from "./recorded.js";
+
+export interface Call {
+  readonly id: CallId;
+  /** For people: `step "charge"`. */
+  readonly title: string;
+  /** Whether it was made in this round. */
+  readonly started: boolean;
+  /** Made, and at work in this process; a call that only waits for the outside is not. */
+  readonly running: boolean;
+  /** When it ends by itself, on the database's clock. */
+  readonly deadline: number | null;
+  start(): void;
+  /** The deadline has come: writes the ending that says so. */
+  expire(): void;
+  /** The ending, as the journal has it. */
+  tell(entry: JournalEntry): void;
+}
