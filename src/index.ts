@@ -1,5 +1,15 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
+export { createNode, KeyConflict, type Node, type NodeOptions, type StartOptions } from "./client/create-node.js";
+export {
+  DecisionConflict,
+  ResultTimeout,
+  RunCancelled,
+  RunFailed,
+  type RunHandle,
+  RunUnknown,
+} from "./client/run-handle.js";
+export type { EngineEvents } from "./engine/events.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
@@ -17,3 +27,8 @@ export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from
 export { JournalCorrupt } from "./store/contract/journal.js";
 export type { Store } from "./store/contract/store.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
+export type { ApprovalOptions, Context, Decision, StepOptions, Workflow } from "./workflow/context.js";
+export { JournalMismatch, RunTimeout } from "./workflow/execute.js";
+export { type Signal, signal } from "./workflow/signal.js";
+export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./workflow/step-call.js";
+export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

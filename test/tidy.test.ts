@@ -18,6 +18,7 @@ const LAYERS = [
   ["client"],
   ["embedded"],
   ["testing"],
+  ["compat", "simulator", "cli"],
 ];
 const AMBIENT =
   /\b(Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|randomUUID|randomBytes|performance\.now|process\.hrtime)(?!\w)/;

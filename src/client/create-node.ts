@@ -16,8 +16,8 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
+import type { AnyWorkflow, Workflow } from "../workflow/context.js";
 import { workflowProgram } from "../workflow/execute.js";
-import type { AnyWorkflow, Workflow } from "../workflow/workflow.js";
 import { RunHandle } from "./run-handle.js";
 
 export interface NodeOptions extends SettingOptions {
@@ -90,7 +90,9 @@ export class Node implements AsyncDisposable {
     this.stack = stack === undefined ? null : stackName(stack, "stack");
     this.#engine = new Engine({
       store,
-      programs: programs.map((program) => workflowProgram(program, this.#codecs)),
+      programs: programs.map((program) =>
+        workflowProgram(program, this.#codecs, (child, input) => this.#newRun(child, input, {})),
+      ),
       settings: this.#settings,
       world,
       bus: this.#bus,

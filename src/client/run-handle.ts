@@ -8,6 +8,7 @@ import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
+import { approvalKey } from "../workflow/approval-call.js";
 import type { Signal } from "../workflow/signal.js";
 
 /** The run ended without a result. `cause` is what it failed with. */
@@ -39,6 +40,20 @@ export class RunUnknown extends HoldfastError {
 
   constructor(runId: string) {
     super(`There is no run ${runId}; it may have been pruned.`);
+  }
+}
+
+/** Somebody decided before, or the time to decide was over. */
+export class DecisionConflict extends HoldfastError {
+  readonly code = "DECISION_CONFLICT";
+  /** Who was first; null when it was the timeout. */
+  readonly by: string | null;
+
+  constructor(approval: string, by: string | null, kind: string) {
+    super(
+      `Approval ${JSON.stringify(approval)} is ${kind === "timeout" ? "over its time" : `decided by ${by}`} already.`,
+    );
+    this.by = by;
   }
 }
 
@@ -103,6 +118,29 @@ export class RunHandle<Out> {
     if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
   }
 
+  /** Decides the approval of that name (its nth time: `nth`). One decision counts; a later one is told who was first. */
+  async decide(
+    approval: string,
+    decision: { readonly choice: string; readonly by: string; readonly note?: string; readonly nth?: number },
+  ): Promise<void> {
+    const { choice, by, note = null, nth = 1 } = decision;
+    const [answer] = await this.#store.inbox.send([
+      {
+        runId: this.id,
+        key: approvalKey(approval, String(nth)),
+        messageId: this.#world.token(),
+        kind: "decision",
+        name: approval,
+        payload: this.#codecs.encode({ choice, by, note }, "decision"),
+        sender: by,
+      },
+    ]);
+    if (answer?.outcome === "refused") throw answer.error;
+    if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
+    if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
+    if (answer?.outcome === "already") throw new DecisionConflict(approval, answer.by.sender, answer.by.kind);
+  }
+
   cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<CancelAnswer> {
     return this.#store.runs.cancel(this.id, {
       by: options.by ?? "client",
@@ -116,7 +154,12 @@ export class RunHandle<Out> {
     const value = payload ? this.#codecs.decode(payload) : undefined;
     if (state === "completed") return value as Out;
     if (state === "cancelled") throw new RunCancelled(this.id);
-    throw new RunFailed(this.id, state, decodeError(value as StoredError));
+    const stored = value as Partial<StoredError> | null | undefined;
+    throw new RunFailed(
+      this.id,
+      state,
+      typeof stored?.message === "string" ? decodeError(stored as StoredError) : undefined,
+    );
   }
 }
 

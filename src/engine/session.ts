@@ -3,6 +3,7 @@
 import type { Claim } from "../kernel/claim.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Effect } from "../kernel/effect.js";
+import type { Payload } from "../kernel/payload.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Message } from "../store/contract/inbox.js";
 import type { JournalEntry } from "../store/contract/journal.js";
@@ -71,6 +72,21 @@ export class Session {
 
   unread(): Promise<readonly Message[]> {
     return this.#store.inbox.unread(this.run.runId);
+  }
+
+  /** The payload of a run's last entry: what came of it, once it has ended. */
+  async endOf(runId: string): Promise<Payload | null> {
+    const record = await this.#store.runs.get(runId);
+    const journal = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
+    return journal?.entries.at(-1)?.payload ?? null;
+  }
+
+  /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
+  async sendTimeout(key: string, name: string): Promise<void> {
+    const { runId } = this.run;
+    const messageId = this.world.token();
+    await this.#store.inbox.send([{ runId, key, messageId, kind: "timeout", name, payload: null, sender: null }]);
+    this.heard(this.#inboxSeq + 1);
   }
 
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */

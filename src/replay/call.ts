@@ -13,9 +13,15 @@ export interface Call {
   readonly running: boolean;
   /** When it ends by itself, on the database's clock. */
   readonly deadline: number | null;
+  /** Set on a wait for a signal: it is ended by the next message of that name. */
+  readonly signalName?: string;
   start(): void;
   /** The deadline has come: writes the ending that says so. */
   expire(): void;
+  /** A message was taken into the journal. */
+  hear?(message: JournalEntry): void;
+  /** How many ended children are worth waking for. */
+  wakeAfter?(): number;
   /** The ending, as the journal has it. */
   tell(entry: JournalEntry): void;
 }

@@ -9,66 +9,73 @@ export function callId(kind: string, name: string, key: string): CallId {
   return JSON.stringify([kind, name, key]);
 }
 
-/** How a call ended. */
+/** An entry that ends a call: the one it names, or, for a signal, the first open wait for it. */
 export interface Ending {
-  readonly id: CallId;
+  readonly id: CallId | null;
   readonly entry: JournalEntry;
 }
 
 export interface Recorded {
-  readonly input: JournalEntry;
+  readonly start: JournalEntry;
   /** In the order of the journal: the order in which the function was told. */
   readonly endings: readonly Ending[];
-  /** Calls that wait for something: when they began, and with which deadline. */
+  /** Calls that wait for something: when they began, and with what. */
   readonly begun: ReadonlyMap<CallId, JournalEntry>;
   /** Failed tries of calls that have not ended. */
   readonly tries: ReadonlyMap<CallId, number>;
+  /** Messages that were taken in, by their key in the inbox. */
+  readonly messages: ReadonlyMap<string, JournalEntry>;
 }
 
-/** Entries that end a call, by kind of entry: the kind of the call. */
+/** Entries that end a call: the kind of the call. */
 const ENDS: Readonly<Record<string, string>> = {
   step: "step",
   "step.failed": "step",
   sleep: "sleep",
   "wait.expired": "wait",
   value: "value",
+  progress: "progress",
+  child: "child",
 };
-const BEGINS: Readonly<Record<string, string>> = { "sleep.begun": "sleep", "wait.begun": "wait" };
+const BEGINS: Readonly<Record<string, string>> = {
+  "step.begun": "step",
+  "sleep.begun": "sleep",
+  "wait.begun": "wait",
+  "approval.begun": "approval",
+};
 
-/** Which wait a signal ends: the nth of its name ends the nth wait that did not expire, in the order of acceptance. */
-export class Waits {
-  readonly #expired: Set<CallId>;
-  readonly #last = new Map<string, number>();
-
-  constructor(entries: readonly JournalEntry[]) {
-    const expired = entries.filter(({ kind }) => kind === "wait.expired");
-    this.#expired = new Set(expired.map(({ name, key }) => callId("wait", name, key!)));
-  }
-
-  next(name: string): CallId {
-    let n = (this.#last.get(name) ?? 0) + 1;
-    while (this.#expired.has(callId("wait", name, String(n)))) n++;
-    this.#last.set(name, n);
-    return callId("wait", name, String(n));
-  }
-
-  expire(id: CallId): void {
-    this.#expired.add(id);
-  }
-}
-
-export function readRecorded(entries: readonly JournalEntry[], waits: Waits): Recorded {
+export function readRecorded(entries: readonly JournalEntry[]): Recorded {
   const endings: Ending[] = [];
   const begun = new Map<CallId, JournalEntry>();
   const tries = new Map<CallId, number>();
+  const messages = new Map<string, JournalEntry>();
+  const children = new Map<string, number>();
   for (const entry of entries) {
     const { kind, name, key } = entry;
     if (Object.hasOwn(ENDS, kind)) endings.push({ id: callId(ENDS[kind]!, name, key!), entry });
     else if (Object.hasOwn(BEGINS, kind)) begun.set(callId(BEGINS[kind]!, name, key!), entry);
-    else if (kind === "step.tried") {
+    else if (kind === "enqueue") {
+      // Its key is the child's id: the nth child of a name belongs to the nth call.
+      const n = (children.get(name) ?? 0) + 1;
+      children.set(name, n);
+      begun.set(callId("child", name, String(n)), entry);
+    } else if (kind === "step.tried") {
       const id = callId("step", name, key!);
       tries.set(id, (tries.get(id) ?? 0) + 1);
-    } else if (kind === "take" && key?.startsWith("signal:")) endings.push({ id: waits.next(name), entry });
+    } else if (kind === "take") {
+      messages.set(key!, entry);
+      const ending = endingOf(entry);
+      if (ending) endings.push(ending);
+    }
   }
-  return { input: entries[0]!, endings, begun, tries };
+  return { start: entries[0]!, endings, begun, tries, messages };
+}
+
+/** What a message ends, if anything: a signal the next wait for it, a decision or its timeout the approval it names. */
+export function endingOf(entry: JournalEntry): Ending | null {
+  const { key, name } = entry;
+  if (key?.startsWith("signal:")) return { id: null, entry };
+  if (key?.startsWith("wait:"))
+    return { id: callId("approval", name, key.slice("wait:".length + name.length + 1)), entry };
+  return null;
 }

@@ -5,17 +5,29 @@
 // too. So `Promise.race` decides today as it did when the log was written.
 
 import type { Session } from "../engine/session.js";
+import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
-import { type CallId, type Ending, type Recorded, readRecorded, Waits } from "./recorded.js";
+import { type CallId, type Ending, endingOf, type Recorded, readRecorded } from "./recorded.js";
+
+/** The reason with which steps are aborted that still run when their run is over. */
+export class RunOver extends HoldfastError {
+  readonly code = "RUN_OVER";
+
+  constructor(runId: string) {
+    super(`Run ${runId} is over; nobody waits for this step any more.`);
+  }
+}
 
 /** How a round of work on a run ended. */
 export type Outcome =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
   /** Everything the function waits for lies outside. `wakeAt` is the earliest deadline on the database's clock. */
-  | { readonly kind: "waits"; readonly wakeAt: number | null }
+  | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
+  /** The run's own time is over. */
+  | { readonly kind: "timeout" }
   | { readonly kind: "handBack" }
   | { readonly kind: "cancelled"; readonly entry: JournalEntry }
   /** Code and journal do not fit: recorded, but not asked for. */
@@ -24,22 +36,33 @@ export type Outcome =
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
-  readonly #waits: Waits;
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
+  readonly #messages: Map<string, JournalEntry>;
   /** Recorded or just written, not yet told to the function. */
-  readonly #untold: Ending[];
+  readonly #untold: Set<Ending>;
+  /** Ends what runs when the run itself is over: cancelled, out of time, or done without waiting for it. */
+  readonly #over = new AbortController();
+  readonly #deadline: number | null;
   #settled: { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown } | null = null;
+  #failure: { error: unknown } | null = null;
   #asked = 0;
   #cancelled: JournalEntry | null = null;
   #wake: (() => void) | null = null;
 
-  constructor(session: Session, history: readonly JournalEntry[]) {
+  /** `timeoutMs` counts from the start of the generation. */
+  constructor(session: Session, history: readonly JournalEntry[], timeoutMs: number | null) {
     this.session = session;
-    this.#waits = new Waits(history);
-    this.recorded = readRecorded(history, this.#waits);
-    this.#untold = [...this.recorded.endings];
-    this.#cancelled = history.find(({ kind, key }) => kind === "take" && key === "cancel") ?? null;
+    this.recorded = readRecorded(history);
+    this.#untold = new Set(this.recorded.endings);
+    this.#messages = new Map(this.recorded.messages);
+    this.#cancelled = this.recorded.messages.get("cancel") ?? null;
+    this.#deadline = timeoutMs === null ? null : this.recorded.start.at + timeoutMs;
+  }
+
+  /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.session.signal, this.#over.signal]);
   }
 
   /** Registers a call of the function's; it is made when the journal turns out not to have it. */
@@ -55,31 +78,30 @@ export class Replay {
 
   /** An ending that was just written to the journal. */
   ended(ending: Ending): void {
-    this.#untold.push(ending);
+    this.#untold.add(ending);
     this.poke();
   }
 
-  /** A signal that was just taken into the journal: it ends the next wait for its name. */
-  signalled(entry: JournalEntry): void {
-    this.ended({ id: this.#waits.next(entry.name), entry });
+  /** The message with this key in the inbox, if it was taken in. */
+  messageOf(key: string): JournalEntry | undefined {
+    return this.#messages.get(key);
   }
 
-  /** A wait that expired consumes no signal. */
-  expired(id: CallId): void {
-    this.#waits.expire(id);
-  }
-
-  cancelled(entry: JournalEntry): void {
-    this.#cancelled = entry;
+  /** A message that was just taken into the journal. */
+  received(entry: JournalEntry): void {
+    this.#messages.set(entry.key!, entry);
+    if (entry.key === "cancel") this.#cancelled = entry;
+    const ending = endingOf(entry);
+    if (ending) this.#untold.add(ending);
+    for (const call of this.#open) call.hear?.(entry);
     this.poke();
   }
 
   /** A call has failed in a way that ends the whole round: the claim is lost, or we made a mistake. */
   fail(error: unknown): void {
-    this.#failure = { error };
+    this.#failure ??= { error };
     this.poke();
   }
-  #failure: { error: unknown } | null = null;
 
   async run(body: Promise<unknown>, takeMessages: () => Promise<void>): Promise<Outcome> {
     body.then(
@@ -90,6 +112,14 @@ export class Replay {
         this.#settled = { kind: "threw", error };
       },
     );
+    try {
+      return await this.#loop(takeMessages);
+    } finally {
+      this.#over.abort(new RunOver(this.session.run.runId));
+    }
+  }
+
+  async #loop(takeMessages: () => Promise<void>): Promise<Outcome> {
     for (;;) {
       await this.#untilIdle();
       const outcome = this.#judge();
@@ -97,10 +127,11 @@ export class Replay {
       if (this.#startCalls() || this.#expireCalls()) continue;
       const seen = this.session.inboxSeq;
       await takeMessages();
-      if (this.#tellable() || this.#cancelled) continue;
-      if (this.session.inboxSeq > seen) continue;
-      if (this.session.stopping && !this.#busy()) return { kind: "handBack" };
-      if (!this.#busy()) return { kind: "waits", wakeAt: this.#wakeAt() };
+      if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
+      if (!this.#busy()) {
+        if (this.session.stopping) return { kind: "handBack" };
+        return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
+      }
       await this.#untilChange();
     }
   }
@@ -118,16 +149,25 @@ export class Replay {
     }
   }
 
-  #tellable(): Ending | undefined {
-    return this.#untold.find(({ id }) => {
-      const call = this.#calls.get(id);
-      return call !== undefined && this.#open.has(call);
-    });
+  /** The first ending whose call is open. One whose call has ended another way (a race with its timeout) is dropped. */
+  #tellable(): { ending: Ending; call: Call } | null {
+    for (const ending of this.#untold) {
+      const call = this.#callOf(ending);
+      if (!call) continue;
+      if (this.#open.has(call)) return { ending, call };
+      this.#untold.delete(ending);
+    }
+    return null;
   }
 
-  #tell(ending: Ending): void {
-    this.#untold.splice(this.#untold.indexOf(ending), 1);
-    const call = this.#calls.get(ending.id)!;
+  #callOf({ id, entry }: Ending): Call | undefined {
+    if (id !== null) return this.#calls.get(id);
+    for (const call of this.#open) if (call.signalName === entry.name) return call;
+    return undefined;
+  }
+
+  #tell({ ending, call }: { ending: Ending; call: Call }): void {
+    this.#untold.delete(ending);
     this.#open.delete(call);
     call.tell(ending.entry);
   }
@@ -135,12 +175,13 @@ export class Replay {
   /** Only when the function is idle: parallel branches may ask in another order than they did. */
   #judge(): Outcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
-    const missing = this.#untold.map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
-    const fresh = [...this.#open].filter((call) => !call.started);
-    if (missing.length > 0 && (this.#settled || fresh.length > 0 || !this.#busy())) {
-      return { kind: "mismatch", missing, asked: fresh.map(({ title }) => title) };
+    const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
+    if (missing.length > 0) {
+      const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
+      return { kind: "mismatch", missing, asked };
     }
-    return this.#settled;
+    if (this.#settled) return this.#settled;
+    return this.#deadline !== null && this.session.databaseNow() >= this.#deadline ? { kind: "timeout" } : null;
   }
 
   #startCalls(): boolean {
@@ -176,7 +217,14 @@ export class Replay {
 
   #wakeAt(): number | null {
     const deadlines = [...this.#open].flatMap((call) => call.deadline ?? []);
+    if (this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
+  }
+
+  /** How many children must end before it is worth waking: all of a group, one otherwise. */
+  #wakeAfter(): number {
+    const sizes = [...this.#open].flatMap((call) => call.wakeAfter?.() ?? []);
+    return sizes.length > 0 ? Math.min(...sizes) : 1;
   }
 
   #poked(): Promise<void> {

@@ -4,20 +4,47 @@ import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { Effect } from "../kernel/effect.js";
+import { HoldfastError } from "../kernel/error.js";
 import { storeError } from "../kernel/stored-error.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import { createContext } from "./context.js";
-import type { AnyWorkflow } from "./workflow.js";
+import type { AnyWorkflow } from "./context.js";
+import { type NewChild, WorkflowContext } from "./workflow-context.js";
 
-export function workflowProgram(workflow: AnyWorkflow, codecs: Codecs): Program {
-  const { kind, name, version, queue } = workflow;
-  return { kind, name, version, queue, execute: (session) => execute(workflow, codecs, session) };
+/** The run took longer than its workflow allows. */
+export class RunTimeout extends HoldfastError {
+  readonly code = "TIMEOUT";
+
+  constructor(runId: string) {
+    super(`Run ${runId} took longer than its workflow's timeout.`);
+  }
 }
 
-async function execute(workflow: AnyWorkflow, codecs: Codecs, session: Session): Promise<void> {
+/** Code and journal do not fit. The log is untouched: the run goes on when code that fits is deployed. */
+export class JournalMismatch extends HoldfastError {
+  readonly code = "JOURNAL_MISMATCH";
+  readonly details: { readonly recorded: readonly object[]; readonly asked: readonly string[] };
+
+  constructor({ missing, asked }: Extract<Outcome, { kind: "mismatch" }>) {
+    const recorded = missing.map(({ seq, kind, name, key }) => ({ seq, kind, name, key }));
+    const lines = recorded.map(
+      ({ seq, kind, name }) => `recorded, not asked for: ${seq} ${kind} ${JSON.stringify(name)}`,
+    );
+    super(
+      `The code no longer asks for what the journal has recorded. Deploy code that does, then resume the run.\n` +
+        [...lines, ...asked.map((title) => `asked for, not recorded: ${title}`)].join("\n"),
+    );
+    this.details = { recorded, asked };
+  }
+}
+
+export function workflowProgram(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild): Program {
+  const { kind, name, version, queue } = workflow;
+  return { kind, name, version, queue, execute: (session) => execute(workflow, codecs, newChild, session) };
+}
+
+async function execute(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild, session: Session): Promise<void> {
   const history = await session.history();
-  const replay = new Replay(session, history);
+  const replay = new Replay(session, history, workflow.timeoutMs);
   let mailUpTo = session.run.hasMessages ? -1 : session.inboxSeq;
   const takeMessages = async () => {
     if (session.inboxSeq <= mailUpTo) return;
@@ -25,15 +52,15 @@ async function execute(workflow: AnyWorkflow, codecs: Codecs, session: Session):
     await take(session, replay);
   };
   await takeMessages();
-  const body = start(workflow, codecs, replay);
+  const body = start(workflow, codecs, newChild, replay);
   const outcome = await replay.run(body, takeMessages);
   await session.commit([settlement(outcome, codecs, session)]);
 }
 
 /** A function that throws before its first await fails its run like any other. */
-async function start(workflow: AnyWorkflow, codecs: Codecs, replay: Replay): Promise<unknown> {
-  const input = codecs.decode(replay.recorded.input.payload!);
-  return workflow.run(createContext(replay, codecs), input);
+async function start(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild, replay: Replay): Promise<unknown> {
+  const input = codecs.decode(replay.recorded.start.payload!);
+  return workflow.run(new WorkflowContext(replay, codecs, newChild), input);
 }
 
 /** Everything unread goes into the journal at once, also what nobody waits for yet. */
@@ -41,18 +68,17 @@ async function take(session: Session, replay: Replay): Promise<void> {
   const messages = await session.unread();
   if (messages.length === 0) return;
   const { seq } = await session.commit(messages.map(({ key }): Effect => ({ kind: "take", messageKey: key })));
-  messages.forEach((message, i) => {
-    const entry: JournalEntry = {
+  messages.forEach(({ name, key, payload, at }, i) => {
+    const entry = {
       seq: seq - messages.length + 1 + i,
       epoch: session.run.epoch,
       kind: "take",
-      name: message.name,
-      key: message.key,
-      payload: message.payload,
-      at: message.at,
+      name,
+      key,
+      payload,
+      at,
     };
-    if (message.kind === "cancel") replay.cancelled(entry);
-    else if (message.kind === "signal") replay.signalled(entry);
+    replay.received(entry);
   });
 }
 
@@ -68,10 +94,12 @@ function settlement(outcome: Outcome, codecs: Codecs, session: Session): Effect 
       return { kind: "fail", as: "cancelled", reason: outcome.entry.payload ?? codecs.encode(null) };
     case "waits": {
       const wakeInMs = outcome.wakeAt === null ? null : Math.max(Math.ceil(outcome.wakeAt - session.databaseNow()), 0);
-      return { kind: "park", wakeInMs, wakeAfter: 1, seenInboxSeq: session.inboxSeq };
+      return { kind: "park", wakeInMs, wakeAfter: outcome.wakeAfter, seenInboxSeq: session.inboxSeq };
     }
+    case "timeout":
+      return { kind: "fail", as: "failed", reason: storeError(codecs, new RunTimeout(session.run.runId)) };
     case "mismatch":
-      return { kind: "fail", as: "quarantined", reason: codecs.encode(differenceOf(outcome)) };
+      return { kind: "fail", as: "quarantined", reason: storeError(codecs, new JournalMismatch(outcome)) };
   }
 }
 
@@ -82,13 +110,4 @@ function complete(value: unknown, codecs: Codecs): Effect {
   } catch (error) {
     return { kind: "fail", as: "failed", reason: storeError(codecs, error) };
   }
-}
-
-function differenceOf({ missing, asked }: Extract<Outcome, { kind: "mismatch" }>) {
-  return {
-    code: "JOURNAL_MISMATCH",
-    message: "The code no longer asks for what the journal has recorded. Deploy code that does, then resume the run.",
-    recorded: missing.map(({ seq, kind, name, key }) => ({ seq, kind, name, key })),
-    asked,
-  };
 }

@@ -28,8 +28,31 @@ export class PermanentError extends HoldfastError {
   readonly code: string = "PERMANENT";
 }
 
+/** The step had no result within its timeout; its late result is ignored. */
+export class StepTimeout extends HoldfastError {
+  readonly code = "STEP_TIMEOUT";
+
+  constructor(title: string, ms: number) {
+    super(`${title} had no result within ${ms} ms.`);
+  }
+}
+
+/** An at-most-once step was begun and its node died: whether it happened is unknown, and it is not tried again. */
+export class StepInterrupted extends PermanentError {
+  override readonly code = "STEP_INTERRUPTED";
+
+  constructor(title: string) {
+    super(
+      `${title} was begun on a node that is gone. It may have happened; as an at-most-once step it is not repeated.`,
+    );
+  }
+}
+
 export interface StepCallOptions {
-  readonly kind?: "step" | "value";
+  readonly kind?: "step" | "value" | "progress";
+  readonly timeoutMs?: number | null;
+  /** Recorded before it runs, and never run again once begun. */
+  readonly atMostOnce?: boolean;
   readonly id: CallId;
   readonly name: string;
   readonly key: string;
@@ -75,39 +98,50 @@ export class StepCall implements Call {
   }
 
   async #work(): Promise<void> {
-    const { replay, policy, codecs, id, kind = "step" } = this.#options;
+    const { replay, policy, codecs, id, kind = "step", atMostOnce = false } = this.#options;
+    if (atMostOnce) {
+      if (replay.recorded.begun.has(id))
+        return this.#write("step.failed", storeError(codecs, new StepInterrupted(this.title)));
+      await this.#commit("step.begun", codecs.encode(null));
+    }
     for (let failures = replay.recorded.tries.get(id) ?? 0; ; ) {
       const result = await this.#attempt(failures + 1);
       if ("payload" in result) return this.#write(kind, result.payload);
       failures++;
       if (result.error instanceof ClaimLost) throw result.error;
       const payload = storeError(codecs, result.error);
-      if (result.error instanceof PermanentError || attemptsLeft(policy, failures) <= 0) {
+      if (atMostOnce || result.error instanceof PermanentError || attemptsLeft(policy, failures) <= 0) {
         return this.#write("step.failed", payload);
       }
       await this.#commit("step.tried", payload);
-      const { world, signal } = replay.session;
-      await sleep(
-        world,
-        retryDelayMs(policy, failures, () => world.random()),
-        signal,
-      );
+      const { world } = replay.session;
+      const delayMs = retryDelayMs(policy, failures, () => world.random());
+      await sleep(world, delayMs, replay.session.signal);
     }
   }
 
   async #attempt(attempt: number) {
-    const { replay, work, codecs, name, key } = this.#options;
-    const { run, signal } = replay.session;
-    const info = {
-      idempotencyKey: `${run.runId}:${run.generation}:${name}:${key}`,
-      fence: BigInt(run.epoch),
-      attempt,
-      signal,
-    };
+    const { replay, work, codecs, name, key, timeoutMs = null } = this.#options;
+    const { run, world } = replay.session;
+    const limit = new AbortController();
+    const idempotencyKey = `${run.runId}:${run.generation}:${name}:${key}`;
+    const signal = AbortSignal.any([replay.signal, limit.signal]);
+    let cancelTimer = () => {};
     try {
-      return { payload: codecs.encode(await work(info), `result of ${this.title}`) };
+      const working = (async () => work({ idempotencyKey, fence: BigInt(run.epoch), attempt, signal }))();
+      const late = new Promise<never>((_, reject) => {
+        if (timeoutMs === null) return;
+        cancelTimer = world.after(timeoutMs, () => {
+          const error = new StepTimeout(this.title, timeoutMs);
+          limit.abort(error);
+          reject(error);
+        });
+      });
+      return { payload: codecs.encode(await Promise.race([working, late]), `result of ${this.title}`) };
     } catch (error) {
       return { error };
+    } finally {
+      cancelTimer();
     }
   }
 

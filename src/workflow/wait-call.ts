@@ -30,6 +30,10 @@ export class WaitCall implements Call {
     this.#options = options;
   }
 
+  get signalName(): string {
+    return this.#options.kind === "wait" ? this.#options.name : "";
+  }
+
   get title(): string {
     return `${this.#options.kind === "sleep" ? "sleep" : "waitFor"} ${JSON.stringify(this.#options.name)}`;
   }
@@ -59,10 +63,7 @@ export class WaitCall implements Call {
     this.running = true;
     const { kind, replay } = this.#options;
     this.#append(kind === "sleep" ? "sleep" : "wait.expired", undefined).then(
-      (entry) => {
-        if (kind === "wait") replay.expired(this.id);
-        replay.ended({ id: this.id, entry });
-      },
+      (entry) => replay.ended({ id: this.id, entry }),
       (error) => replay.fail(error),
     );
   }

@@ -1,27 +1,17 @@
 // A workflow: an async function with a context whose calls are recorded, so that it goes on where it was.
 
+import { type Duration, toMs } from "../kernel/duration.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import type { Context } from "./context.js";
+import type { Workflow, WorkflowFunction } from "./context.js";
 
 export interface WorkflowOptions {
   /** Where its runs wait. Default: its name. */
   readonly queue?: string;
   /** Pins new runs to programs of this version. Default: any version may go on with them. */
   readonly version?: string;
+  /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
+  readonly timeout?: Duration;
 }
-
-export type WorkflowFunction<In, Out> = (ctx: Context, input: In) => Promise<Out>;
-
-export interface Workflow<Name extends string, In, Out> {
-  readonly kind: "workflow";
-  readonly name: Name;
-  readonly queue: string;
-  readonly version: string | null;
-  readonly run: WorkflowFunction<In, Out>;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: any workflow, whatever it takes and returns
-export type AnyWorkflow = Workflow<string, any, any>;
 
 export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
@@ -43,6 +33,7 @@ export function workflow<const Name extends string, In, Out>(
     name,
     queue: queueName(options.queue ?? name, "queue"),
     version: options.version === undefined ? null : versionName(options.version, "version"),
+    timeoutMs: options.timeout === undefined ? null : toMs(options.timeout, "timeout"),
     run,
   };
 }

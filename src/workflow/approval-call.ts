@@ -1,0 +1,101 @@
+// An approval: a question to a person, bound to what was shown. One decision counts; its timeout races on the same key.
+
+import { payloadHash } from "../kernel/canonical.js";
+import type { Codecs } from "../kernel/codecs.js";
+import type { Call } from "../replay/call.js";
+import type { CallId } from "../replay/recorded.js";
+import type { Replay } from "../replay/replay.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+
+/** What is shown to whoever decides. */
+export interface Question {
+  readonly ask: string;
+  readonly choices: readonly string[];
+  readonly to: string | null;
+}
+
+export interface DecisionPayload {
+  readonly choice: string;
+  readonly by: string;
+  readonly note: string | null;
+}
+
+export interface ApprovalCallOptions {
+  readonly id: CallId;
+  readonly name: string;
+  readonly key: string;
+  readonly question: Question;
+  readonly timeoutMs: number | null;
+  readonly replay: Replay;
+  readonly codecs: Codecs;
+  /** Null when nobody decided in time. */
+  readonly resolve: (decision: DecisionPayload | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The key in the inbox that a decision and its timeout share: the first wins. */
+export function approvalKey(name: string, key: string): string {
+  return `wait:${name}:${key}`;
+}
+
+export class ApprovalCall implements Call {
+  readonly id: CallId;
+  started = false;
+  running = false;
+  deadline: number | null = null;
+  readonly #options: ApprovalCallOptions;
+
+  constructor(options: ApprovalCallOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  get title(): string {
+    return `approval ${JSON.stringify(this.#options.name)}`;
+  }
+
+  /** The question stands in the journal with a hash of what was asked, for those who decide and those who audit. */
+  start(): void {
+    this.started = true;
+    const { replay, codecs, id, name, key, question, timeoutMs } = this.#options;
+    const begun = replay.recorded.begun.get(id);
+    if (begun) {
+      this.#arm(begun.at);
+      return;
+    }
+    this.running = true;
+    const payload = codecs.encode({ ...question, timeoutMs, hash: payloadHash(question) });
+    replay.session.commit([{ kind: "append", entry: { kind: "approval.begun", name, key, payload } }]).then(
+      () => {
+        this.running = false;
+        this.#arm(replay.session.databaseNow());
+        replay.poke();
+      },
+      (error) => replay.fail(error),
+    );
+  }
+
+  /** Sent to our own inbox, under the key of the decision: whichever was accepted first is taken in. */
+  expire(): void {
+    const { replay, name, key } = this.#options;
+    this.deadline = null;
+    this.running = true;
+    replay.session.sendTimeout(approvalKey(name, key), name).then(
+      () => {
+        this.running = false;
+        replay.poke();
+      },
+      (error) => replay.fail(error),
+    );
+  }
+
+  tell({ payload }: JournalEntry): void {
+    const { codecs, resolve } = this.#options;
+    resolve(payload ? (codecs.decode(payload) as DecisionPayload) : null);
+  }
+
+  #arm(begunAt: number): void {
+    const { timeoutMs } = this.#options;
+    if (timeoutMs !== null) this.deadline = begunAt + timeoutMs;
+  }
+}
