@@ -3,6 +3,7 @@
 // It alone knows each run's sequence and gives out the numbers when a flush leaves, so parallel branches of one run
 // that commit at the same moment go out as one fence row with all their entries.
 
+import { fitting } from "../kernel/chunk.js";
 import { type Claim, ClaimLost } from "../kernel/claim.js";
 import { bytesOf, type Effect, settles } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -12,6 +13,11 @@ import type { Commit, CommitAnswer, RunStore } from "../store/contract/runs.js";
 
 const MAX_ROWS = 1000;
 const MAX_BYTES = 4 * 1024 * 1024;
+const PART_LIMITS = {
+  maxRows: MAX_ROWS,
+  maxBytes: MAX_BYTES,
+  sizeOf: ({ effects, bytes }: Part) => ({ rows: effects.length, bytes }),
+};
 /** A locked row is free again within a commit's time; asking at once would only burn both CPUs. */
 const BUSY_DELAY_MS = 5;
 
@@ -95,14 +101,14 @@ export class Committer {
   async #drain(writer: RunWriter): Promise<void> {
     writer.sending = true;
     while (writer.parts.length > 0) {
-      const before = writer.parts[0];
+      let busy = false;
       try {
-        await this.#send(writer);
+        busy = (await this.#send(writer)).outcome === "busy";
       } catch (error) {
         // Whether it was written is unknown. The sequence stays: the same effects, sent again, find themselves.
         for (const part of writer.parts.splice(0)) part.reject(error);
       }
-      if (before && writer.parts[0] === before && !before.alone) await sleep(this.#world, BUSY_DELAY_MS);
+      if (busy) await sleep(this.#world, BUSY_DELAY_MS);
     }
     writer.sending = false;
   }
@@ -121,11 +127,15 @@ export class Committer {
   }
 }
 
-/** All that wait, up to and with the first that gives the claim back; a part that was refused in company goes alone. */
+/**
+ * What waits, as much as fits a statement, up to and with the first that gives the claim back; a part that was refused in
+ * company goes alone.
+ */
 function takeParts(parts: readonly Part[]): readonly Part[] {
   if (parts[0]?.alone) return parts.slice(0, 1);
   const last = parts.findIndex((part) => part.effects.some(settles));
-  return last === -1 ? parts.slice() : parts.slice(0, last + 1);
+  const open = last === -1 ? parts : parts.slice(0, last + 1);
+  return open.slice(0, fitting(open, PART_LIMITS));
 }
 
 function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer): void {

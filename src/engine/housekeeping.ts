@@ -7,6 +7,8 @@ import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
 
 const PAGE = 500;
+/** Deadlines that fall together are served together. */
+const SHORTEST_PAUSE_MS = 10;
 
 export interface HousekeepingOptions {
   readonly store: Store;
@@ -24,26 +26,25 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
   // A sweeper that has just started takes nothing from anybody: after an outage everybody's lease is over.
   let graceUntil = world.monotonicNow() + settings.startupGraceMs;
   while (!signal.aborted) {
+    // Jitter, so that nodes that started together do not sweep together.
+    let pauseMs = settings.housekeepingMs * (0.8 + world.random() * 0.4);
     try {
-      await round(options, world.monotonicNow() >= graceUntil);
+      const nextWakeMs = await round(options, world.monotonicNow() >= graceUntil);
+      // The next known deadline is slept on, not polled for.
+      if (nextWakeMs !== null) pauseMs = Math.min(pauseMs, Math.max(nextWakeMs, SHORTEST_PAUSE_MS));
     } catch (error) {
       bus.emit("housekeeping.failed", { error });
       graceUntil = world.monotonicNow() + settings.startupGraceMs;
     }
-    // Jitter, so that nodes that started together do not sweep together.
-    const pauseMs = settings.housekeepingMs * (0.8 + world.random() * 0.4);
     await sleep(world, pauseMs, signal).catch(() => {});
   }
 }
 
-async function round({ store, bus, incarnation, onWork }: HousekeepingOptions, mayReclaim: boolean): Promise<void> {
-  await store.nodes.heartbeat(incarnation);
-  let found = await store.runs.wakeParked({ limit: PAGE });
-  if (mayReclaim) {
-    for (const reclaimed of await store.runs.sweepExpired({ limit: PAGE })) {
-      found++;
-      bus.emit("run.reclaimed", reclaimed);
-    }
-  }
-  if (found > 0) onWork();
+async function round(options: HousekeepingOptions, reclaim: boolean): Promise<number | null> {
+  const { store, bus, incarnation, onWork } = options;
+  const report = await store.housekeep({ incarnation, limit: PAGE, reclaim });
+  for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
+  if (report.woken > 0 || report.reclaimed.length > 0) onWork();
+  // A full page: there is more.
+  return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;
 }

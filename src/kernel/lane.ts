@@ -30,23 +30,29 @@ export function lane<Item, Answer>(
 
   async function run(): Promise<void> {
     running = true;
-    // One turn, so that the callers whom the last flush has answered can come back with their next item.
-    for (await world.turn(); waiting.length > 0; await world.turn()) {
-      const batch = nextBatch();
-      try {
-        const answers = await flush(batch.map(({ item }) => item));
-        batch.forEach(({ resolve }, i) => {
-          resolve(answers[i]!);
-        });
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
+    try {
+      // One turn, so that the callers whom the last flush has answered can come back with their next item.
+      for (await world.turn(); waiting.length > 0; await world.turn()) await send(nextBatch());
+    } finally {
+      running = false;
     }
-    running = false;
+  }
+
+  async function send(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+    try {
+      const answers = await flush(batch.map(({ item }) => item));
+      batch.forEach(({ resolve }, i) => {
+        resolve(answers[i]!);
+      });
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
   }
 
   return (item) =>
     new Promise((resolve, reject) => {
+      // Here, where only this caller suffers: in a batch, an item that cannot be measured would stop the lane for all.
+      limits.sizeOf(item);
       waiting.push({ item, resolve, reject });
       if (!running) void run();
     });

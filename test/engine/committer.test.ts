@@ -97,6 +97,33 @@ describe("the committer", () => {
     ]);
   });
 
+  test("never puts more into one statement than fits, and keeps the order", async () => {
+    const { calls, committer: c } = committer(accept);
+    const writer = c.open(claim, 1);
+    const large = (name: string): Effect => ({
+      kind: "append",
+      entry: { kind: "step", name, payload: { codec: "json", data: "x".repeat(3_000_000) } },
+    });
+    const seqs = await Promise.all(["a", "b", "c"].map((name) => writer.commit([large(name)])));
+    expect(seqs.map(({ seq }) => seq)).toEqual([2, 3, 4]);
+    expect(calls.map(([commit]) => commit!.effects.length)).toEqual([1, 1, 1]);
+  });
+
+  test("a busy row is not asked for without a pause, also when its part goes alone", async () => {
+    let first = true;
+    const started = performance.now();
+    const { calls, committer: c } = committer((commit) => {
+      if (first && commit.effects.length === 2) {
+        first = false;
+        return { outcome: "refused", error: new InvalidInput("x", "is bad") };
+      }
+      return performance.now() - started < 60 ? { outcome: "busy" } : accept(commit);
+    });
+    const writer = c.open(claim, 1);
+    await Promise.all([writer.commit([step("a")]), writer.commit([step("b")])]);
+    expect(calls.length).toBeLessThan(25);
+  });
+
   test("after an unknown outcome the same effects may be sent again under the same sequence", async () => {
     let calls = 0;
     const { committer: c, calls: seen } = committer((commit) => {

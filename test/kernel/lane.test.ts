@@ -69,6 +69,15 @@ describe("a lane", () => {
     expect(await send(2)).toBe(2);
   });
 
+  test("an item that cannot be measured fails alone, and the lane goes on", async () => {
+    const send = open<{ size: number } | null, number>(async (items) => items.map(() => 1), {
+      bytes: (item) => item!.size,
+    });
+    const all = await Promise.allSettled([send({ size: 1 }), send(null), send({ size: 1 })]);
+    expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(await send({ size: 1 })).toBe(1);
+  });
+
   test("callers who come back at once travel together again", async () => {
     const sizes: number[] = [];
     const send = open<number, number>(async (items) => {

@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { faultOf } from "../../src/store/postgres/sqlstate.js";
 import { testSchema } from "../harness/database.js";
 import { startProxy } from "../harness/proxy.js";
 
@@ -78,6 +79,85 @@ describe("connections of its own", () => {
   });
 });
 
+describe("faults on the way", () => {
+  test("a store is closed once, however often it is asked", async () => {
+    const store = openPostgres(url, { schema });
+    await store.checkSchema();
+    await Promise.all([store.close(), store.close()]);
+    await store.close();
+  });
+
+  test("a renewal without an answer leaves time for another within the lease", async () => {
+    const proxy = await startProxy({ host: "127.0.0.1", port: Number(new URL(url).port) });
+    const store = openPostgres(proxy.url(url), { schema });
+    const [groupId] = await store.runs.groupIds([{ ...group, queue: "renewed" }]);
+    const run = { ...newRun(), group: { ...group, queue: "renewed" } };
+    await store.runs.insert([run]);
+    const request = { owner: world.token(), token: world.token(), groupIds: [groupId!], limit: 1, leaseMs: 900 };
+    const claims = await store.runs.claim(request);
+    await store.runs.renew(claims, 900);
+    proxy.mode = "blackhole";
+    const askedAt = performance.now();
+    await expect(store.runs.renew(claims, 900)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(performance.now() - askedAt).toBeLessThan(800);
+    proxy.resetAll();
+    proxy.mode = "pass";
+    expect(await store.runs.renew(claims, 900)).toMatchObject([{ outcome: "held" }]);
+    await store.close();
+    await proxy.stop();
+  });
+
+  test("numbers of groups are asked for again on a new connection", async () => {
+    const store = openPostgres(url, { schema, connections: 1 });
+    const refund = { ...group, queue: "refund", program: "refund" };
+    await store.runs.groupIds([refund]);
+    // A failover that lost the last commits: the number is gone, and somebody else has it now.
+    await pool.query(`update ${schema}.claim_groups set queue = 'ship', program = 'ship' where queue = 'refund'`);
+    await pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast' and pid <> pg_backend_pid()",
+    );
+    const run = { ...newRun(), group: refund };
+    expect(await store.runs.insert([run])).toMatchObject([{ outcome: "inserted" }]);
+    expect((await store.runs.get(run.id))!.group.program).toBe("refund");
+    await store.close();
+  });
+
+  test("what a pooler says without a server behind it is a passing fault; a violation of the protocol is not", () => {
+    expect(faultOf(Object.assign(new Error("server_login_retry"), { code: "08P01" }))).toBe("transient");
+    expect(faultOf(Object.assign(new Error("bind message"), { code: "08P01", routine: "exec_bind_message" }))).toBe(
+      "fatal",
+    );
+    expect(faultOf(Object.assign(new Error("no socket"), { code: "ENOENT", syscall: "connect" }))).toBe("transient");
+    expect(faultOf(Object.assign(new Error("no certificate"), { code: "ENOENT", syscall: "open" }))).toBe("fatal");
+  });
+
+  test("a commit does not wait for a parent's row that somebody has locked", async () => {
+    const store = openPostgres(url, { schema });
+    const family = { ...group, queue: "family" };
+    const [groupId] = await store.runs.groupIds([family]);
+    const parent = { ...newRun(), group: family };
+    const child = { ...newRun(), group: { ...family, queue: "family-child" } };
+    await store.runs.insert([parent]);
+    const request = { owner: world.token(), token: world.token(), groupIds: [groupId!], limit: 1, leaseMs: 60_000 };
+    const [claim] = await store.runs.claim(request);
+    await store.runs.commit([
+      { claim: claim!, expectedSeq: 1, effects: [{ kind: "enqueue", name: "kid", run: child }] },
+    ]);
+    const [childGroup] = await store.runs.groupIds([child.group]);
+    const [kid] = await store.runs.claim({ ...request, token: world.token(), groupIds: [childGroup!] });
+    const person = await pool.connect();
+    await person.query("begin");
+    await person.query(`select from ${schema}.runs where id = $1 for update`, [parent.id]);
+    const output = { codec: "json", data: "1" };
+    const done = store.runs.commit([{ claim: kid!, expectedSeq: 1, effects: [{ kind: "complete", output }] }]);
+    expect(await done).toMatchObject([{ outcome: "accepted" }]);
+    await person.query("rollback");
+    person.release();
+    await expect.poll(async () => (await store.runs.get(parent.id))!.inboxSeq, { timeout: 5_000 }).toBe(1);
+    await store.close();
+  });
+});
+
 describe("a pool of the application's", () => {
   let shared: pg.Pool;
   beforeAll(() => {
@@ -97,6 +177,59 @@ describe("a pool of the application's", () => {
     await store.close();
     expect(shared.listenerCount("error")).toBe(listeners - 1);
     expect((await shared.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  });
+
+  test("is not needed twice by an insert in a transaction of its own, not even when it is used up", async () => {
+    const small = new pg.Pool({ connectionString: url, max: 3 });
+    const store = openPostgres(small, { schema });
+    const fresh = (i: number) => ({ ...newRun(), group: { ...group, queue: `burst-${world.token()}-${i}` } });
+    const one = async (i: number) => {
+      const client = await small.connect();
+      await client.query("begin");
+      const [answer] = await store.runs.insert([fresh(i)], { tx: client });
+      await client.query("commit");
+      client.release();
+      return answer!.outcome;
+    };
+    expect(await Promise.all([1, 2, 3].map(one))).toEqual(["inserted", "inserted", "inserted"]);
+    await store.close();
+    await small.end();
+  });
+
+  test("is given up after the query's time when no connection is free", async () => {
+    const small = new pg.Pool({ connectionString: url, max: 1 });
+    const held = await small.connect();
+    const store = openPostgres(small, { schema, queryTimeout: "200ms", retryFor: "1ms" });
+    await expect(store.runs.get(world.id())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    held.release();
+    expect(await store.runs.get(world.id())).toBeNull();
+    await store.close();
+    await small.end();
+  });
+
+  test("prepares its connections for our own lines, too", async () => {
+    const prepared: string[] = [];
+    const onConnect = async (client: pg.ClientBase) => {
+      await client.query("set application_name = 'prepared'");
+      prepared.push("once");
+    };
+    const own = new pg.Pool({ connectionString: url, max: 1, onConnect: onConnect as unknown as () => void });
+    const store = openPostgres(own, { schema });
+    await store.runs.get(world.id());
+    await store.runs.renew([{ runId: world.id(), epoch: 1, token: world.token() }], 1000);
+    expect(prepared).toHaveLength(2);
+    await store.close();
+    await own.end();
+  });
+
+  test("may lose our prepared statements and goes on", async () => {
+    const own = new pg.Pool({ connectionString: url, max: 1 });
+    const store = openPostgres(own, { schema });
+    await store.runs.get(world.id());
+    await own.query("deallocate all");
+    expect(await store.runs.get(world.id())).toBeNull();
+    await store.close();
+    await own.end();
   });
 
   test("serves stores on two schemas whose statements have the same names", async () => {

@@ -13,6 +13,7 @@
 //
 // Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
 
+import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
 import type { JournalStore } from "./journal.js";
 import type { LeaseStore } from "./leases.js";
@@ -25,5 +26,7 @@ export interface Store {
   readonly inbox: InboxStore;
   readonly leases: LeaseStore;
   readonly nodes: NodeStore;
+  /** Heartbeat, wakeParked and sweepExpired as one statement. */
+  housekeep(round: HouseRound): Promise<HouseReport>;
   close(): Promise<void>;
 }

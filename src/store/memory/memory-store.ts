@@ -7,6 +7,7 @@ import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { groupIds } from "./group-ids.js";
+import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
@@ -49,6 +50,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     },
     leases: memoryLeases(tables),
     nodes: memoryNodes(tables),
+    housekeep: async (round) => housekeep(tables, round),
     close: async () => {},
   };
   rememberStore(store, tables);

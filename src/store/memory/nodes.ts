@@ -9,18 +9,20 @@ import { runsInState, type Tables } from "./tables.js";
 export function memoryNodes(tables: Tables): NodeStore {
   return {
     register: async (node) => registerNode(tables, node),
-    heartbeat: async (incarnation) => {
-      const row = tables.nodes.get(incarnation);
-      if (!row || row.stoppedAtUs !== null) return false;
-      row.seenAtUs = tables.nowUs();
-      return true;
-    },
+    heartbeat: async (incarnation) => beat(tables, incarnation),
     stop: async (incarnation) => {
       const row = tables.nodes.get(incarnation);
       if (row) row.stoppedAtUs ??= tables.nowUs();
     },
     list: async (filter) => listNodes(tables, filter),
   };
+}
+
+export function beat(tables: Tables, incarnation: string): boolean {
+  const row = tables.nodes.get(incarnation);
+  if (!row || row.stoppedAtUs !== null) return false;
+  row.seenAtUs = tables.nowUs();
+  return true;
 }
 
 function registerNode(tables: Tables, node: NodeRegistration): void {

@@ -1,5 +1,7 @@
 // Takes waiting runs for a lease's time: running, epoch + 1, the caller's token.
 
+import { InvalidInput } from "../../kernel/error.js";
+import { checkDelay, checkUuid } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -48,11 +50,14 @@ with held as materialized (
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
   m.parent_id, j.codec, j.data, ${ms(now)} as claimed_at,
-  exists (select from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null) as has_messages
+  mail.run_id is not null as has_messages
 from mine m
 left join lateral (
   select codec, data from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
 ) j on true
+left join lateral (
+  select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
+) mail on true
 order by m.priority, m.available_at, m.id`,
 );
 
@@ -76,6 +81,9 @@ interface Row {
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
   const { owner, token, groupIds, limit, leaseMs } = request;
+  const error = checkUuid("owner", owner) ?? checkUuid("token", token) ?? checkDelay("leaseMs", leaseMs);
+  if (error) throw error;
+  if (!Number.isInteger(limit)) throw new InvalidInput("limit", `must be a whole number, not ${limit}`);
   if (limit < 1 || groupIds.length === 0) return [];
   const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs]);
   return rows.map((row) => ({

@@ -52,8 +52,10 @@ export async function commit(
 
 async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
   const more = commits.some((c) => c.effects.some((effect) => effect.kind === "take" || effect.kind === "enqueue"));
-  const values = [...fenceColumns(commits), ...entryColumns(commits)];
-  if (more) values.push(...takeColumns(commits), ...(await childColumns(groups, commits)));
+  const values = async () => {
+    const columns = [...fenceColumns(commits), ...entryColumns(commits)];
+    return more ? [...columns, ...takeColumns(commits), ...(await childColumns(groups, commits))] : columns;
+  };
   const rows = await db.run<Row>(more ? commitRunsAndMore : commitRuns, values);
 
   const answers = new Map<Commit, CommitAnswer>();

@@ -16,6 +16,15 @@ export class StoreUnavailable extends HoldfastError {
   }
 }
 
+/** No connection was free, or none was answered, within the query's time. Repeated like any passing fault. */
+export class ConnectTimeout extends HoldfastError {
+  readonly code = "CONNECT_TIMEOUT";
+
+  constructor() {
+    super("No connection to the database within the query timeout. Is its pool large enough?");
+  }
+}
+
 /** The database answered, and the answer will not change by trying again. */
 export class StoreFailed extends HoldfastError {
   readonly code = "STORE_FAILED";

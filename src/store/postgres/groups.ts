@@ -30,6 +30,8 @@ export class Groups {
 
   constructor(db: Database) {
     this.#db = db;
+    // After a failover that lost its last commits, a number may belong to another group.
+    db.onNewConnection(() => this.#known.clear());
   }
 
   async ids(groups: readonly RunGroup[]): Promise<number[]> {
@@ -38,7 +40,9 @@ export class Groups {
       [...texts].filter(([, text]) => !this.#known.has(text)).map(([group, text]) => [text, group]),
     );
     if (missing.size > 0) await this.#find([...missing]);
-    return groups.map((group) => this.#known.get(texts.get(group)!)!);
+    const ids = groups.map((group) => this.#known.get(texts.get(group)!));
+    // A new connection has emptied the memory meanwhile: ask again.
+    return ids.includes(undefined) ? this.ids(groups) : (ids as number[]);
   }
 
   async #find(missing: [string, RunGroup][]): Promise<void> {
@@ -49,12 +53,14 @@ export class Groups {
     await this.#look(missing);
     const unknown = missing.filter(([text]) => !this.#known.has(text));
     if (unknown.length === 0) return;
-    await this.#db.run(insertGroups, columnsOf(unknown));
+    await this.#db.run(insertGroups, columnsOf(unknown), { line: "aside" });
     await this.#look(unknown);
   }
 
   async #look(entries: [string, RunGroup][]): Promise<void> {
-    const rows = await this.#db.run<{ id: number; ord: number }>(selectGroups, columnsOf(entries));
+    const rows = await this.#db.run<{ id: number; ord: number }>(selectGroups, columnsOf(entries), {
+      line: "aside",
+    });
     for (const row of rows) this.#known.set(entries[row.ord - 1]![0], row.id);
   }
 }

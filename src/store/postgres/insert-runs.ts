@@ -132,16 +132,19 @@ export async function insert(
 }
 
 async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: Transaction): Promise<InsertAnswer[]> {
-  const groupIds = await groups.ids(runs.map((run) => run.group));
-  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: groupIds[i]!, position: i }]));
+  // Asked again for every attempt of a statement: the numbers of groups are the server's.
+  const places = async (): Promise<Places> => {
+    const groupIds = await groups.ids(runs.map((run) => run.group));
+    return new Map(runs.map((run, i) => [run, { group: groupIds[i]!, position: i }]));
+  };
   const plain = runs.filter((run) => !run.key);
   const keyed = runs.filter((run): run is KeyedRun => run.key !== undefined);
-  if (plain.length > 0) await sendPlain(db, columnsOf(plain, placeOf), tx);
-  const taken = await sendKeyed(db, keyed, placeOf, tx);
+  if (plain.length > 0) await sendPlain(db, async () => columnsOf(plain, await places()), tx);
+  const taken = await sendKeyed(db, keyed, places, tx);
   return runs.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
 }
 
-async function sendPlain(db: Database, columns: unknown[][], tx?: Transaction): Promise<void> {
+async function sendPlain(db: Database, columns: () => Promise<unknown[][]>, tx?: Transaction): Promise<void> {
   if (!tx) {
     try {
       await db.run(insertRuns, columns);
@@ -157,14 +160,15 @@ async function sendPlain(db: Database, columns: unknown[][], tx?: Transaction): 
 async function sendKeyed(
   db: Database,
   runs: readonly KeyedRun[],
-  placeOf: Places,
+  places: () => Promise<Places>,
   tx?: Transaction,
 ): Promise<Map<NewRun, InsertAnswer>> {
   const taken = new Map<NewRun, InsertAnswer>();
   const freed = new Set<string>();
   let open = runs;
   while (open.length > 0) {
-    const values = [...columnsOf(open, placeOf), ...keyColumnsOf(open)];
+    const asked = open;
+    const values = async () => [...columnsOf(asked, await places()), ...keyColumnsOf(asked)];
     const rows = await db.run<{ run_id: string }>(insertKeyedRuns, values, { tx });
     const inserted = new Set(rows.map((row) => row.run_id));
     const losers = open.filter((run) => !inserted.has(run.id));
@@ -205,12 +209,16 @@ function holdersOf(db: Database, runs: readonly KeyedRun[], tx?: Transaction): P
 }
 
 async function freeKeys(db: Database, stale: readonly { run: KeyedRun; holder: string }[]): Promise<void> {
-  await db.run(deleteKeys, [
-    stale.map(({ run }) => run.group.env),
-    stale.map(({ run }) => run.key.scope),
-    stale.map(({ run }) => run.key.key),
-    stale.map(({ holder }) => holder),
-  ]);
+  await db.run(
+    deleteKeys,
+    [
+      stale.map(({ run }) => run.group.env),
+      stale.map(({ run }) => run.key.scope),
+      stale.map(({ run }) => run.key.key),
+      stale.map(({ holder }) => holder),
+    ],
+    { line: "aside" },
+  );
 }
 
 /** The number of a run's claim group, and its place in the batch it came with. */

@@ -120,7 +120,14 @@ export function leaseStore(db: Database): LeaseStore {
   return {
     acquire: (request) => acquire(db, request),
     async renew(fence, leaseMs) {
-      return (await db.run(renewLease, [...valuesOf(fence), leaseMs], { line: "renewals" })).length > 0;
+      return (
+        (
+          await db.run(renewLease, [...valuesOf(fence), leaseMs], {
+            line: "renewals",
+            timeoutMs: Math.max(leaseMs / 3, 250),
+          })
+        ).length > 0
+      );
     },
     complete: (fence) => finish(fence, "done", null),
     async fail(fence, detail) {

@@ -18,6 +18,7 @@ import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
+import { housekeep } from "./housekeep.js";
 import { insert } from "./insert-runs.js";
 import { leaseStore } from "./leases.js";
 import { count, get, list } from "./list-runs.js";
@@ -52,9 +53,12 @@ export interface PostgresStore extends Store {
 
 /** More rows in one statement gain nothing and hold their locks longer. */
 const CAP = { maxRows: 1000, maxBytes: 4 * 1024 * 1024 };
-const RUN_LIMITS = { ...CAP, sizeOf: (run: NewRun) => ({ rows: 1, bytes: run.input.data.length }) };
+const RUN_LIMITS = { ...CAP, sizeOf: (run: NewRun) => ({ rows: 1, bytes: run?.input?.data?.length ?? 0 }) };
 const COMMIT_LIMITS = { ...CAP, sizeOf: ({ effects }: Commit) => ({ rows: effects.length, bytes: bytesOf(effects) }) };
-const MESSAGE_LIMITS = { ...CAP, sizeOf: ({ payload }: NewMessage) => ({ rows: 1, bytes: payload?.data.length ?? 0 }) };
+const MESSAGE_LIMITS = {
+  ...CAP,
+  sizeOf: ({ payload }: NewMessage) => ({ rows: 1, bytes: payload?.data?.length ?? 0 }),
+};
 
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */
 export function openPostgres(
@@ -84,6 +88,7 @@ export function openPostgres(
     },
     leases: leaseStore(db),
     nodes: nodeStore(db),
+    housekeep: (round) => housekeep(db, round),
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
     get pooled() {
@@ -107,12 +112,16 @@ function runStore(db: Database, groups: Groups, world: World): RunStore {
     {
       ...CAP,
       world,
-      sizeOf: (runs) => ({ rows: runs.length, bytes: runs.reduce((sum, run) => sum + run.input.data.length, 0) }),
+      sizeOf: (runs) => ({
+        rows: runs.length,
+        bytes: runs.reduce((sum, run) => sum + RUN_LIMITS.sizeOf(run).bytes, 0),
+      }),
     },
   );
   return {
     groupIds: (wanted) => groups.ids(wanted),
-    insert: (runs, { tx } = {}) => (tx ? insert(db, groups, runs, tx) : insertLane(runs)),
+    insert: (runs, { tx } = {}) =>
+      tx ? inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx)) : insertLane(runs),
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),

@@ -34,6 +34,9 @@ from w left join lateral (select epoch, token from ${s}.runs r where r.id = w.ru
 where not ${oneOf("w.ord", "select ord from renewed")}`,
 );
 
+/** A renewal without an answer must leave time for another within the lease. */
+const SHORTEST_TIMEOUT_MS = 250;
+
 interface Row {
   ord: number;
   outcome: "held" | "busy" | "lost";
@@ -43,7 +46,10 @@ interface Row {
 export async function renew(db: Database, claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]> {
   if (claims.length === 0) return [];
   const values = [claims.map((c) => c.runId), claims.map((c) => c.epoch), claims.map((c) => c.token), leaseMs];
-  const rows = await db.run<Row>(renewClaims, values, { line: "renewals" });
+  const rows = await db.run<Row>(renewClaims, values, {
+    line: "renewals",
+    timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS),
+  });
   const answers = new Array<RenewAnswer>(claims.length);
   for (const { ord, outcome, inbox_seq } of rows) {
     answers[ord - 1] = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };

@@ -22,10 +22,12 @@ const TRANSIENT_STATES = new Set([
   "57P05", // idle session timeout
   "25006", // read only: a standby, or a server about to fail over
   "25P03", // idle in transaction timeout
+  "26000", // a prepared statement is gone: somebody discarded it on a shared connection
 ]);
 const DATA_CLASSES = new Set(["22", "23", "54"]);
 const SCHEMA_STATES = new Set(["42P01", "42703", "3F000", "42883"]);
 const DRIVER_CODES = new Set([
+  "CONNECT_TIMEOUT", // ours: see connections.ts
   "ECONNRESET",
   "ECONNREFUSED",
   "EPIPE",
@@ -56,8 +58,11 @@ export function sqlState(error: unknown): string | undefined {
 export function faultOf(error: unknown): Fault {
   const code = sqlState(error);
   if (code !== undefined) {
-    // A protocol violation is a mistake of ours: the same bytes would be refused again.
-    if (code === "08P01") return "fatal";
+    // A protocol violation is a mistake of ours: the same bytes would be refused again. PgBouncer says 08P01 whenever it
+    // has no server to offer; only a server's own error names the routine that raised it.
+    if (code === "08P01" && (error as { routine?: unknown }).routine !== undefined) return "fatal";
+    // A Unix socket's file is gone while the server restarts.
+    if (code === "ENOENT" && (error as { syscall?: unknown }).syscall === "connect") return "transient";
     if (DRIVER_CODES.has(code) || TRANSIENT_STATES.has(code) || TRANSIENT_CLASSES.has(code.slice(0, 2))) {
       return "transient";
     }
@@ -71,5 +76,7 @@ export function faultOf(error: unknown): Fault {
 /** Whether the connection is still good after this error: the server itself answered it, and stays. */
 export function connectionSurvives(error: unknown): boolean {
   const code = sqlState(error);
-  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !DRIVER_CODES.has(code) && !/^(08|57P|25P)/.test(code);
+  return (
+    code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !DRIVER_CODES.has(code) && !/^(08|57P|25P|26000)/.test(code)
+  );
 }

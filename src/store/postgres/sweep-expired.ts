@@ -2,26 +2,24 @@
 
 import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
-import { statement } from "./dialect.js";
+import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { ring } from "./ring.js";
 
 /**
- * The UPDATE repeats the precondition on rows it has locked; two sweepers never act on one list. (Only running rows have
+ * CTEs that end in `swept` and `told`, given one `t` with the time. The UPDATE repeats the precondition on rows it has locked; two sweepers never act on one list. (Only running rows have
  * a lease. With the state in the predicate, the planner read the whole index of running rows a second time.) A run whose
  * claims ended in a crash as often as its limit allows is dead, with the reason as the last entry of its journal. Others
  * keep available_at, so that recovered work stands at the front of its queue.
  */
-export const sweepExpired = statement("sweep_expired", (d) => {
+export function sweepParts(d: Dialect, limit: string, condition = "true"): string {
   const { schema: s, now } = d;
-  return `
-with expired as materialized (
+  return `expired as materialized (
   select id, owner, lease_until from ${s}.runs
-  where state = 'running' and lease_until <= (select ${now})
+  where ${condition} and state = 'running' and lease_until <= (select ${now})
   order by lease_until, id
-  limit $1
+  limit ${limit}
   for no key update skip locked
-), t as materialized (select ${now} as now
 ), swept as (
   update ${s}.runs r
   set state = case when r.crashes >= r.crash_limit then 'dead' else 'waiting' end,
@@ -37,15 +35,24 @@ with expired as materialized (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'dead', '', 'json', '{"code":"CRASH_LIMIT","crashes":' || crashes || '}', t.now
   from swept, t where state = 'dead'
-), ${endNotices(d)}
+), ${endNotices(d)}`;
+}
+
+export const RECLAIMED = `
 select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
   null::uuid as told
 from (select * from swept order by lease_until, run_id) x, t
 union all
 select null, null, null, null, null, null, run_id from told`;
-});
 
-interface Row {
+export const sweepExpired = statement(
+  "sweep_expired",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), ${sweepParts(d, "$1")}${RECLAIMED}`,
+);
+
+export interface ReclaimedRow {
   run_id: string | null;
   state: "waiting" | "dead";
   owner: string;
@@ -56,7 +63,11 @@ interface Row {
 }
 
 export async function sweep(db: Database, limit: number): Promise<readonly Reclaimed[]> {
-  const rows = await db.run<Row>(sweepExpired, [limit]);
+  return tellParents(db, await db.run<ReclaimedRow>(sweepExpired, [limit]));
+}
+
+/** Rings the parents of the dead, and answers what was taken back. */
+export async function tellParents(db: Database, rows: readonly ReclaimedRow[]): Promise<readonly Reclaimed[]> {
   const parents = rows.flatMap((row) => row.told ?? []);
   if (parents.length > 0) await ring(db, parents);
   return rows

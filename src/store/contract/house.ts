@@ -1,0 +1,22 @@
+// Housekeeping: what every node does for all of them once a second, in one call.
+
+import type { Reclaimed } from "./runs.js";
+
+export interface HouseRound {
+  /** Who keeps house: this is its sign of life. */
+  readonly incarnation: string;
+  /** Runs woken and runs reclaimed at most. */
+  readonly limit: number;
+  /** False while the node's own start-up grace lasts: it takes nothing from anybody. */
+  readonly reclaim: boolean;
+}
+
+export interface HouseReport {
+  /** False: this incarnation is not registered (any more). */
+  readonly registered: boolean;
+  /** Parked runs that are claimable now. */
+  readonly woken: number;
+  readonly reclaimed: readonly Reclaimed[];
+  /** How long until the next parked run is due; null when none has a deadline. */
+  readonly nextWakeMs: number | null;
+}

@@ -1,0 +1,19 @@
+// Keeps house: sign of life, wake-up, sweep, in one turn.
+
+import type { HouseReport, HouseRound } from "../contract/house.js";
+import { beat } from "./nodes.js";
+import { sweepExpired } from "./sweep-expired.js";
+import { runsInState, type Tables } from "./tables.js";
+import { wakeParked } from "./wake-parked.js";
+
+export function housekeep(tables: Tables, { incarnation, limit, reclaim }: HouseRound): HouseReport {
+  const registered = beat(tables, incarnation);
+  const woken = wakeParked(tables, { limit });
+  const reclaimed = reclaim ? sweepExpired(tables, { limit }) : [];
+  const nowUs = tables.nowUs();
+  const dueUs = runsInState(tables, "parked").flatMap(({ wakeAtUs }) =>
+    wakeAtUs !== null && wakeAtUs > nowUs ? wakeAtUs : [],
+  );
+  const nextWakeMs = dueUs.length > 0 ? Math.ceil((Math.min(...dueUs) - nowUs) / 1000) : null;
+  return { registered, woken, reclaimed, nextWakeMs };
+}

@@ -1,0 +1,138 @@
+// Connections: which there are, how one is borrowed, and what is set on it first.
+
+import pg from "pg";
+import type { World } from "../../kernel/world.js";
+import { ConnectTimeout } from "./errors.js";
+import { connectionSurvives } from "./sqlstate.js";
+
+/**
+ * Renewals never queue behind other work: they have a connection of their own. `aside` serves what must not wait for a
+ * connection that the caller's own transactions hold: on a shared pool it is one more connection, opened when needed.
+ */
+export type Line = "main" | "renewals" | "aside";
+
+export interface ConnectionOptions {
+  readonly world: World;
+  /** Ours to make and to end, or the user's to share. */
+  readonly source: string | pg.Pool;
+  /** At most this many connections on the main line of our own. */
+  readonly connections: number;
+  readonly queryTimeoutMs: number;
+}
+
+const SESSION_SETTINGS = (timeoutMs: number) =>
+  `set lock_timeout = ${Math.ceil(timeoutMs / 2)}; set statement_timeout = ${timeoutMs}; ` +
+  `set idle_in_transaction_session_timeout = ${timeoutMs}; set default_transaction_isolation = 'read committed'; ` +
+  // Compiling our short statements takes longer than running them (16 s instead of 0.3 s for one badly costed claim).
+  "set jit = off; " +
+  // Notices a dead client in the middle of a query. Not every platform has it.
+  "do $$ begin perform set_config('client_connection_check_interval', '1000', false); exception when others then null; end $$";
+
+const ignore = () => {};
+
+export class Connections {
+  readonly #options: ConnectionOptions;
+  readonly #shared: pg.Pool | null;
+  readonly #pools: Record<Line, pg.Pool>;
+  readonly #onNew: () => void;
+  #pooled: boolean | undefined;
+  #closed: Promise<void> | null = null;
+
+  /** `onNew` is called for every new connection: the server behind it may be another one than before. */
+  constructor(options: ConnectionOptions, onNew: () => void) {
+    this.#options = options;
+    this.#onNew = onNew;
+    // Not instanceof: the application's copy of pg may be another one.
+    this.#shared = typeof options.source === "string" ? null : options.source;
+    const main = this.#shared ?? new pg.Pool(this.#config(options.connections));
+    const aside = this.#shared ? new pg.Pool(this.#config(1)) : main;
+    this.#pools = { main, renewals: new pg.Pool(this.#config(1)), aside };
+    // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+    for (const pool of new Set(Object.values(this.#pools))) pool.on("error", ignore).on("connect", onNew);
+  }
+
+  /** True behind a transaction pooler such as PgBouncer: no named statements, no session settings. */
+  get pooled(): boolean {
+    return this.#pooled ?? false;
+  }
+
+  async use<T>(line: Line, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect(line);
+    // A connection that dies while checked out reports twice: to the query, and here.
+    client.on("error", ignore);
+    let broken = false;
+    try {
+      if (this.#pooled === undefined) await this.#detectPooler(client);
+      return await work(client);
+    } catch (error) {
+      broken = !connectionSurvives(error);
+      throw error;
+    } finally {
+      if (!broken) client.removeListener("error", ignore);
+      client.release(broken);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    this.#shared?.removeListener("error", ignore).removeListener("connect", this.#onNew);
+    const ours = new Set(Object.values(this.#pools).filter((pool) => pool !== this.#shared));
+    await Promise.all([...ours].map((pool) => pool.end()));
+  }
+
+  #config(max: number): pg.PoolConfig {
+    const { source, queryTimeoutMs } = this.#options;
+    const shared = this.#shared?.options;
+    return {
+      ...(shared ? { ...shared, password: shared.password } : { connectionString: source as string }),
+      max,
+      query_timeout: queryTimeoutMs,
+      connectionTimeoutMillis: queryTimeoutMs,
+      keepAlive: true,
+      application_name: "holdfast",
+      onConnect: async (client: pg.ClientBase) => {
+        await shared?.onConnect?.(client);
+        await this.#prepareSession(client);
+      },
+    };
+  }
+
+  /** A pool of the application's may wait without end for a free connection, or for the server's greeting. */
+  #connect(line: Line): Promise<pg.PoolClient> {
+    const { world, queryTimeoutMs } = this.#options;
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const cancel = world.after(queryTimeoutMs, () => {
+        late = true;
+        reject(new ConnectTimeout());
+      });
+      this.#pools[line].connect().then(
+        (client) => {
+          cancel();
+          if (late) client.release();
+          else resolve(client);
+        },
+        (error) => {
+          cancel();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** A pooler hands out a process id of its own in the greeting; the server's differs. */
+  async #detectPooler(client: pg.ClientBase): Promise<void> {
+    const query = { text: "select pg_backend_pid() as pid", query_timeout: this.#options.queryTimeoutMs };
+    const { rows } = await client.query(query);
+    this.#pooled = rows[0].pid !== (client as unknown as { processID: number }).processID;
+  }
+
+  async #prepareSession(client: pg.ClientBase): Promise<void> {
+    if (this.#pooled === undefined) await this.#detectPooler(client);
+    if (!this.#pooled) await client.query(SESSION_SETTINGS(this.#options.queryTimeoutMs));
+  }
+}

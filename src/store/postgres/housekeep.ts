@@ -1,0 +1,34 @@
+// Keeps house: sign of life, wake-up and sweep as one statement, so that an idle node sends one query a second.
+
+import type { HouseReport, HouseRound } from "../contract/house.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { RECLAIMED, type ReclaimedRow, sweepParts, tellParents } from "./sweep-expired.js";
+import { wakeParts } from "./wake-parked.js";
+
+/** The report's own figures stand in every row; a round that reclaims nothing has one row. */
+export const keepHouse = statement(
+  "keep_house",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), beat as (
+  update ${d.schema}.nodes set seen_at = t.now from t where incarnation = $1 and stopped_at is null returning incarnation
+), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3")}
+select x.*, (select count(*)::int from beat) as beats, (select count(*)::int from awake) as woken,
+  (select ceil(extract(epoch from min(r.wake_at) - (select now from t)) * 1000)::float8
+   from ${d.schema}.runs r where r.state = 'parked' and r.wake_at > (select now from t)) as next_wake_ms
+from (select) one left join (${RECLAIMED}) x on true`,
+);
+
+interface Row extends ReclaimedRow {
+  beats: number;
+  woken: number;
+  next_wake_ms: number | null;
+}
+
+export async function housekeep(db: Database, { incarnation, limit, reclaim }: HouseRound): Promise<HouseReport> {
+  const rows = await db.run<Row>(keepHouse, [incarnation, limit, reclaim]);
+  const { beats, woken, next_wake_ms } = rows[0]!;
+  const reclaimed = await tellParents(db, rows);
+  return { registered: beats > 0, woken, reclaimed, nextWakeMs: next_wake_ms };
+}
