@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../src/embedded/index.js";
 import { benchLane } from "./lane.js";
+import { benchTakeover } from "./takeover.js";
 
-const BENCHES = { lane: benchLane };
+const BENCHES = { lane: benchLane, takeover: benchTakeover };
 
 const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const json = process.argv.includes("--json");

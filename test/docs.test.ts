@@ -69,7 +69,7 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const tested = [...Object.keys(EXPECTED), "demo.ts", "demo-worker.ts", "prove-your-claims.test.ts"];
+    const tested = [...Object.keys(EXPECTED), "demo.ts", "demo-worker.ts", "order.ts", "prove-your-claims.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 

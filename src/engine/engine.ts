@@ -2,6 +2,7 @@
 
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { Attendance } from "../store/contract/attend.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
@@ -34,6 +35,7 @@ export class Engine {
   readonly #programs = new Map<number, Program>();
   readonly #house = new AbortController();
   #loop: ClaimLoop | null = null;
+  #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
 
   constructor(options: EngineOptions) {
@@ -61,6 +63,13 @@ export class Engine {
       owner: this.incarnation,
       groupIds: [...this.#programs.keys()],
       onClaimed: (run, askedAt) => this.#work(run, askedAt),
+    });
+    const mine = new Set(this.#programs.keys());
+    this.#attendance = await store.attend({
+      incarnation: this.incarnation,
+      onHint: (groupIds) => {
+        if (groupIds.length === 0 || groupIds.some((id) => mine.has(id))) this.hint();
+      },
     });
     this.#keeper.start();
     this.#loop.start();
@@ -90,13 +99,15 @@ export class Engine {
     await this.#keeping;
     await this.#keeper.stop();
     await store.nodes.stop(this.incarnation);
+    await this.#attendance?.leave();
     bus.emit("node.stopped", { incarnation: this.incarnation });
   }
 
   async #work(run: ClaimedRun, askedAt: number): Promise<void> {
-    const { store, world, bus } = this.#options;
+    const { store, settings, world, bus } = this.#options;
     const program = this.#programs.get(run.groupId)!;
-    const session = new Session(run, this.#committer.open(run, run.seq), store, world, askedAt);
+    const writer = this.#committer.open(run, run.seq);
+    const session = new Session(run, writer, store, world, askedAt, settings.leaseMs);
     this.#keeper.add(session);
     const attempt = run.failures + 1;
     bus.emit("run.claimed", { runId: run.runId, program: program.name, epoch: run.epoch, attempt });

@@ -41,8 +41,13 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
 }
 
 async function round(options: HousekeepingOptions, reclaim: boolean): Promise<number | null> {
-  const { store, bus, incarnation, onWork } = options;
-  const report = await store.housekeep({ incarnation, limit: PAGE, reclaim });
+  const { store, bus, settings, incarnation, onWork } = options;
+  const report = await store.housekeep({
+    incarnation,
+    limit: PAGE,
+    reclaim,
+    presenceGraceMs: settings.presenceGraceMs,
+  });
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
   if (report.woken > 0 || report.reclaimed.length > 0) onWork();
   // A full page: there is more.

@@ -27,11 +27,6 @@ export class LeaseKeeper {
     return this.#held;
   }
 
-  /** From here on a claim may be over for all this node knows: it starts no new work under it. */
-  inDoubt(session: Session): boolean {
-    return this.#world.monotonicNow() - session.renewedAt >= this.#settings.leaseMs;
-  }
-
   add(session: Session): void {
     this.#held.add(session);
   }
@@ -77,7 +72,7 @@ export class LeaseKeeper {
     for (const [i, session] of sessions.entries()) {
       const answer = answers[i]!;
       if (answer.outcome === "held") {
-        session.renewedAt = sentAt;
+        session.renewed(sentAt);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
         this.#held.delete(session);

@@ -24,17 +24,19 @@ export class Session {
   #inboxSeq: number;
   #stopping = false;
   #wakers: (() => void)[] = [];
+  readonly #leaseMs: number;
   /** Monotonic time when the last accepted renewal was sent. */
-  renewedAt: number;
+  #renewedAt: number;
 
-  constructor(run: ClaimedRun, writer: RunWriter, store: Store, world: World, askedAt: number) {
+  constructor(run: ClaimedRun, writer: RunWriter, store: Store, world: World, askedAt: number, leaseMs: number) {
     this.run = run;
     this.world = world;
     this.#writer = writer;
     this.#store = store;
     this.#inboxSeq = run.inboxSeq;
     this.#receivedAt = world.monotonicNow();
-    this.renewedAt = askedAt;
+    this.#renewedAt = askedAt;
+    this.#leaseMs = leaseMs;
   }
 
   get claim(): Claim {
@@ -98,7 +100,10 @@ export class Session {
         if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
         return committed;
       } catch (error) {
-        if ((error as { code?: unknown }).code !== "STORE_UNAVAILABLE") throw error;
+        const { code } = error as { code?: unknown };
+        // Proven: what still runs in parallel must stop, too.
+        if (code === "CLAIM_LOST") this.lose();
+        if (code !== "STORE_UNAVAILABLE") throw error;
         await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
       }
     }
@@ -108,6 +113,18 @@ export class Session {
   heard(inboxSeq: number): void {
     if (inboxSeq <= this.#inboxSeq) return;
     this.#inboxSeq = inboxSeq;
+    this.#wake();
+  }
+
+  /** Resolves at once while the lease runs for all this process knows; otherwise when it was renewed. Rejects when it is lost. */
+  async sure(): Promise<void> {
+    while (!this.signal.aborted && this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs) await this.changed();
+    if (this.signal.aborted) throw this.signal.reason;
+  }
+
+  /** `sentAt`: the lease runs from when its renewal was asked for. */
+  renewed(sentAt: number): void {
+    this.#renewedAt = sentAt;
     this.#wake();
   }
 

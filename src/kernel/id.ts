@@ -43,6 +43,6 @@ export function uuidv7(wallNow: () => number, drawBytes: (size: number) => Uint8
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
+export function isUuid(text: unknown): text is string {
+  return typeof text === "string" && UUID.test(text);
 }

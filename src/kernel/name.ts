@@ -29,7 +29,7 @@ const TEXT: NameRule = {
   pattern: /^[^\p{Cc}\p{Surrogate}]+$/u,
   says: "must not contain control characters (such as NUL or a line break) or half of a surrogate pair",
 };
-/** 512 UTF-16 units are at most 1,536 bytes: together with env and scope inside the 2,704 of a btree entry. */
+/** 512 UTF-16 units are at most 1,536 bytes: with a scope (200, so 600) and an env (63) inside the 2,704 of a btree entry. */
 const KEY: NameRule = { ...TEXT, max: 512 };
 /** PostgreSQL cuts identifiers at 63 bytes in silence; 49 leave room for what we append. */
 const IDENTIFIER: NameRule = {
@@ -49,6 +49,7 @@ export const stackName = nameCheck("stack", SLUG);
 export const versionName = nameCheck("version", TEXT);
 export const codecName = nameCheck("codec name", SLUG);
 export const dedupeKey = nameCheck("key", KEY);
+export const keyScope = nameCheck("scope", TEXT);
 export const leaseKey = nameCheck("lease name", KEY);
 export const schemaName = nameCheck("schema", IDENTIFIER);
 

@@ -45,7 +45,7 @@ export function workflowProgram(workflow: AnyWorkflow, codecs: Codecs, newChild:
 async function execute(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild, session: Session): Promise<void> {
   const history = await session.history();
   const replay = new Replay(session, history, workflow.timeoutMs);
-  let mailUpTo = session.run.hasMessages ? -1 : session.inboxSeq;
+  let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
   const takeMessages = async () => {
     if (session.inboxSeq <= mailUpTo) return;
     mailUpTo = session.inboxSeq;

@@ -105,6 +105,8 @@ export class StepCall implements Call {
       await this.#commit("step.begun", codecs.encode(null));
     }
     for (let failures = replay.recorded.tries.get(id) ?? 0; ; ) {
+      // A node that could not renew starts nothing new: somebody else may have done it already.
+      await replay.session.sure();
       const result = await this.#attempt(failures + 1);
       if ("payload" in result) return this.#write(kind, result.payload);
       failures++;
@@ -116,7 +118,7 @@ export class StepCall implements Call {
       await this.#commit("step.tried", payload);
       const { world } = replay.session;
       const delayMs = retryDelayMs(policy, failures, () => world.random());
-      await sleep(world, delayMs, replay.session.signal);
+      await sleep(world, delayMs, replay.signal);
     }
   }
 

@@ -125,6 +125,9 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   ];
 }
 
+/** The columns of no child at all, for `commitRunsAndMore`. */
+export const NO_CHILDREN: unknown[][] = await childColumns({ ids: async () => [] } as unknown as Groups, []);
+
 const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
 
 function groupOne(runs: readonly NewRun[]): Places {

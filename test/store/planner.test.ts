@@ -4,12 +4,15 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
+import { entryColumns, fenceColumns, takeColumns } from "../../src/store/postgres/commit-columns.js";
+import { commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import { dialect } from "../../src/store/postgres/dialect.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { describeWithOlderServer, type OlderServer, olderServer } from "../harness/older-server.js";
 import { expectGoodPlans } from "./planner-check.js";
-import { analyze, fill, withoutAutovacuum } from "./planner-tables.js";
-import { newRuns } from "./scene.js";
+import { explain } from "./planner-explain.js";
+import { analyze, fill, NO_CHILDREN, withoutAutovacuum } from "./planner-tables.js";
+import { claimNew, commitOf, newRuns } from "./scene.js";
 
 const SIZE = { ended: 50_000, waiting: 12_000 };
 
@@ -57,6 +60,40 @@ function suite(start: () => Promise<OlderServer>): void {
     await analyze(pool, schema);
     await fill(pool, schema, SIZE);
     await expectGoodPlans(pool, server.url, dialect(schema));
+  }, 60_000);
+
+  test("5,000 messages of one run are looked up one by one when nothing was ever analyzed", async () => {
+    const messages = 5000;
+    const schema = await schemaFor("takes");
+    const store = openPostgres(server.url, { schema });
+    const [claim] = await claimNew(store, 1);
+    await store.close();
+    await pool.query(
+      `insert into ${schema}.inbox (run_id, key, message_id, kind, name, at)
+       select $1, 'signal:' || n, md5('m' || n)::uuid, 'signal', 'go', now() from generate_series(1, ${messages}) n`,
+      [claim!.runId],
+    );
+    const takes = Array.from(
+      { length: messages },
+      (_, n) => ({ kind: "take", messageKey: `signal:${n + 1}` }) as const,
+    );
+    const commits = [commitOf(claim!, ...takes)];
+    const [fence, entries, taken] = [fenceColumns(commits), entryColumns(commits), takeColumns(commits)];
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    const found: string[] = [];
+    for (const mode of ["force_custom_plan", "force_generic_plan"] as const) {
+      for (const [statement, values] of [
+        [commitRunsAndMore, [...fence, ...entries, ...taken, ...NO_CHILDREN]],
+        [refusedCommits, [...fence.slice(0, 5), ...taken, ...entries]],
+      ] as const) {
+        const { work } = await explain(client, statement.text(dialect(schema)), values, mode);
+        // Read with the run instead of its key, each message is met as often as there are messages: 12,500,000.
+        if (work > 20 * messages) found.push(`${statement.name}, ${mode}: ${work} rows pass through its plan`);
+      }
+    }
+    await client.end();
+    expect(found).toEqual([]);
   }, 60_000);
 
   test("a claim takes no more than its limit, whatever the planner may not use", async () => {

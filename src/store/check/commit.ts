@@ -5,15 +5,98 @@ import type { Effect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import type { Commit } from "../contract/runs.js";
 import { checkRun } from "./run.js";
-import { checkDelay, checkPayload, checkText, type Problem } from "./value.js";
+import {
+  checkDelay,
+  checkInteger,
+  checkObject,
+  checkOneOf,
+  checkPayload,
+  checkText,
+  checkUuid,
+  optional,
+  type Problem,
+} from "./value.js";
 
-export function checkCommit({ effects }: Commit): Problem {
-  const problem = problemOfEffects(effects) ?? checkTakenOnce(effects);
+const KINDS: readonly Effect["kind"][] = [
+  "append",
+  "take",
+  "enqueue",
+  "complete",
+  "fail",
+  "retry",
+  "park",
+  "handBack",
+  "pause",
+];
+const ENDS: readonly Extract<Effect, { kind: "fail" }>["as"][] = [
+  "failed",
+  "dead",
+  "cancelled",
+  "skipped",
+  "quarantined",
+];
+
+/** What is wrong with each of the commits of one call, in their order. */
+export function checkCommits(commits: readonly unknown[]): readonly Problem[] {
+  const seen = new Set<string>();
+  return commits.map((commit) => {
+    const problem = checkObject("commit", commit) ?? checkClaim("claim", (commit as Commit).claim);
+    if (problem) return problem;
+    const { runId, token } = (commit as Commit).claim;
+    const fence = `${runId} ${token}`;
+    if (seen.has(fence)) return new InvalidInput("commits", `two commits under one claim on run ${runId} in one call`);
+    seen.add(fence);
+    return checkCommit(commit as Commit);
+  });
+}
+
+export function checkCommit({ claim, expectedSeq, effects }: Commit): Problem {
+  return (
+    checkClaim("claim", claim) ??
+    checkInteger("expectedSeq", expectedSeq, 0, Number.MAX_SAFE_INTEGER) ??
+    checkKinds(effects) ??
+    problemOfEffects(effects) ??
+    checkEffects(effects)
+  );
+}
+
+export function checkClaim(path: string, claim: unknown): Problem {
+  const problem = checkObject(path, claim);
   if (problem) return problem;
+  const { runId, epoch, token } = claim as Record<string, unknown>;
+  return (
+    checkUuid(`${path}.runId`, runId) ??
+    checkInteger(`${path}.epoch`, epoch, 0, Number.MAX_SAFE_INTEGER) ??
+    checkUuid(`${path}.token`, token)
+  );
+}
+
+function checkKinds(effects: unknown): Problem {
+  if (!Array.isArray(effects)) return new InvalidInput("effects", "must be a list of effects");
   for (let i = 0; i < effects.length; i++) {
-    const bad = checkEffect(`effects[${i}]`, effects[i]!);
+    const bad = checkObject(`effects[${i}]`, effects[i]) ?? checkOneOf(`effects[${i}].kind`, effects[i].kind, KINDS);
     if (bad) return bad;
   }
+  return null;
+}
+
+function checkEffects(effects: readonly Effect[]): Problem {
+  const taken = new Set<string>();
+  const started = new Set<string>();
+  for (let i = 0; i < effects.length; i++) {
+    const effect = effects[i]!;
+    const bad =
+      checkEffect(`effects[${i}]`, effect) ??
+      (effect.kind === "take" ? checkOnce(`effects[${i}].messageKey`, effect.messageKey, taken) : null) ??
+      (effect.kind === "enqueue" ? checkOnce(`effects[${i}].run.id`, effect.run.id, started) : null);
+    if (bad) return bad;
+  }
+  return null;
+}
+
+function checkOnce(path: string, name: string, seen: Set<string>): Problem {
+  if (seen.has(name)) return new InvalidInput(path, "stands twice in this commit");
+  seen.add(name);
   return null;
 }
 
@@ -28,28 +111,29 @@ function checkEffect(path: string, effect: Effect): Problem {
     case "complete":
       return checkPayload(`${path}.output`, effect.output);
     case "fail":
-      return checkPayload(`${path}.reason`, effect.reason);
+      return checkOneOf(`${path}.as`, effect.as, ENDS) ?? checkPayload(`${path}.reason`, effect.reason);
     case "retry":
       return checkDelay(`${path}.delayMs`, effect.delayMs) ?? checkPayload(`${path}.error`, effect.error);
     case "park":
-      return checkDelay(`${path}.wakeInMs`, effect.wakeInMs);
+      return (
+        (effect.wakeInMs === null ? null : checkDelay(`${path}.wakeInMs`, effect.wakeInMs)) ??
+        checkInteger(`${path}.wakeAfter`, effect.wakeAfter, 1) ??
+        checkInteger(`${path}.seenInboxSeq`, effect.seenInboxSeq, 0, Number.MAX_VALUE)
+      );
     case "handBack":
     case "pause":
       return null;
   }
 }
 
-function checkEntry(path: string, entry: Extract<Effect, { kind: "append" }>["entry"]): Problem {
+function checkEntry(path: string, entry: unknown): Problem {
+  const problem = checkObject(path, entry);
+  if (problem) return problem;
+  const { kind, name, key, payload } = entry as Record<string, unknown>;
   return (
-    checkText(`${path}.kind`, entry.kind) ??
-    checkText(`${path}.name`, entry.name) ??
-    checkText(`${path}.key`, entry.key) ??
-    checkPayload(`${path}.payload`, entry.payload)
+    checkText(`${path}.kind`, kind) ??
+    checkText(`${path}.name`, name) ??
+    optional(checkText)(`${path}.key`, key) ??
+    optional(checkPayload)(`${path}.payload`, payload)
   );
-}
-
-function checkTakenOnce(effects: readonly Effect[]): Problem {
-  const keys = effects.map((effect) => (effect.kind === "take" ? effect.messageKey : null));
-  const again = keys.findIndex((key, i) => key !== null && keys.indexOf(key) < i);
-  return again === -1 ? null : new InvalidInput(`effects[${again}].messageKey`, "is taken twice in this commit");
 }

@@ -1,10 +1,13 @@
-// What the lease operations refuse before anything is written.
+// What the lease operations refuse before anything is written, and which fences nobody can hold.
 
+import { isUuid } from "../../kernel/id.js";
 import { envName, leaseKey, nodeName } from "../../kernel/name.js";
-import type { AcquireRequest } from "../contract/leases.js";
-import { checkDelay, checkName, checkUuid, type Problem } from "./value.js";
+import { checkDelay, checkName, checkObject, checkText, checkUuid, type Problem } from "./value.js";
 
-export function checkAcquire({ env, key, owner, token, leaseMs }: AcquireRequest): Problem {
+export function checkAcquire(request: unknown): Problem {
+  const problem = checkObject("request", request);
+  if (problem) return problem;
+  const { env, key, owner, token, leaseMs } = request as Record<string, unknown>;
   return (
     checkName(envName, "env", env) ??
     checkName(leaseKey, "key", key) ??
@@ -12,4 +15,15 @@ export function checkAcquire({ env, key, owner, token, leaseMs }: AcquireRequest
     checkUuid("token", token) ??
     checkDelay("leaseMs", leaseMs)
   );
+}
+
+/** A fence that no lease can have is answered like one that was lost. */
+export function mayBeFence(fence: unknown): boolean {
+  if (checkObject("fence", fence)) return false;
+  const { env, key, epoch, token } = fence as Record<string, unknown>;
+  return mayBeLease(env, key) && Number.isSafeInteger(epoch) && isUuid(token);
+}
+
+export function mayBeLease(env: unknown, key: unknown): boolean {
+  return !checkText("env", env) && !checkText("key", key);
 }

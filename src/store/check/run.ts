@@ -1,52 +1,82 @@
 // Whether a run can be stored; a bad one is refused alone, its neighbours in the batch go on.
 
-import { dedupeKey, envName, programName, queueName, stackName, versionName } from "../../kernel/name.js";
-import type { NewKey, NewRun, RunGroup } from "../../kernel/new-run.js";
-import { checkDelay, checkInteger, checkName, checkPayload, checkUuid, type Problem } from "./value.js";
+import { dedupeKey, envName, keyScope, programName, queueName, stackName, versionName } from "../../kernel/name.js";
+import type { RunGroup } from "../../kernel/new-run.js";
+import {
+  checkDelay,
+  checkInteger,
+  checkName,
+  checkObject,
+  checkOneOf,
+  checkPayload,
+  checkUuid,
+  optional,
+  type Problem,
+} from "./value.js";
 
 const PRIORITY_MIN = -(2 ** 31);
+const LIFETIMES = ["live", "archived"];
+const ON_MISMATCH = ["conflict", "skip"];
 
-export function checkGroup(path: string, group: RunGroup): Problem {
+export function checkGroup(path: string, group: unknown): Problem {
+  const problem = checkObject(path, group);
+  if (problem) return problem;
+  const { env, stack, queue, program, version } = group as Record<string, unknown>;
   return (
-    checkName(envName, `${path}.env`, group.env) ??
-    checkName(stackName, `${path}.stack`, group.stack) ??
-    checkName(queueName, `${path}.queue`, group.queue) ??
-    checkName(programName, `${path}.program`, group.program) ??
-    checkName(versionName, `${path}.version`, group.version)
+    checkName(envName, `${path}.env`, env) ??
+    optional((at, value) => checkName(stackName, at, value))(`${path}.stack`, stack) ??
+    checkName(queueName, `${path}.queue`, queue) ??
+    checkName(programName, `${path}.program`, program) ??
+    optional((at, value) => checkName(versionName, at, value))(`${path}.version`, version)
   );
 }
 
 /** `groups` remembers within one call what was found: the runs of a batch mostly share one group object. */
-export function checkRun(
-  path: string,
-  run: Omit<NewRun, "key">,
-  key?: NewKey,
-  groups?: Map<RunGroup, Problem>,
-): Problem {
+export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map<RunGroup, Problem>): Problem {
+  const problem = checkObject(path || "run", run);
+  if (problem) return problem;
   const at = (field: string) => (path ? `${path}.${field}` : field);
-  let group = groups?.get(run.group);
-  if (group === undefined) {
-    group = checkGroup(at("group"), run.group);
-    groups?.set(run.group, group);
-  }
+  const { id, group, priority, delayMs, crashLimit, input, parentId } = run as Record<string, unknown>;
   return (
-    checkUuid(at("id"), run.id) ??
-    group ??
-    checkInteger(at("priority"), run.priority, PRIORITY_MIN) ??
-    checkDelay(at("delayMs"), run.delayMs) ??
-    checkInteger(at("crashLimit"), run.crashLimit, 1) ??
-    checkPayload(at("input"), run.input) ??
-    checkUuid(at("parentId"), run.parentId) ??
-    (key ? checkKey(at("key"), key) : null)
+    checkUuid(at("id"), id) ??
+    checkGroupOnce(at("group"), group as RunGroup, groups) ??
+    checkInteger(at("priority"), priority, PRIORITY_MIN) ??
+    checkDelay(at("delayMs"), delayMs) ??
+    checkInteger(at("crashLimit"), crashLimit, 1) ??
+    checkPayload(at("input"), input) ??
+    optional(checkUuid)(at("parentId"), parentId) ??
+    (key === undefined ? null : checkKey(at("key"), key))
   );
 }
 
-function checkKey(path: string, key: NewKey): Problem {
-  const { lifetime } = key;
+/** What a refused run is called in the answer, whatever it was. */
+export function idOf(run: unknown): string {
+  const id: unknown = (run as { id?: unknown } | null | undefined)?.id;
+  return typeof id === "string" ? id : "";
+}
+
+function checkGroupOnce(path: string, group: RunGroup, groups?: Map<RunGroup, Problem>): Problem {
+  const known = groups?.get(group);
+  if (known !== undefined) return known;
+  const problem = checkGroup(path, group);
+  groups?.set(group, problem);
+  return problem;
+}
+
+function checkKey(path: string, key: unknown): Problem {
+  const problem = checkObject(path, key);
+  if (problem) return problem;
+  const { scope, key: text, payloadHash, lifetime, onMismatch } = key as Record<string, unknown>;
   return (
-    checkName(dedupeKey, `${path}.scope`, key.scope) ??
-    checkName(dedupeKey, `${path}.key`, key.key) ??
-    checkName(dedupeKey, `${path}.payloadHash`, key.payloadHash) ??
-    (typeof lifetime === "object" ? checkDelay(`${path}.lifetime.forMs`, lifetime.forMs) : null)
+    checkName(keyScope, `${path}.scope`, scope) ??
+    checkName(dedupeKey, `${path}.key`, text) ??
+    checkName(dedupeKey, `${path}.payloadHash`, payloadHash) ??
+    checkLifetime(`${path}.lifetime`, lifetime) ??
+    checkOneOf(`${path}.onMismatch`, onMismatch, ON_MISMATCH)
   );
+}
+
+function checkLifetime(path: string, lifetime: unknown): Problem {
+  if (typeof lifetime !== "object" || lifetime === null) return checkOneOf(path, lifetime, LIFETIMES);
+  return checkDelay(`${path}.forMs`, (lifetime as { forMs?: unknown }).forMs);
 }

@@ -1,47 +1,71 @@
 // What a PostgreSQL column would not take, found before anything is written; each check answers the error or null.
+//
+// Callers are not always type-checked: a value of another type is refused like one out of range.
 
 import { HoldfastError, InvalidInput } from "../../kernel/error.js";
 import { isUuid } from "../../kernel/id.js";
 import type { NameCheck } from "../../kernel/name.js";
-import type { Payload } from "../../kernel/payload.js";
+import { describeValue } from "../../kernel/value-kind.js";
 
 export type Problem = HoldfastError | null;
+/** A check of one value; `path` is what the caller calls it. */
+export type Check = (path: string, value: unknown) => Problem;
 
 const INT_MAX = 2 ** 31 - 1;
 /** A hundred years: beyond it microseconds no longer fit a double, and nobody waits that long. */
 export const LONGEST_DELAY_MS = 100 * 365.25 * 86_400_000;
 
+/** Null and undefined pass, everything else is checked. */
+export function optional(check: Check): Check {
+  return (path, value) => (value === null || value === undefined ? null : check(path, value));
+}
+
 /** NUL is refused by text columns (22021); a lone surrogate would silently become U+FFFD on the wire. */
-export function checkText(path: string, text: string | null | undefined): Problem {
-  if (text === null || text === undefined) return null;
+export function checkText(path: string, text: unknown): Problem {
+  if (typeof text !== "string") return new InvalidInput(path, `must be a string, not ${describeValue(text)}`);
   if (text.includes("\0")) return new InvalidInput(path, "contains a NUL character; remove or escape it");
   if (!text.isWellFormed()) return new InvalidInput(path, "contains half of a surrogate pair; send whole characters");
   return null;
 }
 
-export function checkUuid(path: string, text: string | null | undefined): Problem {
-  if (text === null || text === undefined || isUuid(text)) return null;
-  return new InvalidInput(path, "is not a UUID in lower case");
+export function checkUuid(path: string, text: unknown): Problem {
+  return isUuid(text) ? null : new InvalidInput(path, "is not a UUID in lower case");
 }
 
-export function checkPayload(path: string, payload: Payload | null | undefined): Problem {
-  if (!payload) return null;
-  return checkText(`${path}.codec`, payload.codec) ?? checkText(`${path}.data`, payload.data);
+export function checkObject(path: string, value: unknown): Problem {
+  if (typeof value === "object" && value !== null) return null;
+  return new InvalidInput(path, `must be an object, not ${describeValue(value)}`);
 }
 
-export function checkInteger(path: string, value: number, least: number): Problem {
-  if (Number.isInteger(value) && value >= least && value <= INT_MAX) return null;
-  return new InvalidInput(path, `must be a whole number from ${least} to ${INT_MAX}, not ${value}`);
+export function checkPayload(path: string, payload: unknown): Problem {
+  const problem = checkObject(path, payload);
+  if (problem) return problem;
+  const { codec, data } = payload as { codec?: unknown; data?: unknown };
+  return checkText(`${path}.codec`, codec) ?? checkText(`${path}.data`, data);
 }
 
-export function checkDelay(path: string, ms: number | null): Problem {
-  if (ms === null || (ms >= 0 && ms <= LONGEST_DELAY_MS)) return null;
-  return new InvalidInput(path, `must be between 0 and ${LONGEST_DELAY_MS} milliseconds, not ${ms}`);
+export function checkInteger(path: string, value: unknown, least: number, most = INT_MAX): Problem {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return null;
+  return new InvalidInput(path, `must be a whole number from ${least} to ${most}, not ${shown(value)}`);
 }
 
-/** A rule of kernel/name.ts as an answer instead of a throw; null values pass. */
-export function checkName(rule: NameCheck, path: string, name: string | null | undefined): Problem {
-  if (name === null || name === undefined) return null;
+/** How many at most. Less than one is nobody's mistake: it asks for nothing. */
+export function checkLimit(path: string, limit: unknown): Problem {
+  return Number.isSafeInteger(limit) ? null : new InvalidInput(path, `must be a whole number, not ${shown(limit)}`);
+}
+
+export function checkDelay(path: string, ms: unknown): Problem {
+  if (typeof ms === "number" && ms >= 0 && ms <= LONGEST_DELAY_MS) return null;
+  return new InvalidInput(path, `must be between 0 and ${LONGEST_DELAY_MS} milliseconds, not ${shown(ms)}`);
+}
+
+export function checkOneOf(path: string, value: unknown, known: readonly string[]): Problem {
+  if (known.includes(value as string)) return null;
+  return new InvalidInput(path, `must be one of ${known.join(", ")}, not ${shown(value)}`);
+}
+
+/** A rule of kernel/name.ts as an answer instead of a throw. */
+export function checkName(rule: NameCheck, path: string, name: unknown): Problem {
   try {
     rule(name, path);
     return null;
@@ -49,4 +73,14 @@ export function checkName(rule: NameCheck, path: string, name: string | null | u
     if (error instanceof HoldfastError) return error;
     throw error;
   }
+}
+
+/** For an operation that throws what it cannot take. */
+export function refuse(problem: Problem): void {
+  if (problem) throw problem;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 80));
+  return typeof value === "number" ? String(value) : describeValue(value);
 }

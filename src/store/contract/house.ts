@@ -9,6 +9,8 @@ export interface HouseRound {
   readonly limit: number;
   /** False while the node's own start-up grace lasts: it takes nothing from anybody. */
   readonly reclaim: boolean;
+  /** A node that attended and is not there for so long has died: its claims are reclaimed before their leases are over. */
+  readonly presenceGraceMs: number;
 }
 
 export interface HouseReport {

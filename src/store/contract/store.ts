@@ -13,6 +13,7 @@
 //
 // Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
 
+import type { Attendance, Attendee } from "./attend.js";
 import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
 import type { JournalStore } from "./journal.js";
@@ -26,6 +27,8 @@ export interface Store {
   readonly inbox: InboxStore;
   readonly leases: LeaseStore;
   readonly nodes: NodeStore;
+  /** From now on until it leaves: hints, and presence where the store can see it. */
+  attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */
   housekeep(round: HouseRound): Promise<HouseReport>;
   close(): Promise<void>;

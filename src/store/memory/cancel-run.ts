@@ -2,7 +2,7 @@
 
 import { nodeName } from "../../kernel/name.js";
 import { isEnded } from "../../kernel/run-state.js";
-import { checkName, checkText } from "../check/value.js";
+import { checkName, checkText, optional } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
@@ -16,7 +16,7 @@ export function cancelRun(
   options: { readonly by: string; readonly reason?: string },
 ): CancelAnswer {
   const { by, reason = null } = options;
-  const error = checkName(nodeName, "by", by) ?? checkText("reason", reason);
+  const error = checkName(nodeName, "by", by) ?? optional(checkText)("reason", reason);
   if (error) throw error;
   const row = tables.runs.get(runId);
   if (!row) return { outcome: "unknown" };

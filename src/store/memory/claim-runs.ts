@@ -1,5 +1,6 @@
 // Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
 
+import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { unreadMessages } from "./deliver-message.js";
@@ -10,7 +11,14 @@ import type { RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
 export function claimRuns(tables: Tables, request: ClaimRequest): readonly ClaimedRun[] {
-  const { owner, token } = request;
+  const { owner, token, limit, leaseMs } = request;
+  refuse(
+    checkUuid("owner", owner) ??
+      checkUuid("token", token) ??
+      checkDelay("leaseMs", leaseMs) ??
+      checkLimit("limit", limit),
+  );
+  if (limit < 1 || request.groupIds.length === 0) return [];
   const held = runsInState(tables, "running").filter((row) => row.token === token && row.owner === owner);
   // The reply to this very call was lost: exactly what it granted, and nothing on top.
   const rows = held.length > 0 ? held.sort(inTurn) : grant(tables, request);
@@ -23,7 +31,7 @@ function grant(tables: Tables, request: ClaimRequest): RunRow[] {
   const rows = runsInState(tables, "waiting")
     .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs)
     .sort(inTurn)
-    .slice(0, Math.max(request.limit, 0));
+    .slice(0, request.limit);
   for (const row of rows) {
     moveRun(tables, row, "running");
     row.epoch++;

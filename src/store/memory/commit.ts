@@ -9,14 +9,13 @@ import { type Effect, settles } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { isEnded } from "../../kernel/run-state.js";
-import { checkCommit } from "../check/commit.js";
+import { checkCommits } from "../check/commit.js";
 import type { Problem } from "../check/value.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
 import { appendEntry, type NewEntry } from "./append-entry.js";
 import { findMessage } from "./deliver-message.js";
 import { tellParents } from "./end-run.js";
-import { joinKey } from "./join-key.js";
 import type { JournalRow, RunRow } from "./rows.js";
 import { settleClaim } from "./settle-claim.js";
 import type { Tables } from "./tables.js";
@@ -26,28 +25,18 @@ export function commit(tables: Tables, commits: readonly Commit[]): readonly Com
   const problems = checkCommits(commits);
   const rows = commits.map((one, i) => (problems[i] ? null : fencedRow(tables, one)));
   const ended: RunRow[] = [];
+  let children = 0;
   const answers = commits.map((one, i): CommitAnswer | null => {
     const row = rows[i];
-    const error = problems[i] ?? (row ? checkTakes(tables, one) : null);
+    const error = problems[i] ?? (row ? checkNeeds(tables, one) : null);
     if (error) return { outcome: "refused", error };
     if (!row) return null;
-    applyCommit(tables, row, one, nowUs);
+    children += applyCommit(tables, row, one, nowUs, children);
     if (isEnded(row.state)) ended.push(row);
     return { outcome: "accepted", seq: row.seq, inboxSeq: row.inboxSeq };
   });
   tellParents(tables, ended, nowUs);
   return answers.map((answer, i) => answer ?? classify(tables, commits[i]!));
-}
-
-function checkCommits(commits: readonly Commit[]): Problem[] {
-  const seen = new Set<string>();
-  return commits.map((one) => {
-    const claim = joinKey(one.claim.runId, one.claim.token);
-    if (seen.has(claim))
-      return new InvalidInput("commits", `two commits under one claim on run ${one.claim.runId} in one call`);
-    seen.add(claim);
-    return checkCommit(one);
-  });
 }
 
 /** The fence. `running` is implied: in any other state the row has no token. */
@@ -57,33 +46,41 @@ function fencedRow(tables: Tables, { claim, expectedSeq }: Commit): RunRow | nul
   return matches ? row : null;
 }
 
-/** Judged after the fence: in a repeated commit the message is rightly taken already. */
-function checkTakes(tables: Tables, { claim, effects }: Commit): Problem {
-  const taken = new Set<string>();
+/** Judged after the fence: in a repeated commit the message is rightly taken already, and the child is there. */
+function checkNeeds(tables: Tables, { claim, effects }: Commit): Problem {
   for (const [i, effect] of effects.entries()) {
-    if (effect.kind !== "take") continue;
-    const message = findMessage(tables, claim.runId, effect.messageKey);
-    if (!message || message.takenSeq !== null || taken.has(effect.messageKey)) {
-      return new InvalidInput(`effects[${i}].messageKey`, `the inbox has no unread message "${effect.messageKey}"`);
+    if (effect.kind === "take" && findMessage(tables, claim.runId, effect.messageKey)?.takenSeq !== null) {
+      return new InvalidInput(`effects[${i}].messageKey`, "no unread message has this key in the run's inbox");
     }
-    taken.add(effect.messageKey);
+    if (effect.kind === "enqueue") {
+      const child = tables.runs.get(effect.run.id);
+      if (child && child.parentId !== claim.runId) {
+        return new InvalidInput(`effects[${i}].run.id`, "another run has this id, and it is no child of this one");
+      }
+    }
   }
   return null;
 }
 
-function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): void {
+/** `position`: how many children the commits before it have started. Answers how many it starts itself. */
+function applyCommit(tables: Tables, row: RunRow, commit: Commit, nowUs: number, position: number): number {
+  const { claim, effects } = commit;
+  let children = 0;
   for (const effect of effects) {
-    const entry = applyEffect(tables, row, effect, nowUs);
-    appendEntry(tables, row, entry, nowUs, claim);
+    if (effect.kind === "enqueue") {
+      addRun(tables, { ...effect.run, parentId: row.id }, nowUs, position + children);
+      children++;
+    }
+    appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
   // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure only itself.
   row.crashes = last.kind === "retry" ? Math.max(row.crashes - 1, 0) : 0;
   if (settles(last)) settleClaim(tables, row, last, nowUs);
+  return children;
 }
 
-function applyEffect(tables: Tables, row: RunRow, effect: Effect, nowUs: number): NewEntry {
-  if (effect.kind === "enqueue") addRun(tables, { ...effect.run, parentId: row.id }, nowUs, 0);
+function entryFor(tables: Tables, row: RunRow, effect: Effect): NewEntry {
   if (effect.kind !== "take") return entryOf(effect);
   const message = findMessage(tables, row.id, effect.messageKey)!;
   message.takenSeq = row.seq + 1;

@@ -17,9 +17,10 @@ export function unreadMessages(tables: Tables, runId: string): MessageRow[] {
 }
 
 export function storeMessage(tables: Tables, message: NewMessage, atUs: number): void {
-  const { runId, key, messageId, kind, name, sender } = message;
+  const { runId, key, messageId, kind, name } = message;
+  const sender = message.sender ?? null;
   const id = tables.nextMessageId();
-  const payload = copyPayload(message.payload);
+  const payload = copyPayload(message.payload ?? null);
   const row: MessageRow = { id, runId, key, messageId, kind, name, payload, sender, atUs, takenSeq: null };
   tables.inbox.set(runId, [...(tables.inbox.get(runId) ?? []), row]);
 }

@@ -17,5 +17,5 @@ export class GroupTable {
 }
 
 export function copyGroup({ env, stack, queue, program, version }: RunGroup): RunGroup {
-  return { env, stack, queue, program, version };
+  return { env, stack: stack ?? null, queue, program, version: version ?? null };
 }

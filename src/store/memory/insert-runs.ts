@@ -1,7 +1,7 @@
 // Inserts runs: each once per id, and once per key as long as that key is taken.
 
 import type { NewRun } from "../../kernel/new-run.js";
-import { checkRun } from "../check/run.js";
+import { checkRun, idOf } from "../check/run.js";
 import type { InsertAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
 import type { Tables } from "./tables.js";
@@ -13,9 +13,9 @@ export function insertRuns(tables: Tables, runs: readonly NewRun[]): readonly In
 }
 
 function insertRun(tables: Tables, run: NewRun, nowUs: number, position: number): InsertAnswer {
+  const error = checkRun("", run, run?.key);
+  if (error) return { outcome: "refused", runId: idOf(run), error };
   const { id, key } = run;
-  const error = checkRun("", run, key);
-  if (error) return { outcome: "refused", runId: id, error };
   if (tables.runs.has(id)) return { outcome: "inserted", runId: id };
   if (key) {
     const holder = keyHolder(tables, run.group.env, key, nowUs);

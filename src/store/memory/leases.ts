@@ -1,7 +1,7 @@
 // Named leases: acquired, renewed and finished under the same epochs and tokens as claims.
 
-import { checkAcquire } from "../check/lease.js";
-import { checkText, type Problem } from "../check/value.js";
+import { checkAcquire, mayBeFence } from "../check/lease.js";
+import { checkDelay, checkLimit, checkText, refuse } from "../check/value.js";
 import type { AcquireAnswer, AcquireRequest, Lease, LeaseFence, LeaseRecord, LeaseStore } from "../contract/leases.js";
 import { compareText } from "./compare-text.js";
 import { joinKey } from "./join-key.js";
@@ -13,6 +13,7 @@ export function memoryLeases(tables: Tables): LeaseStore {
   return {
     acquire: async (request) => acquireLease(tables, request),
     renew: async (fence, leaseMs) => {
+      refuse(checkDelay("leaseMs", leaseMs));
       const row = heldLease(tables, fence);
       if (row) row.leaseUntilUs = tables.nowUs() + toUs(leaseMs);
       return row !== null;
@@ -36,12 +37,15 @@ export function memoryLeases(tables: Tables): LeaseStore {
 }
 
 function acquireLease(tables: Tables, request: AcquireRequest): AcquireAnswer {
-  const { env, key, token } = request;
   refuse(checkAcquire(request));
+  const { env, key, token } = request;
   const nowUs = tables.nowUs();
   const row = tables.leases.get(joinKey(env, key));
   if (row?.state === "claimed" && row.token !== null) {
-    if (row.token === token) return { outcome: "acquired", lease: leaseOf(row, token) };
+    if (row.token === token) {
+      if (row.leaseUntilUs <= nowUs) row.leaseUntilUs = nowUs + toUs(request.leaseMs);
+      return { outcome: "acquired", lease: leaseOf(row, token) };
+    }
     if (row.leaseUntilUs > nowUs) {
       return { outcome: "busy", owner: row.owner, leftMs: Math.ceil((row.leaseUntilUs - nowUs) / 1000) };
     }
@@ -89,17 +93,22 @@ function finishLease(
 }
 
 /** The reply to the same call was lost: it finds its own effect, unless somebody has acquired the lease since. */
-function finishedBefore(tables: Tables, { env, key, epoch, token }: LeaseFence, state: "done" | "failed"): boolean {
+function finishedBefore(tables: Tables, fence: LeaseFence, state: "done" | "failed"): boolean {
+  if (!mayBeFence(fence)) return false;
+  const { env, key, epoch, token } = fence;
   const row = tables.leases.get(joinKey(env, key));
   return row !== undefined && row.state === state && row.epoch === epoch && row.finishedToken === token;
 }
 
-function heldLease(tables: Tables, { env, key, epoch, token }: LeaseFence): LeaseRow | null {
+function heldLease(tables: Tables, fence: LeaseFence): LeaseRow | null {
+  if (!mayBeFence(fence)) return null;
+  const { env, key, epoch, token } = fence;
   const row = tables.leases.get(joinKey(env, key));
   return row && row.state === "claimed" && row.epoch === epoch && row.token === token ? row : null;
 }
 
 function reclaimExpired(tables: Tables, options: { readonly env: string; readonly limit: number }): LeaseRecord[] {
+  refuse(checkText("env", options.env) ?? checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = [...tables.leases.values()]
     .filter((row) => row.env === options.env && row.token !== null && row.leaseUntilUs <= nowUs)
@@ -125,8 +134,4 @@ export function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
     finishedAt: toMs(row.finishedAtUs),
     detail: row.detail,
   };
-}
-
-function refuse(problem: Problem): void {
-  if (problem) throw problem;
 }

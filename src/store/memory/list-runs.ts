@@ -1,15 +1,14 @@
 // Shows runs to people: one, a page of them, or how many there are in each state.
 
-import { InvalidInput } from "../../kernel/error.js";
-import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
+import type { RunState } from "../../kernel/run-state.js";
+import { checkFilter, checkPage } from "../check/filter.js";
+import { refuse } from "../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { copyGroup } from "./group-table.js";
 import { toMs } from "./micros.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
-
-const LONGEST_PAGE = 1000;
 
 export function getRun(tables: Tables, runId: string): RunRecord | null {
   const row = tables.runs.get(runId);
@@ -21,13 +20,10 @@ export function listRuns(
   filter: RunFilter,
   page: { readonly limit: number; readonly before?: string },
 ): RunPage {
+  refuse(checkFilter(filter) ?? checkPage(page));
   const { limit, before } = page;
-  if (!Number.isInteger(limit) || limit < 1 || limit > LONGEST_PAGE) {
-    throw new InvalidInput("page.limit", `must be a whole number from 1 to ${LONGEST_PAGE}`);
-  }
-  refuseUnknownStates(filter);
   const matching = [...tables.runs.values()]
-    .filter((row) => matches(row, filter) && (before === undefined || row.id < before))
+    .filter((row) => matches(row, filter) && (before === undefined || before === null || row.id < before))
     .sort((a, b) => compareText(b.id, a.id));
   const runs = matching.slice(0, limit).map(runRecord);
   const next = matching.length > runs.length ? (runs.at(-1)?.id ?? null) : null;
@@ -35,17 +31,12 @@ export function listRuns(
 }
 
 export function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
-  refuseUnknownStates(filter);
+  refuse(checkFilter(filter));
   const counts: Partial<Record<RunState, number>> = {};
   for (const row of tables.runs.values()) {
     if (matches(row, filter)) counts[row.state] = (counts[row.state] ?? 0) + 1;
   }
   return counts;
-}
-
-function refuseUnknownStates({ states = [] }: RunFilter): void {
-  const unknown = states.find((state) => !RUN_STATES.includes(state));
-  if (unknown !== undefined) throw new InvalidInput("filter.states", `${JSON.stringify(unknown)} is no state`);
 }
 
 function matches(row: RunRow, filter: RunFilter): boolean {

@@ -3,6 +3,7 @@
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { Store } from "../contract/store.js";
+import { attend, type Hearers, hint } from "./attend.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
@@ -26,10 +27,15 @@ import { wakeParked } from "./wake-parked.js";
 /** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
 export function memoryStore(options: { readonly world?: World } = {}): Store {
   const tables = newTables(options.world ?? systemWorld());
+  const hearers: Hearers = new Set();
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
-      insert: async (runs, { tx } = {}) => insertRuns(tablesSeenBy(tables, tx), runs),
+      insert: async (runs, { tx } = {}) => {
+        const answers = insertRuns(tablesSeenBy(tables, tx), runs);
+        if (!tx) hint(hearers, tables, runs);
+        return answers;
+      },
       claim: async (request) => claimRuns(tables, request),
       renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
       commit: async (commits) => commit(tables, commits),
@@ -51,6 +57,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     leases: memoryLeases(tables),
     nodes: memoryNodes(tables),
     housekeep: async (round) => housekeep(tables, round),
+    attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };
   rememberStore(store, tables);

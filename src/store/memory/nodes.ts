@@ -1,6 +1,7 @@
 // Nodes: each start registers its incarnation, gives signs of life and says when it stops.
 
 import { checkNode } from "../check/node.js";
+import { checkText, refuse } from "../check/value.js";
 import type { NodeRecord, NodeRegistration, NodeStore } from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
 import { toMs } from "./micros.js";
@@ -26,19 +27,27 @@ export function beat(tables: Tables, incarnation: string): boolean {
 }
 
 function registerNode(tables: Tables, node: NodeRegistration): void {
+  refuse(checkNode(node));
   const { incarnation, identity, name, env, stack, build } = node;
-  const error = checkNode(node);
-  if (error) throw error;
   if (tables.nodes.has(incarnation)) return; // the reply to the first call was lost
   const nowUs = tables.nowUs();
   const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
-  tables.nodes.set(incarnation, { incarnation, identity, name, env, stack, build, ...times });
+  tables.nodes.set(incarnation, {
+    incarnation,
+    identity,
+    name,
+    env,
+    stack: stack ?? null,
+    build: build ?? null,
+    ...times,
+  });
 }
 
 function listNodes(
   tables: Tables,
   filter: { readonly env: string; readonly stopped?: boolean },
 ): readonly NodeRecord[] {
+  refuse(checkText("env", filter.env));
   const holds = new Map<string | null, number>();
   for (const { owner } of runsInState(tables, "running")) holds.set(owner, (holds.get(owner) ?? 0) + 1);
   return [...tables.nodes.values()]

@@ -1,5 +1,7 @@
 // Reads the current generation of a run's journal and refuses to skip over a gap.
 
+import { checkPart } from "../check/filter.js";
+import { refuse } from "../check/value.js";
 import { JournalCorrupt, type JournalEntry, type JournalPage } from "../contract/journal.js";
 import { toMs } from "./micros.js";
 import { copyPayload } from "./payload.js";
@@ -11,6 +13,7 @@ export function readJournal(
   runId: string,
   options: { readonly after?: number; readonly limit?: number } = {},
 ): JournalPage | null {
+  refuse(checkPart(options));
   const row = tables.runs.get(runId);
   if (!row) return null;
   const { seq, baseSeq } = row;

@@ -1,6 +1,8 @@
 // What happens to ended runs when they are old: archived (put aside, keys free), then pruned (gone).
 
 import { isEnded } from "../../kernel/run-state.js";
+import { checkAge } from "../check/filter.js";
+import { refuse } from "../check/value.js";
 import { compareText } from "./compare-text.js";
 import { toUs } from "./micros.js";
 import type { RunRow } from "./rows.js";
@@ -33,6 +35,7 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
 }
 
 function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: (row: RunRow) => boolean): RunRow[] {
+  refuse(checkAge(options));
   const endedByUs = nowUs - toUs(options.endedBeforeMs);
   return [...tables.runs.values()]
     .filter(

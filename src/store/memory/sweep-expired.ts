@@ -1,5 +1,6 @@
 // Takes back the claims whose lease is over. Changes state only; the ordinary claim picks the runs up.
 
+import { checkLimit, refuse } from "../check/value.js";
 import type { Reclaimed } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
@@ -16,6 +17,7 @@ interface ExpiredRow extends RunRow {
 }
 
 export function sweepExpired(tables: Tables, options: { readonly limit: number }): readonly Reclaimed[] {
+  refuse(checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = runsInState(tables, "running")
     .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= nowUs)

@@ -1,5 +1,6 @@
 // Wakes parked runs by what is there, not by what was rung: a due time, or unread messages.
 
+import { checkLimit, refuse } from "../check/value.js";
 import { compareText } from "./compare-text.js";
 import { isCalled } from "./deliver-message.js";
 import { moveRun } from "./move-run.js";
@@ -7,6 +8,7 @@ import type { RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
 export function wakeParked(tables: Tables, options: { readonly limit: number }): number {
+  refuse(checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = runsInState(tables, "parked")
     .filter((row) => isDue(row, nowUs) || isCalled(tables, row))

@@ -4,7 +4,7 @@ import { isUuid } from "../../kernel/id.js";
 import { nodeName } from "../../kernel/name.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import { isEnded } from "../../kernel/run-state.js";
-import { checkName, checkText } from "../check/value.js";
+import { checkName, checkText, optional } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -52,7 +52,7 @@ export async function cancel(
   by: string,
   reason: string | undefined,
 ): Promise<CancelAnswer> {
-  const error = checkName(nodeName, "by", by) ?? checkText("reason", reason);
+  const error = checkName(nodeName, "by", by) ?? optional(checkText)("reason", reason);
   if (error) throw error;
   if (!isUuid(runId)) return { outcome: "unknown" };
   const data = JSON.stringify({ by, reason: reason ?? null });

@@ -1,6 +1,6 @@
 // A batch of commits as the arrays that the statements unnest.
 
-import { type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
+import { type Effect, type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import type { Commit } from "../contract/runs.js";
@@ -43,22 +43,32 @@ export function entryColumns(commits: readonly Commit[]): unknown[][] {
   return columns;
 }
 
+/** One row per effect that depends on another row: the message to be taken in, or the id that a child is to get. */
 export function takeColumns(commits: readonly Commit[]): unknown[][] {
-  const takes = effectsOf<TakeEffect>(commits, "take");
-  return [takes.map((t) => t.ord), takes.map((t) => t.i), takes.map((t) => t.effect.messageKey)];
+  const needs = effectsOf<TakeEffect | EnqueueEffect>(commits, ["take", "enqueue"]);
+  return [
+    needs.map((need) => need.ord),
+    needs.map((need) => need.i),
+    needs.map(({ effect }) => (effect.kind === "take" ? effect.messageKey : null)),
+    needs.map(({ effect }) => (effect.kind === "enqueue" ? effect.run.id : null)),
+  ];
 }
 
+/** Children of one batch stand one microsecond apart, in the order of the effects. */
 export async function childColumns(groups: Groups, commits: readonly Commit[]): Promise<unknown[][]> {
-  const children = effectsOf<EnqueueEffect>(commits, "enqueue");
+  const children = effectsOf<EnqueueEffect>(commits, ["enqueue"]);
   const runs: NewRun[] = children.map((child) => child.effect.run);
   const ids = await groups.ids(runs.map((run) => run.group));
-  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: 0 }]));
-  const [id, group, priority, delay, crashLimit, , name, codec, data] = columnsOf(runs, placeOf);
-  return [children.map((child) => child.ord), id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!];
+  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: i }]));
+  const [id, group, priority, delay, crashLimit, , name, codec, data, position] = columnsOf(runs, placeOf);
+  const ord = children.map((child) => child.ord);
+  return [ord, id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!, position!];
 }
 
-function effectsOf<E extends TakeEffect | EnqueueEffect>(commits: readonly Commit[], kind: E["kind"]) {
+function effectsOf<E extends TakeEffect | EnqueueEffect>(commits: readonly Commit[], kinds: readonly Effect["kind"][]) {
   return commits.flatMap(({ effects }, c) =>
-    effects.flatMap((effect, i) => (effect.kind === kind ? [{ ord: c + 1, i: i + 1, effect: effect as E }] : [])),
+    effects.flatMap((effect, i) =>
+      kinds.includes(effect.kind) ? [{ ord: c + 1, i: i + 1, effect: effect as E }] : [],
+    ),
   );
 }

@@ -101,6 +101,12 @@ export class Connections {
     };
   }
 
+  /** For a connection outside all pools. */
+  clientConfig(): pg.ClientConfig {
+    const { max: _max, onConnect: _onConnect, ...config } = this.#config(1);
+    return { ...config, connectionTimeoutMillis: this.#options.queryTimeoutMs };
+  }
+
   /** A pool of the application's may wait without end for a free connection, or for the server's greeting. */
   #connect(line: Line): Promise<pg.PoolClient> {
     const { world, queryTimeoutMs } = this.#options;

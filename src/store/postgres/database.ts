@@ -38,6 +38,8 @@ export class Database {
   /** Stores on several schemas may share a pool: the same name must not stand for two texts. */
   readonly #prefix: string;
   #newConnections = 0;
+  /** Told of the groups in which runs became claimable by something else than an insert. */
+  onWork: (groupIds: readonly number[]) => void = () => {};
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -51,6 +53,10 @@ export class Database {
 
   get pooled(): boolean {
     return this.#connections.pooled;
+  }
+
+  get connections(): Connections {
+    return this.#connections;
   }
 
   get world(): World {

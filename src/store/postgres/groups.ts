@@ -1,7 +1,8 @@
 // Claim groups: env, stack, queue, program and version pin as one number, remembered here once known.
 
-import type { RunGroup } from "../../kernel/new-run.js";
+import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import { checkGroup } from "../check/run.js";
+import type { InsertAnswer } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 
@@ -43,6 +44,12 @@ export class Groups {
     const ids = groups.map((group) => this.#known.get(texts.get(group)!));
     // A new connection has emptied the memory meanwhile: ask again.
     return ids.includes(undefined) ? this.ids(groups) : (ids as number[]);
+  }
+
+  /** The groups in which runs were really inserted. */
+  async idsOf(runs: readonly NewRun[], answers: readonly InsertAnswer[]): Promise<Set<number>> {
+    const inserted = runs.filter((_, i) => answers[i]?.outcome === "inserted");
+    return new Set(await this.ids(inserted.map(({ group }) => group)));
   }
 
   async #find(missing: [string, RunGroup][]): Promise<void> {

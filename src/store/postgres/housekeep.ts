@@ -1,8 +1,11 @@
 // Keeps house: sign of life, wake-up and sweep as one statement, so that an idle node sends one query a second.
 
 import type { HouseReport, HouseRound } from "../contract/house.js";
+import { PRESENCE_CLASS } from "./attend.js";
+import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
+import { interval } from "./instant.js";
 import { RECLAIMED, type ReclaimedRow, sweepParts, tellParents } from "./sweep-expired.js";
 import { wakeParts } from "./wake-parked.js";
 
@@ -13,7 +16,21 @@ export const keepHouse = statement(
 with t as materialized (select ${d.now} as now
 ), beat as (
   update ${d.schema}.nodes set seen_at = t.now from t where incarnation = $1 and stopped_at is null returning incarnation
-), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3")}
+), here as materialized (
+  select objid::bigint as presence from pg_locks
+  where locktype = 'advisory' and classid = ${PRESENCE_CLASS} and granted
+    and database = (select oid from pg_database where datname = current_database())
+), absent as (
+  update ${d.schema}.nodes n
+  set absent_since = case when ${oneOf("n.presence", "select presence from here")} then null else coalesce(n.absent_since, t.now) end
+  from t
+  where n.stopped_at is null and n.presence is not null and n.incarnation <> $1
+    and (n.absent_since is null) <> ${oneOf("n.presence", "select presence from here")}
+), gone as materialized (
+  select incarnation from ${d.schema}.nodes, t
+  where stopped_at is null and presence is not null and absent_since <= t.now - ${interval("$4::float8")}
+    and not ${oneOf("presence", "select presence from here")}
+), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3", "array(select incarnation from gone)")}
 select x.*, (select count(*)::int from beat) as beats, (select count(*)::int from awake) as woken,
   (select ceil(extract(epoch from min(r.wake_at) - (select now from t)) * 1000)::float8
    from ${d.schema}.runs r where r.state = 'parked' and r.wake_at > (select now from t)) as next_wake_ms
@@ -26,8 +43,9 @@ interface Row extends ReclaimedRow {
   next_wake_ms: number | null;
 }
 
-export async function housekeep(db: Database, { incarnation, limit, reclaim }: HouseRound): Promise<HouseReport> {
-  const rows = await db.run<Row>(keepHouse, [incarnation, limit, reclaim]);
+export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
+  const { incarnation, limit, reclaim, presenceGraceMs } = round;
+  const rows = await db.run<Row>(keepHouse, [incarnation, limit, reclaim, presenceGraceMs]);
   const { beats, woken, next_wake_ms } = rows[0]!;
   const reclaimed = await tellParents(db, rows);
   return { registered: beats > 0, woken, reclaimed, nextWakeMs: next_wake_ms };

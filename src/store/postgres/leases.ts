@@ -1,7 +1,7 @@
 // Named leases: one row per key, taken, prolonged and given up by single conditional statements.
 
-import { checkAcquire } from "../check/lease.js";
-import { checkText } from "../check/value.js";
+import { checkAcquire, mayBeFence, mayBeLease } from "../check/lease.js";
+import { checkDelay, checkLimit, checkText, refuse } from "../check/value.js";
 import type { AcquireAnswer, AcquireRequest, LeaseFence, LeaseRecord, LeaseStore } from "../contract/leases.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
@@ -12,9 +12,13 @@ const COLUMNS = (now: string) => `
   case when l.state = 'claimed' and l.lease_until <= ${now} then 'expired' else l.state end as state,
   ${ms("l.lease_until")} as lease_until, ${ms("l.acquired_at")} as acquired_at, ${ms("l.finished_at")} as finished_at, l.detail`;
 
+/** Whether the row is held under the very token that asks. */
+const MINE = "l.token is not distinct from excluded.token";
+
 /**
  * Takes the key when it is new, finished, or its time is over; a steal and a failure raise the attempt, an orderly end
- * sets it back. Who held it before is read first, under the row's lock: the count makes the INSERT wait for that.
+ * sets it back. Asked again with the token that holds it, after its time, it is renewed and stays what it was. Who held
+ * it before is read first, under the row's lock: the count makes the INSERT wait for that.
  */
 const acquireLease = statement(
   "acquire_lease",
@@ -27,10 +31,12 @@ with before as materialized (
   select $1, $2, 'claimed', $3, 1, $4::uuid, 1, t.now + ${interval("$5::float8")}, t.now from t
   where (select count(*) from before) >= 0
   on conflict (env, key) do update
-  set state = 'claimed', owner = excluded.owner, epoch = l.epoch + 1, token = excluded.token, finished_token = null,
-      attempt = case when l.state = 'done' then 1 else l.attempt + 1 end,
-      lease_until = excluded.lease_until, acquired_at = excluded.acquired_at, finished_at = null, detail = null
-  where l.state <> 'claimed' or (l.lease_until <= excluded.acquired_at and l.token is distinct from excluded.token)
+  set state = 'claimed', owner = case when ${MINE} then l.owner else excluded.owner end,
+      epoch = l.epoch + case when ${MINE} then 0 else 1 end, token = excluded.token, finished_token = null,
+      attempt = case when ${MINE} then l.attempt when l.state = 'done' then 1 else l.attempt + 1 end,
+      lease_until = excluded.lease_until,
+      acquired_at = case when ${MINE} then l.acquired_at else excluded.acquired_at end, finished_at = null, detail = null
+  where l.state <> 'claimed' or l.lease_until <= excluded.acquired_at
   returning l.*
 )
 select taken.epoch, taken.attempt, before.owner as before_owner, before.state as before_state, before.token as before_token,
@@ -39,7 +45,7 @@ select taken.epoch, taken.attempt, before.owner as before_owner, before.state as
 from t left join taken on true left join before on true`,
 );
 
-/** Also after the lease was over, as long as nobody took it: the token is still ours then. */
+/** Also after the lease was over, as long as nobody took it: the token is still the owner's then. */
 const renewLease = statement(
   "renew_lease",
   ({ schema: s, now }) => `
@@ -116,33 +122,31 @@ interface Row {
 
 export function leaseStore(db: Database): LeaseStore {
   const finish = async (fence: LeaseFence, state: "done" | "failed", detail: string | null) =>
-    (await db.run(finishLease, [...valuesOf(fence), state, detail])).length > 0;
+    mayBeFence(fence) && (await db.run(finishLease, [...valuesOf(fence), state, detail])).length > 0;
   return {
     acquire: (request) => acquire(db, request),
     async renew(fence, leaseMs) {
-      return (
-        (
-          await db.run(renewLease, [...valuesOf(fence), leaseMs], {
-            line: "renewals",
-            timeoutMs: Math.max(leaseMs / 3, 250),
-          })
-        ).length > 0
-      );
+      refuse(checkDelay("leaseMs", leaseMs));
+      if (!mayBeFence(fence)) return false;
+      const options = { line: "renewals", timeoutMs: Math.max(leaseMs / 3, 250) } as const;
+      return (await db.run(renewLease, [...valuesOf(fence), leaseMs], options)).length > 0;
     },
     complete: (fence) => finish(fence, "done", null),
     async fail(fence, detail) {
-      const error = checkText("detail", detail);
-      if (error) throw error;
+      refuse(checkText("detail", detail));
       return finish(fence, "failed", detail);
     },
     release: (fence) => finish(fence, "done", null),
     async owns(fence) {
-      return (await db.run(ownsLease, valuesOf(fence))).length > 0;
+      return mayBeFence(fence) && (await db.run(ownsLease, valuesOf(fence))).length > 0;
     },
     async reclaimExpired({ env, limit }) {
+      refuse(checkText("env", env) ?? checkLimit("limit", limit));
+      if (limit < 1) return [];
       return (await db.run<Row>(reclaimLeases, [env, limit])).map(recordOf);
     },
     async get(env, key) {
+      if (!mayBeLease(env, key)) return null;
       const [row] = await db.run<Row>(getLease, [env, key]);
       return row ? recordOf(row) : null;
     },
@@ -150,20 +154,20 @@ export function leaseStore(db: Database): LeaseStore {
 }
 
 async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAnswer> {
-  const error = checkAcquire(request);
-  if (error) throw error;
+  refuse(checkAcquire(request));
   const { env, key, owner, token, leaseMs } = request;
   for (;;) {
     const [row] = await db.run<AcquireRow>(acquireLease, [env, key, owner, token, leaseMs]);
     const { epoch, attempt, before_owner, before_state } = row!;
+    const mine = row!.before_token === token;
     if (epoch !== null) {
-      const lease = { key, owner, epoch: Number(epoch), token, attempt };
-      const stolen = before_owner !== null && before_state === "claimed";
+      const lease = { key, owner: mine ? before_owner! : owner, epoch: Number(epoch), token, attempt };
+      const stolen = before_owner !== null && before_state === "claimed" && !mine;
       return stolen ? { outcome: "stolen", lease, previousOwner: before_owner } : { outcome: "acquired", lease };
     }
     // Somebody inserted the key between our look and our insert: look again.
     if (before_owner === null) continue;
-    if (row!.before_token === token) {
+    if (mine) {
       return {
         outcome: "acquired",
         lease: { key, owner: before_owner, epoch: Number(row!.before_epoch), token, attempt: row!.before_attempt },

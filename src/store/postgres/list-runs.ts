@@ -1,8 +1,9 @@
 // Reads runs: one, a page of them, or how many there are in each state.
 
-import { InvalidInput } from "../../kernel/error.js";
 import { isUuid } from "../../kernel/id.js";
 import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
+import { checkFilter, checkPage } from "../check/filter.js";
+import { refuse } from "../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -56,11 +57,10 @@ export async function get(db: Database, runId: string): Promise<RunRecord | null
 export async function list(
   db: Database,
   filter: RunFilter,
-  { limit, before }: { limit: number; before?: string },
+  page: { limit: number; before?: string },
 ): Promise<RunPage> {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
-    throw new InvalidInput("page.limit", "must be a whole number from 1 to 1000");
-  }
+  refuse(checkFilter(filter) ?? checkPage(page));
+  const { limit, before } = page;
   const { schema: s } = db.dialect;
   const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
   const text = `
@@ -73,6 +73,7 @@ order by r.id desc limit $6`;
 }
 
 export async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
+  refuse(checkFilter(filter));
   const { schema: s } = db.dialect;
   const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
   const text = `
@@ -82,12 +83,9 @@ where ${conditions(filter)} group by 1`;
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
 
-/** States stand in the text, from our own list: as a parameter they would not match the partial indexes. */
+/** States stand in the text, found in our own list: as a parameter they would not match the partial indexes. */
 function conditions(filter: RunFilter): string {
-  const states = filter.states?.map((state) => {
-    if (!RUN_STATES.includes(state)) throw new InvalidInput("filter.states", `${JSON.stringify(state)} is no state`);
-    return `'${state}'`;
-  });
+  const states = filter.states && RUN_STATES.filter((known) => filter.states?.includes(known)).map((one) => `'${one}'`);
   return [
     "g.env = $1 and ($2::text is null or g.stack = $2) and ($3::text is null or g.program = $3)",
     "($4::text is null or g.queue = $4)",

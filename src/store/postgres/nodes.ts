@@ -1,6 +1,8 @@
 // Registers nodes, keeps their heartbeat, lists them with what they hold.
 
+import { isUuid } from "../../kernel/id.js";
 import { checkNode } from "../check/node.js";
+import { checkText, refuse } from "../check/value.js";
 import type { NodeRecord, NodeRegistration, NodeStore } from "../contract/nodes.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -46,17 +48,17 @@ interface Row extends NodeRegistration {
 export function nodeStore(db: Database): NodeStore {
   return {
     async register(node) {
-      const error = checkNode(node);
-      if (error) throw error;
+      refuse(checkNode(node));
       await db.run(registerNode, [node.incarnation, node.identity, node.name, node.env, node.stack, node.build]);
     },
     async heartbeat(incarnation) {
-      return (await db.run(heartbeatNode, [incarnation])).length > 0;
+      return isUuid(incarnation) && (await db.run(heartbeatNode, [incarnation])).length > 0;
     },
     async stop(incarnation) {
-      await db.run(stopNode, [incarnation]);
+      if (isUuid(incarnation)) await db.run(stopNode, [incarnation]);
     },
     async list({ env, stopped = false }) {
+      refuse(checkText("env", env));
       const rows = await db.run<Row>(listNodes, [env, stopped]);
       return rows.map(({ started_at, seen_at, stopped_at, ...node }): NodeRecord => {
         return { ...node, startedAt: started_at, seenAt: seen_at, stoppedAt: stopped_at };

@@ -12,12 +12,15 @@ import type { World } from "../../kernel/world.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
+import type { Transaction } from "../contract/transaction.js";
+import { attend } from "./attend.js";
 import { cancel } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
+import { Hints } from "./hints.js";
 import { housekeep } from "./housekeep.js";
 import { insert } from "./insert-runs.js";
 import { leaseStore } from "./leases.js";
@@ -70,17 +73,20 @@ export function openPostgres(
   if (!Number.isInteger(connections) || connections < 1 || connections > 4) {
     throw new InvalidInput("connections", "must be 1 to 4; one more is reserved for renewals");
   }
+  const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
   const db = new Database({
     world,
     source,
     dialect: dialect(options.schema ?? "holdfast", now),
     connections,
     queryTimeoutMs: toMs(options.queryTimeout ?? "10s", "queryTimeout"),
-    retryForMs: toMs(options.retryFor ?? "30s", "retryFor"),
+    retryForMs,
   });
   const groups = new Groups(db);
+  const hints = new Hints(db);
+  db.onWork = (groupIds) => hints.tell(groupIds);
   return {
-    runs: runStore(db, groups, world),
+    runs: runStore(db, groups, world, hints),
     journal: { read: (runId, page) => read(db, runId, page) },
     inbox: {
       send: (messages, { tx } = {}) => inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx)),
@@ -89,6 +95,11 @@ export function openPostgres(
     leases: leaseStore(db),
     nodes: nodeStore(db),
     housekeep: (round) => housekeep(db, round),
+    attend: async (attendee) => {
+      await checkSchema(db);
+      const { connections } = db;
+      return db.repeat("attend", retryForMs, () => attend({ world, schema: db.dialect.schema, attendee, connections }));
+    },
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
     get pooled() {
@@ -98,11 +109,12 @@ export function openPostgres(
   };
 }
 
-function runStore(db: Database, groups: Groups, world: World): RunStore {
+function runStore(db: Database, groups: Groups, world: World, hints: Hints): RunStore {
   /** Single calls that come together leave together. */
   const insertLane = lane<readonly NewRun[], readonly InsertAnswer[]>(
     async (calls) => {
       const answers = await inBatches(calls.flat(), RUN_LIMITS, (runs) => insert(db, groups, runs));
+      hints.tell(await groups.idsOf(calls.flat(), answers));
       let used = 0;
       return calls.map((runs) => {
         used += runs.length;
@@ -118,10 +130,14 @@ function runStore(db: Database, groups: Groups, world: World): RunStore {
       }),
     },
   );
+  const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
+    const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx));
+    await hints.tellIn(tx, await groups.idsOf(runs, answers));
+    return answers;
+  };
   return {
     groupIds: (wanted) => groups.ids(wanted),
-    insert: (runs, { tx } = {}) =>
-      tx ? inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx)) : insertLane(runs),
+    insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),

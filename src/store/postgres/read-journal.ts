@@ -1,6 +1,8 @@
 // Reads a run's log in order and refuses one with a gap.
 
 import { isUuid } from "../../kernel/id.js";
+import { checkPart } from "../check/filter.js";
+import { refuse } from "../check/value.js";
 import { JournalCorrupt, type JournalEntry, type JournalPage } from "../contract/journal.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -36,8 +38,10 @@ interface Row {
 export async function read(
   db: Database,
   runId: string,
-  { after = 0, limit }: { after?: number; limit?: number } = {},
+  part: { after?: number; limit?: number } = {},
 ): Promise<JournalPage | null> {
+  refuse(checkPart(part));
+  const { after = 0, limit } = part;
   if (!isUuid(runId)) return null;
   const rows = await db.run<Row>(readJournal, [runId, after, limit ?? null]);
   const head = rows[0];

@@ -1,6 +1,8 @@
 // Prolongs leases, and tells which claims are lost.
 
 import type { Claim } from "../../kernel/claim.js";
+import { checkClaim } from "../check/commit.js";
+import { checkDelay, refuse } from "../check/value.js";
 import type { RenewAnswer } from "../contract/runs.js";
 import { oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
@@ -44,15 +46,27 @@ interface Row {
 }
 
 export async function renew(db: Database, claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]> {
-  if (claims.length === 0) return [];
-  const values = [claims.map((c) => c.runId), claims.map((c) => c.epoch), claims.map((c) => c.token), leaseMs];
+  refuse(checkDelay("leaseMs", leaseMs));
+  // Each once: an UPDATE renews a row once, and the same claim asked for again would look lost.
+  const names = claims.map((claim) => (checkClaim("claim", claim) ? "" : nameOf(claim)));
+  const once = [...new Map(names.map((name, i) => [name, claims[i]!] as const)).entries()].flatMap(([name, claim]) =>
+    name === "" ? [] : claim,
+  );
+  if (once.length === 0) return claims.map(() => ({ outcome: "lost" }));
+  const values = [once.map((c) => c.runId), once.map((c) => c.epoch), once.map((c) => c.token), leaseMs];
   const rows = await db.run<Row>(renewClaims, values, {
     line: "renewals",
     timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS),
   });
-  const answers = new Array<RenewAnswer>(claims.length);
+  const answers = new Map<string, RenewAnswer>();
   for (const { ord, outcome, inbox_seq } of rows) {
-    answers[ord - 1] = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
+    const answer = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
+    answers.set(nameOf(once[ord - 1]!), answer);
   }
-  return answers;
+  // What is no claim at all is nobody's.
+  return names.map((name) => answers.get(name) ?? { outcome: "lost" });
+}
+
+function nameOf({ runId, epoch, token }: Claim): string {
+  return `${runId} ${epoch} ${token}`;
 }

@@ -1,5 +1,7 @@
 // Puts ended runs aside, and deletes them with everything that belongs to them.
 
+import { checkAge } from "../check/filter.js";
+import { refuse } from "../check/value.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
@@ -45,10 +47,14 @@ with old as materialized (${oldOnes(
 select id from gone`,
 );
 
-export async function archive(db: Database, { env, endedBeforeMs, limit }: Age): Promise<number> {
-  return (await db.run(archiveRuns, [env, endedBeforeMs, limit])).length;
+export async function archive(db: Database, age: Age): Promise<number> {
+  refuse(checkAge(age));
+  const { env, endedBeforeMs, limit } = age;
+  return limit < 1 ? 0 : (await db.run(archiveRuns, [env, endedBeforeMs, limit])).length;
 }
 
-export async function prune(db: Database, { env, endedBeforeMs, limit }: Age): Promise<number> {
-  return (await db.run(pruneRuns, [env, endedBeforeMs, limit])).length;
+export async function prune(db: Database, age: Age): Promise<number> {
+  refuse(checkAge(age));
+  const { env, endedBeforeMs, limit } = age;
+  return limit < 1 ? 0 : (await db.run(pruneRuns, [env, endedBeforeMs, limit])).length;
 }

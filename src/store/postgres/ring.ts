@@ -31,7 +31,7 @@ from l cross join lateral (
   from ${s}.inbox i where i.run_id = l.run_id and i.taken_seq is null
 ) u
 where r.id = l.run_id
-returning r.id`,
+returning r.id, r.claim_group, r.state = 'waiting' as waits`,
 );
 
 const TRIES = 40;
@@ -56,6 +56,8 @@ export async function ring(db: Database, runIds: readonly string[]): Promise<voi
 
 /** Leaves in `counts` those that were locked. Those that no longer exist stay there, too, and are given up. */
 async function ringOnce(db: Database, counts: Map<string, number>): Promise<void> {
-  const rung = await db.run<{ id: string }>(ringRuns, [[...counts.keys()], [...counts.values()]]);
+  const values = [[...counts.keys()], [...counts.values()]];
+  const rung = await db.run<{ id: string; claim_group: number; waits: boolean }>(ringRuns, values);
   for (const { id } of rung) counts.delete(id);
+  db.onWork(rung.flatMap(({ claim_group, waits }) => (waits ? claim_group : [])));
 }

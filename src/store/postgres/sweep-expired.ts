@@ -12,11 +12,13 @@ import { ring } from "./ring.js";
  * claims ended in a crash as often as its limit allows is dead, with the reason as the last entry of its journal. Others
  * keep available_at, so that recovered work stands at the front of its queue.
  */
-export function sweepParts(d: Dialect, limit: string, condition = "true"): string {
+export function sweepParts(d: Dialect, limit: string, condition = "true", gone = ""): string {
   const { schema: s, now } = d;
+  const over = (row: string, time: string) =>
+    `(${row}lease_until <= ${time}${gone && ` or ${row}owner = any(${gone})`})`;
   return `expired as materialized (
   select id, owner, lease_until from ${s}.runs
-  where ${condition} and state = 'running' and lease_until <= (select ${now})
+  where ${condition} and state = 'running' and ${over("", `(select ${now})`)}
   order by lease_until, id
   limit ${limit}
   for no key update skip locked
@@ -28,7 +30,7 @@ export function sweepParts(d: Dialect, limit: string, condition = "true"): strin
       token = null, owner = null, lease_until = null
   from unnest(array(select id from expired), array(select owner from expired), array(select lease_until from expired))
     as e(id, owner, lease_until), t
-  where r.id = e.id and r.lease_until <= t.now
+  where r.id = e.id and r.token is not null and ${over("r.", "t.now")}
   returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, e.owner, r.epoch, e.lease_until
 ), ended as (select run_id, parent_id, state from swept where state = 'dead'
 ), written as (

@@ -1,6 +1,7 @@
 // Makes parked runs claimable whose time has come, or whose inbox has what they wait for. Level-triggered: it also
 // finds the messages whose ring was lost, and those that arrived in a caller's own transaction.
 
+import { checkLimit, refuse } from "../check/value.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
@@ -47,5 +48,6 @@ select id from awake`,
 );
 
 export async function wake(db: Database, limit: number): Promise<number> {
-  return (await db.run(wakeParked, [limit])).length;
+  refuse(checkLimit("limit", limit));
+  return limit < 1 ? 0 : (await db.run(wakeParked, [limit])).length;
 }

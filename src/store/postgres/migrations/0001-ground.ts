@@ -145,6 +145,7 @@ create table ${s}.leases (
 ) with (fillfactor = 70);
 create index leases_claimed on ${s}.leases (env) where state = 'claimed';
 
+create sequence ${s}.presence as int cycle;
 create table ${s}.nodes (
   incarnation  uuid primary key,
   identity     text not null,
@@ -154,7 +155,10 @@ create table ${s}.nodes (
   build        text,
   started_at   timestamptz not null,
   seen_at      timestamptz not null,
-  stopped_at   timestamptz
+  stopped_at   timestamptz,
+  -- The number of its session lock while it attends; when the lock was first seen gone.
+  presence     int,
+  absent_since timestamptz
 ) with (fillfactor = 50);
 `,
 };

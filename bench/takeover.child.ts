@@ -1,0 +1,28 @@
+// A node process of the takeover benchmark: default settings; each step of its workflow is told to the parent.
+
+import { createNode } from "../src/client/create-node.js";
+import { postgres } from "../src/store/postgres/index.js";
+import { workflow } from "../src/workflow/workflow.js";
+
+const [url, name] = process.argv.slice(2) as [string, string];
+
+const order = workflow("takeover", async (ctx, hangs: boolean) => {
+  await ctx.step("first", () => 1);
+  await ctx.step("second", async () => {
+    process.send!({ event: "step", runId: ctx.runId, name });
+    // The first holder ends it only when it is told to; whoever takes over goes through.
+    if (hangs && !process.argv.includes("--finish")) await new Promise((resolve) => process.once("message", resolve));
+  });
+  await ctx.step("third", () => {
+    process.send!({ event: "step", runId: ctx.runId, name });
+  });
+});
+
+const store = postgres(url);
+const node = await createNode({ store, programs: [order], identity: name });
+process.on("SIGTERM", async () => {
+  await node.stop({ grace: "5s" });
+  await store.close();
+  process.exit(0);
+});
+process.send!({ event: "ready", name });

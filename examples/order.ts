@@ -1,0 +1,23 @@
+// A workflow that survives: steps are recorded, a person is asked, it sleeps, and it goes on wherever it was.
+import { workflow } from "holdfast";
+
+export const order = workflow("order", async (ctx, input: { id: string; cents: number }) => {
+  const receipt = await ctx.step("charge", async ({ idempotencyKey }) => charge(input, idempotencyKey));
+  await ctx.step("pack", () => work(`pack ${input.id}`));
+  const answer = await ctx.approval("ship", { ask: `Ship ${input.id}?`, to: "warehouse", timeout: "2d" });
+  if (answer.outcome === "expired" || answer.choice === "deny") return { receipt, shipped: false };
+  await ctx.sleep("cool off", "300ms");
+  await ctx.step("ship", () => work(`ship ${input.id}`));
+  return { receipt, shipped: true };
+});
+
+async function charge({ id, cents }: { id: string; cents: number }, key: string) {
+  await work(`charge ${id}`);
+  return { id, cents, key };
+}
+
+/** Stands for a call to the outside world. */
+async function work(what: string) {
+  process.send?.({ event: "step", what });
+  await new Promise((resolve) => setTimeout(resolve, 400));
+}

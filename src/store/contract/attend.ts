@@ -1,0 +1,13 @@
+// Attending: a node that is there is told of work at once, and is missed at once when it dies.
+
+export interface Attendee {
+  readonly incarnation: string;
+  /** There may be work in these groups. A hint: losing all of them costs latency, never work. */
+  readonly onHint: (groupIds: readonly number[]) => void;
+}
+
+export interface Attendance {
+  /** Whether its death is seen before its lease is over. False behind a transaction pooler, and in memory. */
+  readonly seen: boolean;
+  leave(): Promise<void>;
+}

@@ -1,0 +1,116 @@
+// Nodes that are there are told of work at once, and are missed at once when they die.
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { testSchema } from "../harness/database.js";
+
+const { url, schema, pool } = testSchema();
+/** So slow that only a hint can be the reason when something happens soon. */
+const SLOW = { pollInterval: "20s", pollMax: "20s", startupGrace: 0, lease: "60s" } as const;
+const hello = workflow("hello", async (ctx) => ctx.step("greet", () => "hello"));
+let store: PostgresStore;
+
+beforeAll(async () => {
+  store = openPostgres(url, { schema });
+  await store.migrate();
+});
+afterAll(() => store.close());
+
+const attending = async () => {
+  const { rows } = await pool.query(
+    `select incarnation from ${schema}.nodes where presence is not null and stopped_at is null`,
+  );
+  return rows.map(({ incarnation }) => incarnation as string);
+};
+
+describe("hints", () => {
+  test("a run started by another process is picked up without waiting for the poll", async () => {
+    await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hello], ...SLOW });
+    await using starter = await createNode({ store, programs: [], ...SLOW });
+    expect(worker.active).toBe(0);
+    const run = await starter.start(hello);
+    expect(await run.result({ timeout: "5s" })).toBe("hello");
+  });
+
+  test("a run started in a caller's transaction is picked up when it commits", async () => {
+    await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hello], ...SLOW });
+    const client = await pool.connect();
+    await client.query("begin");
+    const run = await worker.start(hello, undefined, { tx: client });
+    expect(await store.runs.get(run.id)).toBeNull();
+    await client.query("commit");
+    client.release();
+    expect(await run.result({ timeout: "5s" })).toBe("hello");
+  });
+
+  test("a listener whose connection broke listens again", async () => {
+    await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hello], ...SLOW });
+    const { rows } = await pool.query(
+      "select pid from pg_stat_activity where application_name = 'holdfast' and query ilike '%set presence%'",
+    );
+    for (const { pid } of rows) await pool.query("select pg_terminate_backend($1)", [pid]);
+    await expect.poll(attending, { timeout: 5_000 }).toContain(worker.incarnation);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(await (await worker.start(hello)).result({ timeout: "5s" })).toBe("hello");
+  });
+});
+
+describe("presence", () => {
+  const order = workflow("attended", async (ctx) => {
+    await ctx.step("first", () => {
+      throw new Error("done twice");
+    });
+    await ctx.step("second", () => 2);
+    return "taken over";
+  });
+
+  test("the runs of a killed process are taken over long before its lease is over", async () => {
+    const victim = fork(join(import.meta.dirname, "attend.child.ts"), [url, schema], { execArgv: ["--import", "tsx"] });
+    await once(victim, "message");
+    await using starter = await createNode({ store, programs: [], ...SLOW });
+    const run = await starter.start(order);
+    await once(victim, "message");
+    await using heir = await createNode({
+      store: openPostgres(url, { schema }),
+      programs: [order],
+      startupGrace: 0,
+      housekeeping: "100ms",
+      presenceGrace: "300ms",
+    });
+    const reclaimed = new Promise((resolve) => heir.on("run.reclaimed", resolve));
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect((await run.status()).state).toBe("running");
+    victim.kill("SIGKILL");
+    expect(await reclaimed).toMatchObject({ runId: run.id, outcome: "waiting" });
+    expect(await run.result({ timeout: "10s" })).toBe("taken over");
+  });
+
+  test("a node that lost its connection for a moment loses no claim", async () => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = workflow("slow", async (ctx) => ctx.step("wait", () => held));
+    await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [slow], ...SLOW });
+    await using watcher = await createNode({ store, programs: [], startupGrace: 0, housekeeping: "50ms" });
+    const stolen: unknown[] = [];
+    watcher.on("run.reclaimed", (event) => stolen.push(event));
+    const run = await worker.start(slow);
+    await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("running");
+    for (let i = 0; i < 3; i++) {
+      await pool.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast' and pid <> pg_backend_pid()",
+      );
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    release();
+    await run.result({ timeout: "10s" });
+    expect(stolen).toEqual([]);
+    expect((await run.status()).epoch).toBe(1);
+  });
+});
