@@ -1,0 +1,104 @@
+// Claims the next job. What cannot be handed out (unreadable, or all attempts used up) is settled here, so that no job
+// stands at the head of the queue and stops everybody.
+
+import type { RunWriter } from "../engine/committer.js";
+import { ClaimLost } from "../kernel/claim.js";
+import { HoldfastError } from "../kernel/error.js";
+import type { ClaimedRun } from "../store/contract/runs.js";
+import type { HeldClaim } from "./held-claims.js";
+import type { ClaimedJob } from "./job.js";
+import { readJobInput } from "./job-input.js";
+import { jobRecord, type OnDeadLetter, type QueueParts } from "./queue-parts.js";
+import { renewClaim } from "./renew-claim.js";
+import { deadLetter, failureEffect } from "./settle-job.js";
+
+export async function dequeueJob(
+  parts: QueueParts,
+  workerId: string,
+  onDeadLetter?: OnDeadLetter,
+): Promise<ClaimedJob | null> {
+  const { store, settings } = parts;
+  const owner = await parts.workers.signOn(workerId);
+  const groupIds = [await parts.groupId()];
+  for (;;) {
+    const token = settings.world.token();
+    const request = { owner, token, groupIds, limit: 1, leaseMs: settings.visibilityTimeoutMs };
+    const [run] = await store.runs.claim(request);
+    if (!run) return null;
+    const held = await open(parts, run, workerId, onDeadLetter);
+    if (held) {
+      parts.held.add(held);
+      return held.job;
+    }
+  }
+}
+
+/** Null when the job is settled already, or when somebody else holds it by now. */
+async function open(
+  parts: QueueParts,
+  run: ClaimedRun,
+  workerId: string,
+  onDeadLetter?: OnDeadLetter,
+): Promise<HeldClaim | null> {
+  const writer = parts.committer.open(run, run.seq);
+  const job = await readJob(parts, run, writer, workerId, onDeadLetter);
+  if (!job) return null;
+  if (job.attempt > job.maxAttempts) {
+    const error = `all ${job.maxAttempts} attempts are used up; the last claim ended without an answer`;
+    const reason = parts.settings.codecs.encode({ name: "AttemptsExhausted", message: error });
+    if (await written(writer, deadLetter(reason))) onDeadLetter?.({ jobId: job.id, runId: job.runId, error });
+    return null;
+  }
+  // The claim was made before anybody knew what this job asks for.
+  const { visibilityTimeoutMs: wantedMs } = job;
+  const fits = wantedMs === parts.settings.visibilityTimeoutMs || (await renewClaim(parts, run, wantedMs));
+  return fits ? { job, claim: run, writer } : null;
+}
+
+async function readJob(
+  parts: QueueParts,
+  run: ClaimedRun,
+  writer: RunWriter,
+  workerId: string,
+  onDeadLetter?: OnDeadLetter,
+): Promise<ClaimedJob | null> {
+  const attempt = attemptOf(run);
+  try {
+    const { epochBase, ...input } = readJobInput(parts.settings.codecs, run.input);
+    const { runId: id, priority, claimedAt } = run;
+    return {
+      ...input,
+      id,
+      priority,
+      attempt,
+      status: "active",
+      workerId,
+      claimEpoch: epochBase + run.epoch,
+      claimedAt,
+    };
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    // Another node may know the codec: it is tried again like any failure, and dead in the end.
+    const record = await jobRecord(parts, run.runId);
+    const effect = failureEffect(parts, attempt, record?.crashLimit ?? attempt, error);
+    if ((await written(writer, effect)) && effect.kind === "fail") {
+      onDeadLetter?.({ jobId: run.runId, runId: run.runId, error: error.message });
+    }
+    return null;
+  }
+}
+
+/** Failures that were reported, and claims that ended without a word, the present one included. */
+export function attemptOf(run: { readonly failures: number; readonly crashes: number }): number {
+  return run.failures + run.crashes;
+}
+
+async function written(writer: RunWriter, effect: Parameters<RunWriter["commit"]>[0][0]): Promise<boolean> {
+  try {
+    await writer.commit([effect]);
+    return true;
+  } catch (error) {
+    if (error instanceof ClaimLost) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+// What a job keeps in its run's input, checked on the way in and on the way out.
+
+import { PayloadCorrupt } from "../kernel/codec.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import type { Payload } from "../kernel/payload.js";
+import type { EnqueueInput, JobFacts } from "./job.js";
+
+/** `epochBase`: the claims of the paused job that this one resumes, so that epochs go on rising for the same work. */
+export type JobInput = Omit<JobFacts, "id" | "priority" | "attempt"> & { readonly epochBase: number };
+
+const FIELDS = [
+  "type",
+  "runId",
+  "graphId",
+  "tenantId",
+  "initialState",
+  "humanResponse",
+  "priority",
+  "maxAttempts",
+  "visibilityTimeoutMs",
+] satisfies (keyof EnqueueInput)[];
+
+const DEFAULT_MAX_ATTEMPTS = 3;
+
+export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: number, epochBase = 0): JobInput {
+  expectFields(input);
+  const { type, maxAttempts = DEFAULT_MAX_ATTEMPTS } = input;
+  if (type !== "start" && type !== "resume") {
+    throw new InvalidInput("type", `must be "start" or "resume"; it is ${JSON.stringify(type)}`);
+  }
+  if (type === "resume" && input.runId === undefined) {
+    throw new InvalidInput("runId", "a resume job must name the run it goes on with");
+  }
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1) {
+    throw new InvalidInput("maxAttempts", `must be a whole number from 1; it is ${String(maxAttempts)}`);
+  }
+  return {
+    type,
+    runId: text(input.runId, "runId") ?? id,
+    graphId: text(input.graphId, "graphId"),
+    tenantId: text(input.tenantId, "tenantId"),
+    initialState: input.initialState,
+    humanResponse: input.humanResponse,
+    maxAttempts,
+    visibilityTimeoutMs: leaseMs(input.visibilityTimeoutMs ?? visibilityTimeoutMs, "visibilityTimeoutMs"),
+    epochBase,
+  };
+}
+
+/** A claim of no length would be lost before it is answered. */
+export function leaseMs(ms: number, path: string): number {
+  if (toMs(ms, path) >= 1) return ms;
+  throw new InvalidInput(path, "must be 1 ms or more");
+}
+
+/** A job that was written by somebody else, or by a newer version, is refused before anybody works on it. */
+export function readJobInput(codecs: Codecs, payload: Payload): JobInput {
+  const input = codecs.decode(payload) as Partial<JobInput> | null;
+  const whole =
+    typeof input === "object" &&
+    input !== null &&
+    (input.type === "start" || input.type === "resume") &&
+    typeof input.runId === "string" &&
+    [input.maxAttempts, input.visibilityTimeoutMs, input.epochBase].every((number) => typeof number === "number");
+  if (!whole) throw new PayloadCorrupt("it should be a job of the workflow queue");
+  return input as JobInput;
+}
+
+/** Snake case is refused and not dropped: a `max_attempts` without effect would be found out in production. */
+function expectFields(input: EnqueueInput): void {
+  for (const name of Object.keys(input)) {
+    if ((FIELDS as string[]).includes(name)) continue;
+    const meant = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const hint = (FIELDS as string[]).includes(meant) ? `write ${meant}` : `the fields are ${FIELDS.join(", ")}`;
+    throw new InvalidInput(name, `is no field of a job; ${hint}`);
+  }
+}
+
+function text(value: string | undefined, path: string): string | null {
+  if (value === undefined) return null;
+  if (typeof value === "string" && value !== "") return value;
+  throw new InvalidInput(path, "must be a text that is not empty");
+}

@@ -1,0 +1,34 @@
+// What a handler's end means for its job.
+
+/** Return or throw it: the job is paused until a human decides, and costs no attempt. */
+export class Release {
+  readonly kind = "release";
+}
+
+/** Return or throw it when `stopping` aborts: the job goes back to its place in the queue and costs no attempt. */
+export class HandBack {
+  readonly kind = "handBack";
+}
+
+export type JobOutcome =
+  | { readonly kind: "done" }
+  | { readonly kind: "release" }
+  | { readonly kind: "handBack" }
+  /** The handler found out by itself, at a fenced write of its own. */
+  | { readonly kind: "lost" }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/** Awaits the handler; never rejects. */
+export async function outcomeOf(work: () => unknown): Promise<JobOutcome> {
+  try {
+    const value = await work();
+    return asked(value) ?? { kind: "done" };
+  } catch (thrown) {
+    const lost = (thrown as { code?: unknown } | null | undefined)?.code === "CLAIM_LOST";
+    return asked(thrown) ?? (lost ? { kind: "lost" } : { kind: "failed", error: thrown });
+  }
+}
+
+function asked(value: unknown): JobOutcome | null {
+  return value instanceof Release || value instanceof HandBack ? { kind: value.kind } : null;
+}

@@ -1,0 +1,130 @@
+// One claimed job in a worker's hands: its handler runs, its claim is kept alive, its end is written once.
+
+import { ClaimLost } from "../kernel/claim.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { ClaimedJob } from "./job.js";
+import { type JobOutcome, outcomeOf } from "./job-outcome.js";
+import type { WorkerEvents } from "./worker-events.js";
+import type { WorkerSettings } from "./worker-options.js";
+
+/** How long to wait before an end whose outcome is unknown is written again. */
+const UNKNOWN_DELAY_MS = 200;
+
+export class JobWork {
+  readonly job: ClaimedJob;
+  readonly #settings: WorkerSettings;
+  readonly #bus: Telemetry<WorkerEvents>;
+  readonly #world: World;
+  readonly #abort = new AbortController();
+  readonly #stopping = new AbortController();
+  /** Aborts when there is nothing more to do for this job: it is settled, lost or let go. */
+  readonly #over = new AbortController();
+  #phase: "working" | "settling" | "over" = "working";
+  #cancelled = false;
+
+  constructor(job: ClaimedJob, settings: WorkerSettings, bus: Telemetry<WorkerEvents>) {
+    this.job = job;
+    this.#settings = settings;
+    this.#bus = bus;
+    this.#world = settings.queue.world;
+  }
+
+  /** Ends when the handler has ended and its job is settled, lost or let go. Never rejects. */
+  async run(): Promise<void> {
+    this.#tell("job:claimed");
+    const beating = this.#beat();
+    const context = { signal: this.#abort.signal, stopping: this.#stopping.signal };
+    const outcome = await outcomeOf(() => this.#settings.handler(this.job, context));
+    if (this.#phase === "working") {
+      this.#phase = "settling";
+      // An aborted handler may return as if all were done. Its work is not lost by trying again; by an ack it would be.
+      await this.#settle(this.#cancelled ? { kind: "handBack" } : outcome);
+    }
+    this.letGo();
+    await beating;
+  }
+
+  /** The worker stops: the handler may come to a good point. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** The grace is over. */
+  cancel(): void {
+    this.#cancelled = true;
+    this.#abort.abort();
+  }
+
+  /** No more calls for this job: if it is not settled, its claim runs out by itself. */
+  letGo(): void {
+    this.#phase = "over";
+    this.#over.abort();
+  }
+
+  #lose(): void {
+    if (this.#phase === "over") return;
+    this.letGo();
+    this.#tell("job:claim_lost");
+    this.#abort.abort(new ClaimLost({ runId: this.job.id, epoch: this.job.claimEpoch, token: "" }));
+  }
+
+  /** Often enough for the job's own timeout: two beats may get lost. */
+  async #beat(): Promise<void> {
+    const { queue, workerId, heartbeatIntervalMs } = this.#settings;
+    const everyMs = Math.min(heartbeatIntervalMs, Math.ceil(this.job.visibilityTimeoutMs / 3));
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      await sleep(this.#world, everyMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        const { ok } = await queue.heartbeat(this.job, undefined, workerId);
+        // While its end is being written, only the answer to that tells whose it is.
+        if (!ok && this.#phase === "working") this.#lose();
+      } catch (error) {
+        this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });
+      }
+    }
+  }
+
+  /** A write that got no answer is repeated as it was: failing the job because its ack got lost would do it twice. */
+  async #settle(outcome: JobOutcome): Promise<void> {
+    const { workerId } = this.#settings;
+    while (this.#phase === "settling") {
+      try {
+        return await this.#write(outcome);
+      } catch (error) {
+        this.#bus.emit("worker:error", { workerId, during: "settle", error });
+        if ((error as { code?: unknown }).code !== "STORE_UNAVAILABLE") return;
+        await sleep(this.#world, UNKNOWN_DELAY_MS, this.#over.signal).catch(() => {});
+      }
+    }
+  }
+
+  async #write(outcome: JobOutcome): Promise<void> {
+    const { queue, workerId } = this.#settings;
+    switch (outcome.kind) {
+      case "done":
+        return (await queue.ack(this.job, workerId)) ? this.#tell("job:completed") : this.#lose();
+      case "release":
+        return (await queue.release(this.job, workerId)) ? this.#tell("job:released") : this.#lose();
+      case "handBack":
+        return (await queue.handBack(this.job, workerId)) ? this.#tell("job:handed_back") : this.#lose();
+      case "lost":
+        return this.#lose();
+      case "failed": {
+        const became = await queue.nack(this.job, outcome.error, workerId);
+        if (became === false) return this.#lose();
+        this.#bus.emit(became === "waiting" ? "job:failed" : "job:dead_letter", {
+          jobId: this.job.id,
+          runId: this.job.runId,
+          error: outcome.error,
+        });
+      }
+    }
+  }
+
+  #tell(name: "job:claimed" | "job:completed" | "job:released" | "job:claim_lost" | "job:handed_back"): void {
+    this.#bus.emit(name, { jobId: this.job.id, runId: this.job.runId });
+  }
+}

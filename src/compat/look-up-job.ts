@@ -1,0 +1,57 @@
+// Shows one job: its row, and what its journal tells of errors.
+
+import type { Codecs } from "../kernel/codecs.js";
+import { isEnded } from "../kernel/run-state.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { RunRecord } from "../store/contract/runs.js";
+import { attemptOf } from "./dequeue-job.js";
+import { statusOf, type WorkflowJob } from "./job.js";
+import { readJobInput } from "./job-input.js";
+import { jobRecord, type QueueParts } from "./queue-parts.js";
+
+/** Who cancels a paused run when its job is acked: no holder is there to complete it. */
+export const ACKED_BY = "workflow-queue: ack of a paused job";
+
+export async function lookUpJob(parts: QueueParts, jobId: string): Promise<WorkflowJob | null> {
+  const { store, settings, workers } = parts;
+  const record = await jobRecord(parts, jobId);
+  const entries = (record && (await store.journal.read(jobId))?.entries) ?? [];
+  const start = entries[0];
+  if (!record || !start?.payload) return null;
+  const { epochBase, ...input } = readJobInput(settings.codecs, start.payload);
+  return {
+    ...input,
+    id: record.id,
+    priority: record.priority,
+    attempt: isEnded(record.state) ? countedClaims(record, entries) : attemptOf(record),
+    status: ackedWhilePaused(settings.codecs, record, entries) ? "completed" : statusOf(record.state),
+    workerId: record.owner === null ? null : await workers.nameOf(record.owner),
+    claimEpoch: record.epoch === 0 ? null : epochBase + record.epoch,
+    createdAt: record.createdAt,
+    visibleAt: visibleAt(record),
+    lastError: lastError(settings.codecs, entries),
+  };
+}
+
+function visibleAt({ state, availableAt, leaseUntil }: RunRecord): number | null {
+  return state === "waiting" ? availableAt : leaseUntil;
+}
+
+/** The row of an ended run has forgotten its last claims: all there were, without those that cost nothing. */
+function countedClaims({ epoch }: RunRecord, entries: readonly JournalEntry[]): number {
+  return epoch - entries.filter(({ kind }) => kind === "handed-back" || kind === "paused").length;
+}
+
+/** The job had been released, and then somebody cleaned it up or resumed it. */
+export function ackedWhilePaused(codecs: Codecs, { state }: RunRecord, entries: readonly JournalEntry[]): boolean {
+  const payload = state === "cancelled" ? entries.at(-1)?.payload : null;
+  return payload ? (codecs.decode(payload) as { by?: unknown }).by === ACKED_BY : false;
+}
+
+function lastError(codecs: Codecs, entries: readonly JournalEntry[]): string | null {
+  const entry = entries.findLast(({ kind }) => kind === "retry" || kind === "dead");
+  if (!entry?.payload) return null;
+  const error = codecs.decode(entry.payload) as { message?: unknown; code?: unknown; crashes?: unknown };
+  if (typeof error.message === "string") return error.message;
+  return `${String(error.code)}: ${String(error.crashes)} claims in a row ended without an answer`;
+}

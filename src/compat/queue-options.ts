@@ -1,0 +1,60 @@
+// What a workflow queue can be told, and what it does when it is told nothing.
+
+import type { Codec } from "../kernel/codec.js";
+import { type Codecs, codecs } from "../kernel/codecs.js";
+import { envName, programName, queueName, stackName } from "../kernel/name.js";
+import type { RunGroup } from "../kernel/new-run.js";
+import { type RetryPolicy, retryPolicy } from "../kernel/retry.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import { leaseMs } from "./job-input.js";
+
+export interface QueueOptions {
+  /** Default `default`. */
+  readonly env?: string;
+  readonly stack?: string;
+  /** The queue its runs wait in. Default `workflow-jobs`. */
+  readonly queue?: string;
+  /** The program its runs belong to. Default `workflow-job`. */
+  readonly program?: string;
+  /** How long a claim lasts without a heartbeat, unless the job says otherwise. Default 300,000. */
+  readonly visibilityTimeoutMs?: number;
+  /** Before the second attempt; doubled for each one after it. 0: at once. Default 1,000. */
+  readonly retryBackoffMs?: number;
+  /** Default 300,000, or `retryBackoffMs` if that is longer. */
+  readonly retryBackoffMaxMs?: number;
+  /** The first writes; `json` is always readable. */
+  readonly codecs?: readonly Codec[];
+  readonly world?: World;
+}
+
+export interface QueueSettings {
+  readonly group: RunGroup;
+  readonly visibilityTimeoutMs: number;
+  readonly backoff: RetryPolicy;
+  readonly codecs: Codecs;
+  readonly world: World;
+}
+
+const DEFAULT_VISIBILITY_MS = 300_000;
+const DEFAULT_BACKOFF_MS = 1_000;
+const DEFAULT_BACKOFF_MAX_MS = 300_000;
+
+export function queueSettings(options: QueueOptions): QueueSettings {
+  const { retryBackoffMs: delay = DEFAULT_BACKOFF_MS, stack } = options;
+  const maxDelay = options.retryBackoffMaxMs ?? Math.max(DEFAULT_BACKOFF_MAX_MS, delay);
+  return {
+    group: {
+      env: envName(options.env ?? "default", "env"),
+      stack: stack === undefined ? null : stackName(stack, "stack"),
+      queue: queueName(options.queue ?? "workflow-jobs", "queue"),
+      program: programName(options.program ?? "workflow-job", "program"),
+      version: null,
+    },
+    visibilityTimeoutMs: leaseMs(options.visibilityTimeoutMs ?? DEFAULT_VISIBILITY_MS, "visibilityTimeoutMs"),
+    // No jitter: `min(base * 2 ** (attempt - 1), max)` is what the callers of such a queue count on.
+    backoff: retryPolicy({ delay, maxDelay, jitter: 0 }, "retryBackoff"),
+    codecs: codecs(options.codecs),
+    world: options.world ?? systemWorld(),
+  };
+}

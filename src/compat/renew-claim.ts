@@ -1,0 +1,16 @@
+// Prolongs (or shortens) one claim from now on; false when it is lost.
+
+import type { Claim } from "../kernel/claim.js";
+import { sleep } from "../kernel/world.js";
+import type { QueueParts } from "./queue-parts.js";
+
+/** A locked row is free again within a statement's time. */
+const BUSY_DELAY_MS = 5;
+
+export async function renewClaim({ store, settings }: QueueParts, claim: Claim, leaseMs: number): Promise<boolean> {
+  for (;;) {
+    const [answer] = await store.runs.renew([claim], leaseMs);
+    if (answer?.outcome !== "busy") return answer?.outcome === "held";
+    await sleep(settings.world, BUSY_DELAY_MS);
+  }
+}

@@ -1,0 +1,47 @@
+// Gives a job back under the claim that this queue object holds: done, to be retried, dead, paused or handed back.
+
+import { ClaimLost } from "../kernel/claim.js";
+import type { FailEffect, RetryEffect, SettleEffect } from "../kernel/effect.js";
+import type { Payload } from "../kernel/payload.js";
+import { retryDelayMs } from "../kernel/retry.js";
+import { storeError } from "../kernel/stored-error.js";
+import type { HeldClaim } from "./held-claims.js";
+import type { JobRef } from "./job.js";
+import type { QueueParts } from "./queue-parts.js";
+
+/** False: this queue object does not hold the job for this worker, or not any more. Nothing was written then. */
+export async function settleJob(
+  { held: claims }: QueueParts,
+  ref: JobRef,
+  workerId: string | undefined,
+  effectFor: (held: HeldClaim) => SettleEffect,
+): Promise<boolean> {
+  const held = claims.find(ref, workerId);
+  if (!held) return false;
+  let accepted = true;
+  try {
+    await held.writer.commit([effectFor(held)]);
+  } catch (error) {
+    // Anything else leaves the outcome unknown: the claim is kept, and the same call repeated finds what it wrote.
+    if (!(error instanceof ClaimLost)) throw error;
+    accepted = false;
+  }
+  claims.drop(held);
+  return accepted;
+}
+
+/** What a failure makes of a job at its n-th attempt. */
+export function failureEffect(
+  { settings }: QueueParts,
+  attempt: number,
+  maxAttempts: number,
+  thrown: unknown,
+): FailEffect | RetryEffect {
+  const error = storeError(settings.codecs, thrown);
+  if (attempt >= maxAttempts) return deadLetter(error);
+  return { kind: "retry", delayMs: retryDelayMs(settings.backoff, attempt, () => settings.world.random()), error };
+}
+
+export function deadLetter(reason: Payload): FailEffect {
+  return { kind: "fail", as: "dead", reason };
+}

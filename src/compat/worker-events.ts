@@ -1,0 +1,34 @@
+// What a worker tells, under the names its users know.
+
+export interface JobEventFacts {
+  readonly jobId: string;
+  readonly runId: string;
+}
+
+export interface FailedJobFacts extends JobEventFacts {
+  readonly error: unknown;
+}
+
+export interface WorkerEvents {
+  "job:claimed": JobEventFacts;
+  /** The handler returned and the job is acked. */
+  "job:completed": JobEventFacts;
+  /** The handler threw; the job will be tried again. */
+  "job:failed": FailedJobFacts;
+  /** Paused until a human decides. */
+  "job:released": JobEventFacts;
+  /** No attempts left: after this worker's failure, or found when it took back the claims of one that died. */
+  "job:dead_letter": FailedJobFacts;
+  /** Somebody else owns the job now. Its state was not touched. */
+  "job:claim_lost": JobEventFacts;
+  /** Waiting again at once and at no cost, because this worker stops. */
+  "job:handed_back": JobEventFacts;
+  "worker:started": { readonly workerId: string };
+  "worker:stopped": { readonly workerId: string };
+  /** A call to the queue failed; the worker goes on. */
+  "worker:error": {
+    readonly workerId: string;
+    readonly during: "dequeue" | "heartbeat" | "settle" | "reclaim" | "stop";
+    readonly error: unknown;
+  };
+}

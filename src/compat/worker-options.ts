@@ -1,0 +1,60 @@
+// What a worker can be told, with the defaults its users know.
+
+import { toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { nodeName } from "../kernel/name.js";
+import type { ClaimedJob } from "./job.js";
+import type { WorkflowQueue } from "./workflow-queue.js";
+
+export interface JobContext {
+  /** Aborts when the claim is lost, or when the worker stops and its grace period is over. */
+  readonly signal: AbortSignal;
+  /** Aborts when the worker begins to stop: finish the current piece, then return `new HandBack()`. */
+  readonly stopping: AbortSignal;
+}
+
+/** Returning acks the job, throwing nacks it; `Release` and `HandBack` are values to return or throw instead. */
+export type JobHandler = (job: ClaimedJob, context: JobContext) => unknown;
+
+export interface WorkerOptions {
+  readonly queue: WorkflowQueue;
+  readonly handler: JobHandler;
+  /** Default: generated. */
+  readonly workerId?: string;
+  /** Jobs at the same time. Default 1. */
+  readonly concurrency?: number;
+  /** How often an empty queue is asked. A slot that becomes free asks at once. Default 1,000. */
+  readonly pollIntervalMs?: number;
+  /** Default 60,000; for jobs with a short visibility timeout a third of that. */
+  readonly heartbeatIntervalMs?: number;
+  /** Default 30,000. */
+  readonly reclaimIntervalMs?: number;
+  /** How long `stop` waits for what is under way before it aborts it. Default 30,000. */
+  readonly shutdownGracePeriodMs?: number;
+}
+
+export type WorkerSettings = Required<WorkerOptions>;
+
+export function workerSettings(options: WorkerOptions): WorkerSettings {
+  const { queue, handler, concurrency = 1 } = options;
+  if (typeof handler !== "function") throw new InvalidInput("handler", "must be a function of a job and its context");
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw new InvalidInput("concurrency", `must be a whole number from 1; it is ${String(concurrency)}`);
+  }
+  return {
+    queue,
+    handler,
+    concurrency,
+    workerId: nodeName(options.workerId ?? queue.world.token(), "workerId"),
+    pollIntervalMs: interval(options.pollIntervalMs ?? 1_000, "pollIntervalMs"),
+    heartbeatIntervalMs: interval(options.heartbeatIntervalMs ?? 60_000, "heartbeatIntervalMs"),
+    reclaimIntervalMs: interval(options.reclaimIntervalMs ?? 30_000, "reclaimIntervalMs"),
+    shutdownGracePeriodMs: toMs(options.shutdownGracePeriodMs ?? 30_000, "shutdownGracePeriodMs"),
+  };
+}
+
+/** An interval of nothing would keep the process spinning. */
+function interval(ms: number, path: string): number {
+  if (toMs(ms, path) >= 1) return ms;
+  throw new InvalidInput(path, "must be 1 ms or more");
+}

@@ -1,0 +1,158 @@
+// The queue face over runs: a job is a run in a group of its own, a claim is its claim, and every verb is one fenced
+// operation of the store.
+//
+//   waiting --dequeue--> active --ack------------> completed
+//                        active --nack-----------> waiting (after a back-off), dead_letter at the last attempt
+//                        active --release--------> paused --ack--> completed
+//                        active --handBack-------> waiting
+//                        active --reclaimExpired-> waiting, dead_letter at the last attempt
+//
+// Any other move answers false and changes nothing.
+
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import { dequeueJob } from "./dequeue-job.js";
+import { enqueueJob, resumeJob } from "./enqueue-job.js";
+import type { ClaimedJob, EnqueueInput, JobRef, QueueDepth, WorkflowJob } from "./job.js";
+import { leaseMs } from "./job-input.js";
+import { ACKED_BY, lookUpJob } from "./look-up-job.js";
+import type { QueueOptions } from "./queue-options.js";
+import { jobRecord, type OnDeadLetter, type QueueParts, queueParts } from "./queue-parts.js";
+import { reclaimJobs } from "./reclaim-jobs.js";
+import { renewClaim } from "./renew-claim.js";
+import { failureEffect, settleJob } from "./settle-job.js";
+
+export type HeartbeatAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: "lost" };
+
+/** What became of the job; false: it was not this caller's to fail. */
+export type NackAnswer = "waiting" | "dead_letter" | false;
+
+export type QueueDepthProvider = () => number | Promise<number>;
+
+export class WorkflowQueue {
+  readonly world: World;
+  readonly #parts: QueueParts;
+  #depthProvider: QueueDepthProvider | null = null;
+
+  constructor(store: Store, options: QueueOptions) {
+    this.#parts = queueParts(store, options);
+    this.world = this.#parts.settings.world;
+  }
+
+  /** Answers the job's id. With a transaction of your own, the job is there when you commit. */
+  enqueue(input: EnqueueInput, options: { readonly tx?: Transaction } = {}): Promise<string> {
+    return enqueueJob(this.#parts, input, options.tx);
+  }
+
+  /** Claims the waiting job with the lowest priority number, the oldest of them first. Null: none is due. */
+  dequeue(workerId: string, options: { readonly onDeadLetter?: OnDeadLetter } = {}): Promise<ClaimedJob | null> {
+    return dequeueJob(this.#parts, workerId, options.onDeadLetter);
+  }
+
+  /** Done. Also ends a paused job, by whomever: nobody holds it. */
+  async ack(job: JobRef, workerId?: string): Promise<boolean> {
+    const output = this.#parts.settings.codecs.encode(null);
+    if (await settleJob(this.#parts, job, workerId, () => ({ kind: "complete", output }))) return true;
+    return typeof job === "string" && workerId === undefined && this.#endPaused(job);
+  }
+
+  /** Failed: tried again after a back-off, or dead-lettered at the last attempt. */
+  async nack(job: JobRef, error: unknown, workerId?: string): Promise<NackAnswer> {
+    let became: NackAnswer = false;
+    const settled = await settleJob(this.#parts, job, workerId, ({ job: { attempt, maxAttempts } }) => {
+      const effect = failureEffect(this.#parts, attempt, maxAttempts, error);
+      became = effect.kind === "retry" ? "waiting" : "dead_letter";
+      return effect;
+    });
+    return settled && became;
+  }
+
+  /** The claim lasts from now for `extendMs`, or for the job's visibility timeout. */
+  async heartbeat(job: JobRef, extendMs?: number, workerId?: string): Promise<HeartbeatAnswer> {
+    const { held: claims } = this.#parts;
+    const held = claims.find(job, workerId);
+    const ms = extendMs === undefined ? held?.job.visibilityTimeoutMs : leaseMs(extendMs, "extendMs");
+    if (held && ms !== undefined) {
+      if (await renewClaim(this.#parts, held.claim, ms)) return { ok: true };
+      claims.drop(held);
+    }
+    return { ok: false, reason: "lost" };
+  }
+
+  /** Waits for a human: out of the queue until a resume job goes on, at no cost. */
+  release(job: JobRef, workerId?: string): Promise<boolean> {
+    return settleJob(this.#parts, job, workerId, () => ({ kind: "pause" }));
+  }
+
+  /** Back to its place in the queue at once, at no cost: for a worker that stops. */
+  handBack(job: JobRef, workerId?: string): Promise<boolean> {
+    return settleJob(this.#parts, job, workerId, () => ({ kind: "handBack" }));
+  }
+
+  /**
+   * Enqueues the resume job of a paused one and ends the paused one. One decision per pause: the same again answers the
+   * same job, another one is a KeyConflict. Null: no such job is paused. May be repeated when it was interrupted.
+   */
+  async resume(jobId: string, humanResponse: unknown): Promise<string | null> {
+    const resumeId = await resumeJob(this.#parts, jobId, humanResponse);
+    if (resumeId !== null) await this.#endPaused(jobId);
+    return resumeId;
+  }
+
+  /** Takes back claims whose time is over. Answers how many jobs. */
+  reclaimExpired(options: { readonly onDeadLetter?: OnDeadLetter } = {}): Promise<number> {
+    return reclaimJobs(this.#parts, options.onDeadLetter);
+  }
+
+  getJob(jobId: string): Promise<WorkflowJob | null> {
+    return lookUpJob(this.#parts, jobId);
+  }
+
+  async getQueueDepth(): Promise<QueueDepth> {
+    const { env, stack, queue, program } = this.#parts.settings.group;
+    const filter = { env, queue, program, ...(stack !== null && { stack }) };
+    const states = ["waiting", "running", "paused", "dead"] as const;
+    const {
+      waiting = 0,
+      running = 0,
+      paused = 0,
+      dead = 0,
+    } = await this.#parts.store.runs.count({ ...filter, states });
+    return { waiting, active: running, paused, dead_letter: dead };
+  }
+
+  /** What `queueDepth` answers from now on; null: waiting and active jobs again. */
+  setQueueDepthProvider(provider: QueueDepthProvider | null): void {
+    this.#depthProvider = provider;
+  }
+
+  /** One number for a gauge. */
+  async queueDepth(): Promise<number> {
+    if (this.#depthProvider) return this.#depthProvider();
+    const { waiting, active } = await this.getQueueDepth();
+    return waiting + active;
+  }
+
+  /** Registers the worker as a node of the cluster. `dequeue` does it too. */
+  async signOn(workerId: string): Promise<void> {
+    await this.#parts.workers.signOn(workerId);
+  }
+
+  /** The worker has stopped in order. */
+  signOff(workerId: string): Promise<void> {
+    return this.#parts.workers.signOff(workerId);
+  }
+
+  /** Nobody holds a paused run, so nobody can complete it: it is cancelled, under a name that `getJob` knows. */
+  async #endPaused(jobId: string): Promise<boolean> {
+    const record = await jobRecord(this.#parts, jobId);
+    if (record?.state !== "paused") return false;
+    const answer = await this.#parts.store.runs.cancel(jobId, { by: ACKED_BY });
+    return answer.outcome === "cancelled";
+  }
+}
+
+export function workflowQueue(store: Store, options: QueueOptions = {}): WorkflowQueue {
+  return new WorkflowQueue(store, options);
+}
