@@ -23,7 +23,7 @@ export async function benchTakeover(url: string, options: { quick: boolean; say:
   const client = await createNode({ store, programs: [] });
   const spawn = async (name: string, ...flags: string[]) => {
     const child = fork(join(import.meta.dirname, "takeover.child.ts"), [url, name, ...flags], {
-      execArgv: ["--import", "tsx"],
+      execArgv: process.execArgv,
     });
     await once(child, "message");
     return child;

@@ -44,7 +44,7 @@ const holding = new Map<string, string>();
 
 for (const name of ["anna", "bert", "cleo"]) {
   const node = fork(join(import.meta.dirname, "demo-worker.ts"), [server.url, name, env], {
-    execArgv: ["--import", "tsx"],
+    execArgv: process.execArgv,
   });
   await new Promise((resolve) => node.once("message", resolve));
   node.on("message", (told: Told) => onTold(name, told));

@@ -64,10 +64,14 @@ describe("every example works", () => {
     test(file, async () => {
       const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
       const run = promisify(execFile);
-      const { stdout } = await run(process.execPath, ["--import", "tsx", join(ROOT, "examples", file)], {
-        cwd: folder,
-        env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
-      });
+      const { stdout } = await run(
+        process.execPath,
+        ["--import", import.meta.resolve("tsx"), join(ROOT, "examples", file)],
+        {
+          cwd: folder,
+          env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
+        },
+      );
       expect(stdout.trim()).toBe(output);
       await rm(folder, { recursive: true, force: true });
     });
@@ -81,10 +85,14 @@ describe("every example works", () => {
   test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-demo-"));
     const run = promisify(execFile);
-    const { stdout } = await run(process.execPath, ["--import", "tsx", join(ROOT, "examples/demo.ts"), "--json"], {
-      cwd: folder,
-      env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
-    });
+    const { stdout } = await run(
+      process.execPath,
+      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--json"],
+      {
+        cwd: folder,
+        env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
+      },
+    );
     expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
     await rm(folder, { recursive: true, force: true });
   });

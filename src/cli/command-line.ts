@@ -1,0 +1,117 @@
+// Carries out one command line: finds the command, runs it, prints its report or what went wrong.
+
+import { HoldfastError } from "../kernel/error.js";
+import { envName, nodeName } from "../kernel/name.js";
+import { PACKAGE_VERSION } from "../kernel/package-version.js";
+import type { World } from "../kernel/world.js";
+import type { Call } from "./command.js";
+import { COMMANDS } from "./commands.js";
+import { connect } from "./connect.js";
+import { CommandMisused } from "./error.js";
+import { EXIT, type ExitCode, exitCodeOf } from "./exit-code.js";
+import { commandHelp, overallHelp } from "./help.js";
+import { textOption } from "./options.js";
+import { paintFor } from "./paint.js";
+import { findCommand, type Read, readArguments } from "./read-arguments.js";
+import { type Terminal, widthOf } from "./terminal.js";
+import { jsonLine, visible, withoutPasswords } from "./visible.js";
+import { watch } from "./watch.js";
+
+export async function runCommandLine(words: readonly string[], terminal: Terminal, world: World): Promise<ExitCode> {
+  try {
+    return await carryOut(words, terminal, world);
+  } catch (error) {
+    tell(error, words, terminal);
+    return exitCodeOf(error);
+  }
+}
+
+async function carryOut(words: readonly string[], terminal: Terminal, world: World): Promise<ExitCode> {
+  const found = findCommand(words);
+  if (found === null) return withoutCommand(words, terminal);
+  const read = readArguments(found.command, found.rest);
+  if (read.values["help"]) {
+    terminal.write(commandHelp(read.command));
+    return EXIT.ok;
+  }
+  const { call, close } = openCall(read, terminal, world);
+  try {
+    if (read.values["watch"]) await watch(() => read.command.run(call), terminal, world);
+    else {
+      const { text, json } = await read.command.run(call);
+      terminal.write(read.values["json"] ? `${jsonLine({ ok: true, ...json })}\n` : text);
+    }
+    return EXIT.ok;
+  } finally {
+    await close();
+  }
+}
+
+function withoutCommand(words: readonly string[], terminal: Terminal): ExitCode {
+  if (words.includes("--version")) {
+    terminal.write(
+      words.includes("--json") ? `${jsonLine({ ok: true, version: PACKAGE_VERSION })}\n` : `${PACKAGE_VERSION}\n`,
+    );
+    return EXIT.ok;
+  }
+  if (words.includes("--help") || words.includes("-h")) {
+    terminal.write(overallHelp(COMMANDS));
+    return EXIT.ok;
+  }
+  if (words.length > 0) throw new CommandMisused("A command is missing");
+  terminal.writeError(overallHelp(COMMANDS));
+  return EXIT.usage;
+}
+
+function openCall(read: Read, terminal: Terminal, world: World): { call: Call; close: () => Promise<void> } {
+  const { values } = read;
+  const database = { url: textOption(values, "url"), schema: textOption(values, "schema") ?? "holdfast", terminal };
+  let opening: ReturnType<typeof connect> | null = null;
+  const call: Call = {
+    arguments: read.arguments,
+    values,
+    env: envName(textOption(values, "env") ?? "default", "--env"),
+    database,
+    world,
+    width: widthOf(terminal),
+    paint: paintFor(terminal),
+    actor: actorOf(terminal),
+    store() {
+      opening ??= connect(database);
+      return opening;
+    },
+  };
+  const close = async () => {
+    const store = await opening?.catch(() => null);
+    await store?.close();
+  };
+  return { call, close };
+}
+
+function actorOf({ env }: Terminal): string {
+  const user = env["USER"] || env["LOGNAME"] || env["USERNAME"];
+  try {
+    return nodeName(user ? `cli:${user}` : "cli");
+  } catch {
+    // A user's name with control characters.
+    return "cli";
+  }
+}
+
+/** A mistake of the user or of the database is a sentence; only what nobody expected comes with its stack. */
+function tell(error: unknown, words: readonly string[], terminal: Terminal): void {
+  const expected = error instanceof HoldfastError;
+  const message = withoutPasswords(error instanceof Error ? error.message : String(error));
+  if (words.includes("--json")) {
+    terminal.write(`${jsonLine({ ok: false, code: expected ? error.code : "UNEXPECTED", message })}\n`);
+    return;
+  }
+  terminal.writeError(`holdfast: ${visible(message)}\n`);
+  if (error instanceof CommandMisused) {
+    const command = COMMANDS.find(({ name }) => words.includes(name));
+    terminal.writeError(`See holdfast ${command ? `${command.name} ` : ""}--help.\n`);
+  } else if (!expected && error instanceof Error) {
+    const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+    terminal.writeError(`This is a bug; please report it.\n${frames.map((line) => `${visible(line)}\n`).join("")}`);
+  }
+}

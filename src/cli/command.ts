@@ -1,0 +1,47 @@
+// What a command is: what it accepts, what its help says, and a function from a call to a report.
+
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import type { DatabaseOptions } from "./connect.js";
+import type { Paint } from "./paint.js";
+
+export interface CommandOption {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  /** In the help: what the value stands for (`--limit N`). */
+  readonly value?: string;
+  readonly says: string;
+}
+
+export interface Command {
+  readonly name: string;
+  /** The positional arguments, in order; those in brackets may be left out. */
+  readonly takes: readonly string[];
+  readonly summary: string;
+  /** Further lines of the help. */
+  readonly details?: string;
+  readonly options: Readonly<Record<string, CommandOption>>;
+  run(call: Call): Promise<Report>;
+}
+
+/** One use of a command, with everything it may touch. */
+export interface Call {
+  readonly arguments: readonly string[];
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly env: string;
+  readonly database: DatabaseOptions;
+  readonly world: World;
+  readonly width: number;
+  readonly paint: Paint;
+  /** Who acts, for the record: `cli:<user>`, or `cli`. */
+  readonly actor: string;
+  /** Opened and its schema checked at the first use; closed when the call is over. */
+  store(): Promise<Store>;
+}
+
+export interface Report {
+  /** For people; ends with a line break. */
+  readonly text: string;
+  /** For programs: printed on one line together with `ok: true`. */
+  readonly json: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,13 @@
+// The commands, in the order of the help.
+
+import { approve } from "./approve.js";
+import { cancel } from "./cancel.js";
+import type { Command } from "./command.js";
+import { dead } from "./dead.js";
+import { migrate } from "./migrate.js";
+import { nodes } from "./nodes.js";
+import { runs } from "./runs.js";
+import { show } from "./show.js";
+import { signal } from "./signal.js";
+
+export const COMMANDS: readonly Command[] = [migrate, nodes, runs, show, approve, signal, cancel, dead];

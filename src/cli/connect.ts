@@ -1,0 +1,88 @@
+// Opens the store for one command: soon told when the database is away, and only on a schema that fits.
+
+import type { Duration } from "../kernel/duration.js";
+import { HoldfastError } from "../kernel/error.js";
+import { type PostgresStore, postgres, SchemaMissing, StoreFailed, StoreUnavailable } from "../store/postgres/index.js";
+import { type DatabaseAddress, databaseAddress, hostOf } from "./database-address.js";
+import { CommandMisused, DatabaseUnreachable } from "./error.js";
+import type { Terminal } from "./terminal.js";
+
+export interface DatabaseOptions {
+  readonly url: string | undefined;
+  readonly schema: string;
+  readonly terminal: Pick<Terminal, "env" | "cwd">;
+}
+
+/** A person is waiting. */
+const RETRY_FOR: Duration = "2s";
+const QUERY_TIMEOUT: Duration = "3s";
+
+/** Long enough for an index on a large table. */
+const MIGRATION_TIMEOUT: Duration = "10m";
+
+/** The store, when its schema is there and fits. */
+export async function connect(options: DatabaseOptions): Promise<PostgresStore> {
+  const { store, failure } = await reach(options);
+  if (failure === null) return store;
+  await store.close();
+  throw failure;
+}
+
+/** The store, also when its schema is missing or old. */
+export async function connectToMigrate(options: DatabaseOptions): Promise<PostgresStore> {
+  const { store, failure, address } = await reach(options);
+  await store.close();
+  if (failure !== null && !(failure instanceof SchemaMissing)) throw failure;
+  const { schema } = options;
+  return postgres(address.url, { schema, connections: 1, queryTimeout: MIGRATION_TIMEOUT, retryFor: RETRY_FOR });
+}
+
+interface Reached {
+  readonly address: DatabaseAddress;
+  readonly store: PostgresStore;
+  /** The database answers, but its schema does not fit. */
+  readonly failure: HoldfastError | null;
+}
+
+async function reach({ url, schema, terminal }: DatabaseOptions): Promise<Reached> {
+  const address = await databaseAddress(url, terminal);
+  const store = postgres(address.url, { schema, connections: 2, queryTimeout: QUERY_TIMEOUT, retryFor: RETRY_FOR });
+  try {
+    await store.checkSchema();
+    return { address, store, failure: null };
+  } catch (error) {
+    if (error instanceof HoldfastError && !isAway(error)) return { address, store, failure: error };
+    await store.close();
+    throw isAway(error) ? whyNot(address, error) : error;
+  }
+}
+
+/** The first statement of all fails for good only when the login does. */
+function isAway(error: unknown): error is StoreUnavailable | StoreFailed {
+  return error instanceof StoreUnavailable || error instanceof StoreFailed;
+}
+
+function whyNot(address: DatabaseAddress, error: HoldfastError): HoldfastError {
+  if ((error.cause as { code?: unknown }).code === "ERR_INVALID_URL") {
+    return new CommandMisused(`${address.from} cannot be read; in a password, write @ / # ? as %40 %2F %23 %3F`);
+  }
+  const host = hostOf(address.url);
+  const where = `the database${host ? ` at ${host}` : ""} (address from ${address.from})`;
+  return new DatabaseUnreachable(`Cannot reach ${where}: ${reasonOf(error.cause)}.`, { cause: error });
+}
+
+const KNOWN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there (ECONNREFUSED)",
+  CONNECT_TIMEOUT: "it does not answer (CONNECT_TIMEOUT)",
+  ENOTFOUND: "there is no such host (ENOTFOUND)",
+  "28P01": "the password is wrong (28P01)",
+  "28000": "the login was refused (28000)",
+  "3D000": "there is no such database (3D000)",
+};
+
+/** By the code where there is one: the driver's own sentences may name users and hosts. */
+function reasonOf(cause: unknown): string {
+  const { code, message } = cause as { code?: unknown; message?: unknown };
+  if (typeof code === "string") return KNOWN[code] ?? `${code}${message ? `, ${message}` : ""}`;
+  return typeof message === "string" ? message.slice(0, 200) : "no answer";
+}

@@ -1,0 +1,48 @@
+// Which database a command talks to: what was passed, what the environment says, or a running embedded server.
+
+import { CommandMisused, DatabaseNotSet } from "./error.js";
+import { EMBEDDED_FOLDER, findEmbedded } from "./find-embedded.js";
+import type { Terminal } from "./terminal.js";
+
+export interface DatabaseAddress {
+  readonly url: string;
+  /** Where the address came from, for messages; the address itself carries a password and is never shown. */
+  readonly from: string;
+}
+
+const VARIABLES = ["HOLDFAST_DATABASE_URL", "DATABASE_URL"];
+const SCHEMES = /^(postgres|postgresql):\/\//;
+
+export async function databaseAddress(
+  passed: string | undefined,
+  { env, cwd }: Pick<Terminal, "env" | "cwd">,
+): Promise<DatabaseAddress> {
+  if (passed !== undefined) return checked({ url: passed, from: "--url" });
+  for (const name of VARIABLES) {
+    const url = env[name];
+    if (url) return checked({ url, from: name });
+  }
+  const url = await findEmbedded(cwd);
+  if (url === null) throw new DatabaseNotSet(EMBEDDED_FOLDER);
+  return { url, from: EMBEDDED_FOLDER };
+}
+
+function checked(address: DatabaseAddress): DatabaseAddress {
+  if (SCHEMES.test(address.url)) return address;
+  throw new CommandMisused(
+    `${address.from} is no PostgreSQL address; it must look like postgres://user@host:5432/database`,
+  );
+}
+
+/**
+ * Host and port, when it is certain that they are: an unescaped "@", "/" or "#" in a password shifts every part, and what
+ * looks like the host then is a piece of the password.
+ */
+export function hostOf(url: string): string | null {
+  try {
+    const { host, pathname, search, hash } = new URL(url);
+    return host === "" || /[@%]/.test(pathname + search + hash + host) ? null : host;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+// What a command line can be refused for, in sentences that say what to do next.
+
+import { HoldfastError } from "../kernel/error.js";
+import type { EndedState } from "../kernel/run-state.js";
+
+/** The command line cannot be understood; nothing was done. */
+export class CommandMisused extends HoldfastError {
+  readonly code = "COMMAND_MISUSED";
+}
+
+export class DatabaseNotSet extends HoldfastError {
+  readonly code = "DATABASE_NOT_SET";
+
+  constructor(folder: string) {
+    super(
+      "No database: set HOLDFAST_DATABASE_URL (or DATABASE_URL), pass --url postgres://user@host:5432/database, " +
+        `or start the embedded server, which was looked for in ${folder}.`,
+    );
+  }
+}
+
+/** Nobody answers at the address, or the login was refused. */
+export class DatabaseUnreachable extends HoldfastError {
+  readonly code = "DATABASE_UNREACHABLE";
+}
+
+/** The run is over: it takes no signals and cannot be cancelled. */
+export class RunEnded extends HoldfastError {
+  readonly code = "RUN_ENDED";
+
+  constructor(runId: string, state: EndedState) {
+    super(`Run ${runId} has already ended (${state}); nothing was changed.`);
+  }
+}
+
+/** The run asks nobody for a decision (any more). */
+export class NothingToDecide extends HoldfastError {
+  readonly code = "NOTHING_TO_DECIDE";
+
+  constructor(runId: string, name: string | undefined) {
+    super(`Run ${runId} does not ask for a decision${name === undefined ? "" : ` named ${JSON.stringify(name)}`} now.`);
+  }
+}
+
+/** The beginning of an id fits several runs. */
+export class RunAmbiguous extends HoldfastError {
+  readonly code = "RUN_AMBIGUOUS";
+
+  constructor(prefix: string, ids: readonly string[]) {
+    super(`Several runs begin with ${prefix}, among them ${ids.join(" and ")}. Give more of the id.`);
+  }
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+// The `holdfast` command: hands this process's arguments, streams and environment to the command line.
+
+import { systemWorld } from "../kernel/system-world.js";
+import { runCommandLine } from "./command-line.js";
+import type { Terminal } from "./terminal.js";
+
+const terminal: Terminal = {
+  write: (text) => void process.stdout.write(text),
+  writeError: (text) => void process.stderr.write(text),
+  get columns() {
+    return process.stdout.columns;
+  },
+  isTTY: process.stdout.isTTY ?? false,
+  env: process.env,
+  cwd: process.cwd(),
+  interrupted() {
+    const controller = new AbortController();
+    process.once("SIGINT", () => controller.abort());
+    return controller.signal;
+  },
+};
+
+// `holdfast runs | head` closes our output early: that is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+process.exitCode = await runCommandLine(process.argv.slice(2), terminal, systemWorld());

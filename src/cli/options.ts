@@ -1,0 +1,50 @@
+// The options that every command has, and how values of options are read.
+
+import { RUN_STATES, type RunState } from "../kernel/run-state.js";
+import type { Call, CommandOption } from "./command.js";
+import { CommandMisused } from "./error.js";
+
+export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
+  url: { type: "string", value: "URL", says: "the database; when not given: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
+  schema: { type: "string", value: "NAME", says: "the schema that holds the tables; when not given: holdfast" },
+  env: { type: "string", value: "NAME", says: "the isolated world in that schema; when not given: default" },
+  json: { type: "boolean", says: "one JSON document, on the last line" },
+  help: { type: "boolean", short: "h", says: "this text" },
+};
+
+export const WATCH_OPTION: CommandOption = { type: "boolean", says: "again every second, until ctrl-c" };
+
+export const LIMIT_OPTION: CommandOption = {
+  type: "string",
+  value: "N",
+  says: "at most N runs, up to 1000; when not given: 20",
+};
+const DEFAULT_LIMIT = 20;
+const LARGEST_LIMIT = 1000;
+
+type Values = Call["values"];
+
+export function textOption(values: Values, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+export function limitOption(values: Values): number {
+  const text = textOption(values, "limit");
+  if (text === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > LARGEST_LIMIT) {
+    throw new CommandMisused(`--limit must be a whole number from 1 to ${LARGEST_LIMIT}, not ${JSON.stringify(text)}`);
+  }
+  return limit;
+}
+
+/** One state, or several with commas. */
+export function statesOption(values: Values): readonly RunState[] | undefined {
+  const text = textOption(values, "state");
+  return text?.split(",").map((name) => {
+    const state = RUN_STATES.find((known) => known === name.trim());
+    if (state) return state;
+    throw new CommandMisused(`--state ${JSON.stringify(name)} is no state; the states are ${RUN_STATES.join(", ")}`);
+  });
+}

@@ -1,0 +1,69 @@
+// From the words of a command line to a command and its values.
+
+import { parseArgs } from "node:util";
+import type { Command } from "./command.js";
+import { COMMANDS } from "./commands.js";
+import { CommandMisused } from "./error.js";
+import { COMMON_OPTIONS } from "./options.js";
+
+export interface Read {
+  readonly command: Command;
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly arguments: readonly string[];
+}
+
+/** The command is the first word that is no option; common options may stand before it. Null: there is none. */
+export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } | null {
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: parserOptions(COMMON_OPTIONS),
+    strict: false,
+    tokens: true,
+  });
+  const first = tokens.find((token) => token.kind === "positional");
+  if (!first) return null;
+  const command = COMMANDS.find(({ name }) => name === first.value);
+  if (command) return { command, rest: words.filter((_, i) => i !== first.index) };
+  throw new CommandMisused(
+    `Unknown command ${quoted(first.value)}; there are ${COMMANDS.map(({ name }) => name).join(", ")}`,
+  );
+}
+
+export function readArguments(command: Command, words: readonly string[]): Read {
+  const { values, positionals } = parsed(command, words);
+  if (values["help"]) return { command, values, arguments: positionals };
+  const needed = command.takes.filter((name) => !name.startsWith("["));
+  const missing = needed[positionals.length];
+  if (missing) throw new CommandMisused(`${missing} is missing`);
+  const extra = positionals[command.takes.length];
+  if (extra !== undefined) throw new CommandMisused(`${quoted(extra)} is one word too many`);
+  if (values["watch"] && values["json"]) {
+    throw new CommandMisused("--watch is for people: ask again for another JSON document");
+  }
+  return { command, values, arguments: positionals };
+}
+
+function parsed({ options }: Command, words: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...words],
+      options: parserOptions({ ...options, ...COMMON_OPTIONS }),
+      allowPositionals: true,
+    });
+  } catch (error) {
+    if (!String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS")) throw error;
+    // Only the first sentence: the others explain how to pass a word that looks like an option.
+    throw new CommandMisused((error as Error).message.split(". ")[0]!);
+  }
+}
+
+/** A database's address in the wrong place is still a secret. */
+function quoted(word: string): string {
+  return JSON.stringify(word.replace(/:\/\/.*$/s, "://…"));
+}
+
+function parserOptions(options: Command["options"]) {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { type, short }]) => [name, short ? { type, short } : { type }]),
+  );
+}

@@ -1,0 +1,18 @@
+// A run as programs get it: the record, with its times as ISO 8601.
+
+import type { RunRecord } from "../store/contract/runs.js";
+import { isoTime } from "./time-ago.js";
+
+export function runJson(run: RunRecord): Readonly<Record<string, unknown>> {
+  const { group, availableAt, wakeAt, leaseUntil, createdAt, endedAt, archivedAt, ...rest } = run;
+  return {
+    ...rest,
+    ...group,
+    availableAt: isoTime(availableAt),
+    wakeAt: isoTime(wakeAt),
+    leaseUntil: isoTime(leaseUntil),
+    createdAt: isoTime(createdAt),
+    endedAt: isoTime(endedAt),
+    archivedAt: isoTime(archivedAt),
+  };
+}

@@ -1,0 +1,46 @@
+// What a run is up to, in a few words: who holds it, what it waits for, when it goes on.
+
+import { isEnded } from "../kernel/run-state.js";
+import type { NodeRecord } from "../store/contract/nodes.js";
+import type { RunRecord } from "../store/contract/runs.js";
+import { span, timeAgo } from "./time-ago.js";
+
+/** A node's name by its incarnation; the beginning of the incarnation when it is not registered. */
+export type HolderName = (incarnation: string) => string;
+
+export function holderNames(nodes: readonly NodeRecord[]): HolderName {
+  const names = new Map(nodes.map(({ incarnation, name }) => [incarnation, name]));
+  return (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8);
+}
+
+export function situation(run: RunRecord, holder: HolderName, now: number): string {
+  return [doing(run, holder, now), ...troubles(run)].filter((part) => part !== "").join(", ");
+}
+
+export function doing(run: RunRecord, holder: HolderName, now: number): string {
+  if (isEnded(run.state)) return run.endedAt === null ? "" : `ended ${timeAgo(run.endedAt, now)}`;
+  switch (run.state) {
+    case "running":
+      return `claim ${run.epoch} by ${run.owner === null ? "nobody" : holder(run.owner)}, ${lease(run, now)}`;
+    case "parked":
+      return run.wakeAt === null ? "waits for a message" : `wakes ${timeAgo(run.wakeAt, now)} or by a message`;
+    case "waiting":
+      return run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "to be claimed";
+    default:
+      return "";
+  }
+}
+
+function lease({ leaseUntil }: RunRecord, now: number): string {
+  if (leaseUntil === null) return "no lease";
+  return leaseUntil > now ? `${span(leaseUntil - now)} of lease left` : `lease over ${timeAgo(leaseUntil, now)}`;
+}
+
+/** A running claim is counted as a crash until it has made progress. */
+export function troubles({ failures, crashes, state }: RunRecord): string[] {
+  const earlier = state === "running" ? crashes - 1 : crashes;
+  return [
+    ...(failures > 0 ? [`${failures} failed ${failures === 1 ? "attempt" : "attempts"}`] : []),
+    ...(earlier > 0 ? [`${earlier} ${earlier === 1 ? "crash" : "crashes"} in a row`] : []),
+  ];
+}

@@ -1,0 +1,91 @@
+// A run as it is told to people: the facts, the timeline, what it waits for, what it has not read.
+
+import { isEnded } from "../kernel/run-state.js";
+import type { Message } from "../store/contract/inbox.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { RunRecord } from "../store/contract/runs.js";
+import type { Call } from "./command.js";
+import { STATE_COLOURS } from "./paint.js";
+import { payloadLine } from "./payload-text.js";
+import type { PendingWait } from "./pending-waits.js";
+import { reasonLine } from "./reason-text.js";
+import { doing, type HolderName, troubles } from "./run-situation.js";
+import { type Cell, tableLines } from "./table.js";
+import { isoTime, timeAgo } from "./time-ago.js";
+import { timeline } from "./timeline.js";
+
+export interface Story {
+  readonly run: RunRecord;
+  readonly entries: readonly JournalEntry[];
+  readonly waits: readonly PendingWait[];
+  readonly unread: readonly Message[];
+  readonly holder: HolderName;
+}
+
+/** A parent may wait for a thousand children. */
+const MOST_LINES = 10;
+
+export function storyLines({ run, entries, waits, unread, holder }: Story, call: Call): string[] {
+  const { width, paint, world } = call;
+  const now = world.wallNow();
+  const holderOf = (epoch: number) => (run.owner !== null && epoch === run.epoch ? holder(run.owner) : null);
+  const payloads = call.values["payloads"] === true;
+  return [
+    ...withoutHeader(factsOf(run, holder, now), width, call),
+    "",
+    ...timeline(entries, { width, paint, payloads, holderOf }),
+    ...section(
+      "Waits for",
+      waits.map((wait) => waitCells(wait, now)),
+      call,
+    ),
+    ...section(
+      "In its inbox, not read yet",
+      unread.map((message) => messageCells(message, now)),
+      call,
+    ),
+  ];
+}
+
+function factsOf(run: RunRecord, holder: HolderName, now: number): Cell[][] {
+  const { group, state, createdAt, endedAt, parentId, baseSeq, generation } = run;
+  const where = [
+    `queue ${group.queue}`,
+    `env ${group.env}`,
+    ...(group.stack ? [`stack ${group.stack}`] : []),
+    ...(group.version ? [`version ${group.version}`] : []),
+  ];
+  const activity = isEnded(state) ? "" : doing(run, holder, now);
+  return [
+    ["Run", run.id],
+    ["Program", `${group.program} (${where.join(", ")})`],
+    ["State", { text: activity === "" ? state : `${state}: ${activity}`, colour: STATE_COLOURS[state] }],
+    ["Created", `${timeAgo(createdAt, now)}, ${isoTime(createdAt)}`],
+    ...(endedAt === null ? [] : [["Ended", `${timeAgo(endedAt, now)}, ${isoTime(endedAt)}`]]),
+    ...(run.epoch === 0 ? [] : [["Claims", [String(run.epoch), ...troubles(run)].join(", ")]]),
+    ...(parentId === null ? [] : [["Parent", parentId]]),
+    ...(baseSeq > 0 ? [["Reopened", `generation ${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
+  ];
+}
+
+function waitCells({ kind, name, detail, deadline }: PendingWait, now: number): Cell[] {
+  const until = deadline === null ? "" : `until ${isoTime(deadline)}, ${timeAgo(deadline, now)}`;
+  return [kind, name, detail ?? "", until];
+}
+
+function messageCells({ kind, name, at, sender, payload }: Message, now: number): Cell[] {
+  const value = kind === "cancel" ? reasonLine(payload) : payloadLine(payload);
+  return [kind, name, timeAgo(at, now), sender ?? "", value];
+}
+
+function section(title: string, rows: readonly Cell[][], call: Call): string[] {
+  if (rows.length === 0) return [];
+  const lines = withoutHeader(rows.slice(0, MOST_LINES), call.width - 2, call);
+  const more = rows.length > MOST_LINES ? [`and ${rows.length - MOST_LINES} more`] : [];
+  return ["", title, ...[...lines, ...more].map((line) => `  ${line}`)];
+}
+
+function withoutHeader(rows: readonly Cell[][], width: number, { paint }: Call): string[] {
+  const columns = rows[0]!.map((_, i) => ({ title: "", flexible: i > 0 }));
+  return tableLines({ columns, rows }, width, paint).slice(1);
+}

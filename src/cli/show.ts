@@ -1,0 +1,49 @@
+// `holdfast show`: one run with its timeline, what it waits for, and what it has not read yet.
+
+import { isEnded } from "../kernel/run-state.js";
+import type { Call, Command, Report } from "./command.js";
+import { findRun } from "./find-run.js";
+import { payloadJson } from "./payload-text.js";
+import { pendingWaits } from "./pending-waits.js";
+import { runJson } from "./run-json.js";
+import { holderNames } from "./run-situation.js";
+import { type Story, storyLines } from "./run-story.js";
+import { isoTime } from "./time-ago.js";
+
+export const show: Command = {
+  name: "show",
+  takes: ["RUN"],
+  summary: "the timeline of a run: steps, attempts, waits, claims",
+  details:
+    "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim an entry was written under; what\n" +
+    "the store itself wrote has none.",
+  options: { payloads: { type: "boolean", says: "values and errors whole, below each entry" } },
+  run: showRun,
+};
+
+async function showRun(call: Call): Promise<Report> {
+  const store = await call.store();
+  const run = await findRun(store, call.env, call.arguments[0]!);
+  const [page, unread, nodes] = await Promise.all([
+    store.journal.read(run.id),
+    isEnded(run.state) ? [] : store.inbox.unread(run.id),
+    run.owner === null ? [] : store.nodes.list({ env: run.group.env }),
+  ]);
+  const entries = page?.entries ?? [];
+  const waits = isEnded(run.state) ? [] : pendingWaits(entries);
+  const story = { run, entries, waits, unread, holder: holderNames(nodes) };
+  return { text: `${storyLines(story, call).join("\n")}\n`, json: storyJson(story) };
+}
+
+function storyJson({ run, entries, waits, unread, holder }: Story): Readonly<Record<string, unknown>> {
+  return {
+    run: { ...runJson(run), holder: run.owner === null ? null : holder(run.owner) },
+    journal: entries.map(readable),
+    waits: waits.map(({ deadline, ...wait }) => ({ ...wait, deadline: isoTime(deadline) })),
+    unread: unread.map(readable),
+  };
+}
+
+function readable<T extends Pick<Story["entries"][number], "at" | "payload">>({ at, payload, ...rest }: T) {
+  return { ...rest, at: isoTime(at), payload: payloadJson(payload) };
+}

@@ -1,0 +1,76 @@
+// Aligned tables that fit a width: columns without content are left out, the widest flexible one gives way first.
+
+import type { Colour, Paint } from "./paint.js";
+import { cutToWidth, textWidth } from "./text-width.js";
+import { visible } from "./visible.js";
+
+export interface Column {
+  readonly title: string;
+  readonly align?: "right";
+  /** May be cut when the table is too wide. */
+  readonly flexible?: boolean;
+}
+
+export type Cell = string | { readonly text: string; readonly colour?: Colour | undefined };
+
+export interface Table {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+const GAP = "  ";
+const NARROWEST = 8;
+
+/** The header, then one line per row. */
+export function tableLines({ columns, rows }: Table, width: number, paint: Paint): string[] {
+  const cells = rows.map((row) => row.map(cellOf));
+  const shown = columns.map((_, i) => i).filter((i) => cells.some((row) => row[i]!.text !== ""));
+  const widths = fitted(
+    shown.map((i) => ({
+      width: Math.max(textWidth(columns[i]!.title), ...cells.map((row) => textWidth(row[i]!.text))),
+      flexible: columns[i]!.flexible ?? false,
+    })),
+    width,
+  );
+  const header = columns.map(({ title }) => ({ text: title, colour: "dim" as const }));
+  return [header, ...cells].map((row) =>
+    shown
+      .map((i, place) => {
+        const isLast = place === shown.length - 1;
+        return padded(row[i]!, widths[place]!, columns[i]!.align === "right", isLast, paint);
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+interface Wish {
+  readonly width: number;
+  readonly flexible: boolean;
+}
+
+function fitted(wishes: readonly Wish[], width: number): number[] {
+  const widths = wishes.map((wish) => wish.width);
+  const gaps = GAP.length * Math.max(wishes.length - 1, 0);
+  for (let over = widths.reduce((sum, w) => sum + w, gaps) - width; over > 0; over--) {
+    let widest = -1;
+    wishes.forEach(({ flexible }, i) => {
+      if (flexible && widths[i]! > NARROWEST && (widest < 0 || widths[i]! >= widths[widest]!)) widest = i;
+    });
+    if (widest < 0) break;
+    widths[widest]!--;
+  }
+  return widths;
+}
+
+function cellOf(cell: Cell): { text: string; colour?: Colour | undefined } {
+  return typeof cell === "string" ? { text: visible(cell) } : { text: visible(cell.text), colour: cell.colour };
+}
+
+function padded(cell: ReturnType<typeof cellOf>, width: number, right: boolean, isLast: boolean, paint: Paint): string {
+  const text = cutToWidth(cell.text, width);
+  const space = " ".repeat(Math.max(width - textWidth(text), 0));
+  const painted = paint(text, cell.colour);
+  if (right) return space + painted;
+  return isLast ? painted : painted + space;
+}

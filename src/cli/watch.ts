@@ -1,0 +1,27 @@
+// Repeats a command's report every second until ctrl-c.
+
+import { sleep, type World } from "../kernel/world.js";
+import { StoreUnavailable } from "../store/postgres/index.js";
+import type { Report } from "./command.js";
+import type { Terminal } from "./terminal.js";
+
+const EVERY_MS = 1_000;
+
+/** From the upper left corner, each line to its end, then the rest of the screen: no flicker. */
+const redrawn = (text: string) => `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J`;
+
+export async function watch(look: () => Promise<Report>, terminal: Terminal, world: World): Promise<void> {
+  const interrupted = terminal.interrupted();
+  while (!interrupted.aborted) {
+    const text = await look().then(({ text }) => text, stillAway);
+    if (interrupted.aborted) return;
+    terminal.write(terminal.isTTY ? redrawn(text) : `${text}\n`);
+    await sleep(world, EVERY_MS, interrupted).catch(() => {});
+  }
+}
+
+/** Whoever watches a database restart wants to see it come back. */
+function stillAway(error: unknown): string {
+  if (error instanceof StoreUnavailable) return "The database does not answer; trying again.\n";
+  throw error;
+}
