@@ -99,12 +99,12 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/sweep-expired.ts",
-        find: "  limit $1\n  for no key update skip locked\n",
-        put: "  limit $1\n",
+        find: "  limit ${limit}\n  for no key update skip locked\n",
+        put: "  limit ${limit}\n",
       },
       {
         file: "src/store/postgres/sweep-expired.ts",
-        find: " and r.lease_until <= t.now\n",
+        find: ' and r.token is not null and ${over("r.", "t.now")}\n',
         put: "\n",
       },
     ],
@@ -128,8 +128,8 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/leases.ts",
-        find: "(l.lease_until <= excluded.acquired_at and l.token is distinct from excluded.token)",
-        put: "l.token is distinct from excluded.token",
+        find: "or l.lease_until <= excluded.acquired_at",
+        put: "or l.token is distinct from excluded.token",
       },
     ],
     killedBy: ["test/conformance/postgres.test.ts"],

@@ -95,8 +95,8 @@ export class ClaimLoop {
   async #pause(ms: number): Promise<boolean> {
     if (this.#hinted || this.#stop.signal.aborted) return true;
     const wait = new AbortController();
-    this.#wake = () => wait.abort();
-    const onStop = () => wait.abort();
+    this.#wake = () => wait.abort("hint");
+    const onStop = () => wait.abort("stop");
     this.#stop.signal.addEventListener("abort", onStop, { once: true });
     await sleep(this.#options.world, ms, wait.signal).catch(() => {});
     this.#stop.signal.removeEventListener("abort", onStop);

@@ -24,6 +24,8 @@ export class Session {
   #inboxSeq: number;
   #stopping = false;
   #wakers: (() => void)[] = [];
+  /** Messages this process sent to its own inbox: news without a ring. */
+  ownMail = 0;
   readonly #leaseMs: number;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
@@ -88,7 +90,9 @@ export class Session {
     const { runId } = this.run;
     const messageId = this.world.token();
     await this.#store.inbox.send([{ runId, key, messageId, kind: "timeout", name, payload: null, sender: null }]);
-    this.heard(this.#inboxSeq + 1);
+    // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
+    this.ownMail++;
+    this.#wake();
   }
 
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */

@@ -75,14 +75,15 @@ export function settles(effect: Effect): effect is SettleEffect {
   return SETTLES.has(effect.kind);
 }
 
-/** Roughly what effects send to the store. */
+/** Roughly what effects send to the store. Measured before anything is checked: whatever they are, it answers. */
 export function bytesOf(effects: readonly Effect[]): number {
+  if (!Array.isArray(effects)) return 0;
   let bytes = 0;
-  for (const effect of effects) {
+  for (const effect of effects as readonly (Effect | null | undefined)[]) {
     bytes += 64;
-    if (effect.kind === "append") bytes += effect.entry.payload?.data.length ?? 0;
-    else if (effect.kind === "complete") bytes += effect.output.data.length;
-    else if (effect.kind === "enqueue") bytes += effect.run.input.data.length;
+    if (effect?.kind === "append") bytes += effect.entry?.payload?.data?.length ?? 0;
+    else if (effect?.kind === "complete") bytes += effect.output?.data?.length ?? 0;
+    else if (effect?.kind === "enqueue") bytes += effect.run?.input?.data?.length ?? 0;
   }
   return bytes;
 }

@@ -39,7 +39,7 @@ export class Replay {
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
   readonly #messages: Map<string, JournalEntry>;
-  /** Recorded or just written, not yet told to the function. */
+  /** Recorded or just written, not yet told to the function; in the order of the journal. */
   readonly #untold: Set<Ending>;
   /** Ends what runs when the run itself is over: cancelled, out of time, or done without waiting for it. */
   readonly #over = new AbortController();
@@ -78,8 +78,15 @@ export class Replay {
 
   /** An ending that was just written to the journal. */
   ended(ending: Ending): void {
-    this.#untold.add(ending);
+    this.#keep(ending);
     this.poke();
+  }
+
+  /** Writers that were answered together come back in any order; the function is told in the journal's. */
+  #keep(ending: Ending): void {
+    const later = [...this.#untold].filter(({ entry }) => entry.seq > ending.entry.seq);
+    for (const one of later) this.#untold.delete(one);
+    for (const one of [ending, ...later]) this.#untold.add(one);
   }
 
   /** The message with this key in the inbox, if it was taken in. */
@@ -92,7 +99,7 @@ export class Replay {
     this.#messages.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
     const ending = endingOf(entry);
-    if (ending) this.#untold.add(ending);
+    if (ending) this.#keep(ending);
     for (const call of this.#open) call.hear?.(entry);
     this.poke();
   }
@@ -207,7 +214,7 @@ export class Replay {
       events.push(sleep(this.session.world, leftMs, timer.signal).catch(() => {}));
     }
     await Promise.race(events);
-    timer.abort();
+    timer.abort("changed"); // without a reason, an exception with a stack would be made each time
   }
 
   /** Whether something of this process's own is under way: a step, a write. */
@@ -216,7 +223,8 @@ export class Replay {
   }
 
   #wakeAt(): number | null {
-    const deadlines = [...this.#open].flatMap((call) => call.deadline ?? []);
+    // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
+    const deadlines = [...this.#open].flatMap((call) => (call.running ? [] : (call.deadline ?? [])));
     if (this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }

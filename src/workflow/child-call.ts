@@ -83,7 +83,7 @@ export class ChildCall implements Call {
     const { codecs, resolve, reject } = this.#options;
     const { state, value } = codecs.decode(payload!) as ChildEnd;
     if (state === "completed") resolve(value);
-    else reject(decodeError(value as StoredError));
+    else reject(decodeError(state === "failed" ? value : endedAs(state, value)));
   }
 
   async #record(state: string): Promise<void> {
@@ -95,4 +95,9 @@ export class ChildCall implements Call {
     const entry = { seq, epoch: session.run.epoch, kind: "child", name, key, payload, at: session.databaseNow() };
     replay.ended({ id: this.id, entry });
   }
+}
+
+/** Only a child that failed left an error; one that was cancelled or gave up left what it had to say. */
+function endedAs(state: string, details: unknown): StoredError {
+  return { name: "ChildEnded", code: "CHILD_ENDED", message: `The child run ended ${state}.`, details };
 }

@@ -46,9 +46,11 @@ async function execute(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild
   const history = await session.history();
   const replay = new Replay(session, history, workflow.timeoutMs);
   let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
+  let ownUpTo = 0;
   const takeMessages = async () => {
-    if (session.inboxSeq <= mailUpTo) return;
+    if (session.inboxSeq <= mailUpTo && session.ownMail <= ownUpTo) return;
     mailUpTo = session.inboxSeq;
+    ownUpTo = session.ownMail;
     await take(session, replay);
   };
   await takeMessages();

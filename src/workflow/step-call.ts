@@ -107,6 +107,7 @@ export class StepCall implements Call {
     for (let failures = replay.recorded.tries.get(id) ?? 0; ; ) {
       // A node that could not renew starts nothing new: somebody else may have done it already.
       await replay.session.sure();
+      replay.signal.throwIfAborted();
       const result = await this.#attempt(failures + 1);
       if ("payload" in result) return this.#write(kind, result.payload);
       failures++;

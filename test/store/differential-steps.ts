@@ -198,7 +198,11 @@ export class Steps {
       key: _key,
       parentId: _parent,
       ...run
-    } = { ...this.#newRun(), id: this.#dice.uuid(), delayMs: this.#dice.int(0, 20) };
+    } = {
+      ...this.#newRun(),
+      id: this.#dice.chance(0.08) ? this.#runId() : this.#dice.uuid(),
+      delayMs: this.#dice.int(0, 20),
+    };
     this.#runIds.push(run.id);
     return run;
   }
@@ -234,9 +238,10 @@ export class Steps {
 
   #renew(): Step {
     const claims = this.#dice.many(1, 4, () => this.#someClaim().claim);
-    const once = [...new Map(claims.map((claim) => [claim.runId, claim])).values()];
+    if (this.#dice.chance(0.2)) claims.push(this.#dice.one(claims));
+    if (this.#dice.chance(0.05)) claims.push({ ...claims[0]!, runId: "nobody" });
     const leaseMs = this.#dice.one([0, 20, 3000]);
-    return { name: "renew", call: (store) => store.runs.renew(once, leaseMs) };
+    return { name: "renew", call: (store) => store.runs.renew(claims, leaseMs) };
   }
 
   #send(): Step {
@@ -249,10 +254,18 @@ export class Steps {
   }
 
   #message(): NewMessage {
-    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child"]);
+    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child", "cancel"]);
+    const wait = this.#dice.one(["wait:a", "wait:b"]);
+    const fitting = {
+      signal: `signal:${this.#dice.int(0, 999)}`,
+      decision: wait,
+      timeout: wait,
+      cancel: wait,
+      child: "k",
+    };
     const message: NewMessage = {
       runId: this.#runId(),
-      key: this.#dice.one(["wait:a", "wait:b", `signal:${this.#dice.int(0, 999)}`]),
+      key: this.#dice.chance(0.9) ? fitting[kind] : this.#dice.one(["cancel", "signal:0", "wait:a", "child:x"]),
       messageId: this.#dice.uuid(),
       kind,
       name: "go",
@@ -348,7 +361,10 @@ export class Steps {
       ...(this.#dice.chance(0.2) ? { queue: "a", program: "a" } : {}),
       archived: this.#dice.chance(0.2),
     };
-    const page = { limit: this.#dice.int(1, 20), ...(this.#dice.chance(0.3) ? { before: runId } : {}) };
+    const page = {
+      limit: this.#dice.int(1, 20),
+      ...(this.#dice.chance(0.3) ? { before: this.#dice.chance(0.1) ? "x" : runId } : {}),
+    };
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],

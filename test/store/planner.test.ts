@@ -83,10 +83,10 @@ function suite(start: () => Promise<OlderServer>): void {
     await client.connect();
     const found: string[] = [];
     for (const mode of ["force_custom_plan", "force_generic_plan"] as const) {
-      for (const [statement, values] of [
-        [commitRunsAndMore, [...fence, ...entries, ...taken, ...NO_CHILDREN]],
-        [refusedCommits, [...fence.slice(0, 5), ...taken, ...entries]],
-      ] as const) {
+      for (const { statement, values } of [
+        { statement: commitRunsAndMore, values: [...fence, ...entries, ...taken, ...NO_CHILDREN] },
+        { statement: refusedCommits, values: [...fence.slice(0, 5), ...taken, ...entries] },
+      ]) {
         const { work } = await explain(client, statement.text(dialect(schema)), values, mode);
         // Read with the run instead of its key, each message is met as often as there are messages: 12,500,000.
         if (work > 20 * messages) found.push(`${statement.name}, ${mode}: ${work} rows pass through its plan`);

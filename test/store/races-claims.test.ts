@@ -69,7 +69,9 @@ test("a claim repeated with its token on another connection gets what it holds a
   const first = await stores[0]!.runs.claim(request);
   const again = await Promise.all(stores.map((store) => store.runs.claim(request)));
   expect(first).toHaveLength(10);
-  for (const answer of again) expect(answer).toEqual(first);
+  // The time it tells is the database's at each call.
+  const timeless = (claims: typeof first) => claims.map((claim) => ({ ...claim, claimedAt: 0 }));
+  for (const answer of again) expect(timeless(answer)).toEqual(timeless(first));
 });
 
 test("sweepers that meet on one stale list take each run back once", async () => {

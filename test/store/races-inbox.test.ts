@@ -162,3 +162,28 @@ test("messages of one call are read in the order of the call", async () => {
   await s.store.inbox.send(keys.map((key) => signal(run.id, key)));
   expect((await s.store.inbox.unread(run.id)).map((message) => message.key)).toEqual(keys);
 });
+
+test("pruning against two wake-ups that close the same messages: nobody waits in a circle", async () => {
+  // Where the planner reads by an index, closing goes by the messages' place in the table and pruning by their keys.
+  const url = new URL(s.url);
+  url.searchParams.set("options", "-c enable_bitmapscan=off -c enable_seqscan=off");
+  // A deadlock is passing, so it would be repeated in silence: these stores do not repeat.
+  const stores = [1, 2, 3].map(() => s.open({ retryFor: 1, url: url.href }));
+  await s.store.runs.insert([newRun({ delayMs: 60_000 })]);
+  for (let round = 0; round < 8; round++) {
+    await s.rows(`with ended as (
+        insert into {s}.runs (id, claim_group, priority, state, available_at, crash_limit, created_at, ended_at)
+        select gen_random_uuid(), (select min(id) from {s}.claim_groups), 0, 'completed', now(), 5, now(), now()
+        from generate_series(1, 5) returning id
+      )
+      insert into {s}.inbox (run_id, key, message_id, kind, name, at)
+      select id, 'signal:' || 10000 - n, id, 'signal', 'go', now() from ended, generate_series(1, 2000) n order by id desc, n`);
+    const outcomes = await Promise.allSettled([
+      stores[0]!.runs.wakeParked({ limit: 10 }),
+      stores[1]!.runs.prune({ env: "test", endedBeforeMs: 0, limit: 1000 }),
+      stores[2]!.runs.wakeParked({ limit: 10 }),
+    ]);
+    const failed = outcomes.flatMap((one) => (one.status === "rejected" ? String(one.reason) : []));
+    expect(failed).toEqual([]);
+  }
+}, 60_000);

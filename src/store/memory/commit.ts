@@ -25,13 +25,12 @@ export function commit(tables: Tables, commits: readonly Commit[]): readonly Com
   const problems = checkCommits(commits);
   const rows = commits.map((one, i) => (problems[i] ? null : fencedRow(tables, one)));
   const ended: RunRow[] = [];
-  let children = 0;
   const answers = commits.map((one, i): CommitAnswer | null => {
     const row = rows[i];
     const error = problems[i] ?? (row ? checkNeeds(tables, one) : null);
     if (error) return { outcome: "refused", error };
     if (!row) return null;
-    children += applyCommit(tables, row, one, nowUs, children);
+    applyCommit(tables, row, one, nowUs);
     if (isEnded(row.state)) ended.push(row);
     return { outcome: "accepted", seq: row.seq, inboxSeq: row.inboxSeq };
   });
@@ -62,22 +61,16 @@ function checkNeeds(tables: Tables, { claim, effects }: Commit): Problem {
   return null;
 }
 
-/** `position`: how many children the commits before it have started. Answers how many it starts itself. */
-function applyCommit(tables: Tables, row: RunRow, commit: Commit, nowUs: number, position: number): number {
-  const { claim, effects } = commit;
+function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): void {
   let children = 0;
   for (const effect of effects) {
-    if (effect.kind === "enqueue") {
-      addRun(tables, { ...effect.run, parentId: row.id }, nowUs, position + children);
-      children++;
-    }
+    if (effect.kind === "enqueue") addRun(tables, { ...effect.run, parentId: row.id }, nowUs, children++);
     appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
   // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure only itself.
   row.crashes = last.kind === "retry" ? Math.max(row.crashes - 1, 0) : 0;
   if (settles(last)) settleClaim(tables, row, last, nowUs);
-  return children;
 }
 
 function entryFor(tables: Tables, row: RunRow, effect: Effect): NewEntry {

@@ -9,12 +9,17 @@ import { keyHolder, takeKey } from "./take-key.js";
 
 export function insertRuns(tables: Tables, runs: readonly NewRun[]): readonly InsertAnswer[] {
   const nowUs = tables.nowUs();
-  return runs.map((run, position) => insertRun(tables, run, nowUs, position));
+  // What is refused and what stands there twice takes no place.
+  const places = new Map<string, number>();
+  return runs.map((run) => {
+    const error = checkRun("", run, run?.key);
+    if (error) return { outcome: "refused", runId: idOf(run), error };
+    if (!places.has(run.id)) places.set(run.id, places.size);
+    return insertRun(tables, run, nowUs, places.get(run.id)!);
+  });
 }
 
 function insertRun(tables: Tables, run: NewRun, nowUs: number, position: number): InsertAnswer {
-  const error = checkRun("", run, run?.key);
-  if (error) return { outcome: "refused", runId: idOf(run), error };
   const { id, key } = run;
   if (tables.runs.has(id)) return { outcome: "inserted", runId: id };
   if (key) {

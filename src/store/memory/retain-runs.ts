@@ -38,10 +38,9 @@ function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: 
   refuse(checkAge(options));
   const endedByUs = nowUs - toUs(options.endedBeforeMs);
   return [...tables.runs.values()]
-    .filter(
-      (row) => row.group.env === options.env && row.endedAtUs !== null && row.endedAtUs <= endedByUs && wanted(row),
-    )
-    .sort((a, b) => compareText(a.id, b.id))
+    .filter((row): row is RunRow & { endedAtUs: number } => row.endedAtUs !== null && row.endedAtUs <= endedByUs)
+    .filter((row) => row.group.env === options.env && wanted(row))
+    .sort((a, b) => a.endedAtUs - b.endedAtUs || compareText(a.id, b.id))
     .slice(0, Math.max(options.limit, 0));
 }
 

@@ -54,15 +54,17 @@ export function takeColumns(commits: readonly Commit[]): unknown[][] {
   ];
 }
 
-/** Children of one batch stand one microsecond apart, in the order of the effects. */
+/** Children of one commit stand one microsecond apart, in the order of the effects. */
 export async function childColumns(groups: Groups, commits: readonly Commit[]): Promise<unknown[][]> {
   const children = effectsOf<EnqueueEffect>(commits, ["enqueue"]);
   const runs: NewRun[] = children.map((child) => child.effect.run);
   const ids = await groups.ids(runs.map((run) => run.group));
-  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: i }]));
-  const [id, group, priority, delay, crashLimit, , name, codec, data, position] = columnsOf(runs, placeOf);
+  const firstOf = new Map(children.toReversed().map(({ ord }, i) => [ord, children.length - 1 - i]));
+  const position = children.map(({ ord }, i) => i - firstOf.get(ord)!);
+  const placeOf: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: 0 }]));
+  const [id, group, priority, delay, crashLimit, , name, codec, data] = columnsOf(runs, placeOf);
   const ord = children.map((child) => child.ord);
-  return [ord, id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!, position!];
+  return [ord, id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!, position];
 }
 
 function effectsOf<E extends TakeEffect | EnqueueEffect>(commits: readonly Commit[], kinds: readonly Effect["kind"][]) {

@@ -1,7 +1,8 @@
 // The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
 
+import type { Effect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
-import { checkCommit } from "../check/commit.js";
+import { checkCommits } from "../check/commit.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
 import { childColumns, entryColumns, fenceColumns, takeColumns } from "./commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "./commit-sql.js";
@@ -28,26 +29,18 @@ export async function commit(
   groups: Groups,
   commits: readonly Commit[],
 ): Promise<readonly CommitAnswer[]> {
-  const answers = new Map<Commit, CommitAnswer>();
-  const seen = new Set<string>();
-  const good = commits.filter((commit) => {
-    const fence = `${commit.claim.runId} ${commit.claim.token}`;
-    const problem = seen.has(fence)
-      ? new InvalidInput("commits", `two commits under one claim on run ${commit.claim.runId} in one call`)
-      : checkCommit(commit);
-    seen.add(fence);
-    if (problem) answers.set(commit, { outcome: "refused", error: problem });
-    return !problem;
-  });
+  const problems = checkCommits(commits);
+  const good = commits.filter((_, i) => !problems[i]);
   const sent = await isolate(
     good,
     (batch) => send(db, groups, batch),
     (_, error): CommitAnswer => ({ outcome: "refused", error }),
   );
-  good.forEach((commit, i) => {
-    answers.set(commit, sent[i]!);
+  const answers = new Map(good.map((commit, i) => [commit, sent[i]!]));
+  return commits.map((commit, i) => {
+    const error = problems[i];
+    return error ? { outcome: "refused", error } : answers.get(commit)!;
   });
-  return commits.map((commit) => answers.get(commit)!);
 }
 
 async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
@@ -94,7 +87,14 @@ async function whyRefused(db: Database, commits: readonly Commit[]): Promise<rea
     if (reason === "lost") return { outcome: "lost" };
     if (Number(seq) !== commit.expectedSeq) return { outcome: "moved", seq: Number(seq) };
     if (bad_takes.length === 0) return { outcome: "busy" };
-    const path = `effects[${bad_takes[0]! - 1}].messageKey`;
-    return { outcome: "refused", error: new InvalidInput(path, "no unread message has this key in the run's inbox") };
+    const bad = bad_takes[0]! - 1;
+    return { outcome: "refused", error: problemOfNeed(`effects[${bad}]`, commit.effects[bad]!) };
   });
+}
+
+/** The message is not there or was taken, or the child's id is another run's. */
+function problemOfNeed(path: string, effect: Effect): InvalidInput {
+  return effect.kind === "enqueue"
+    ? new InvalidInput(`${path}.run.id`, "belongs to another run; draw a new id for a child")
+    : new InvalidInput(`${path}.messageKey`, "no unread message has this key in the run's inbox");
 }

@@ -113,8 +113,8 @@ export async function insert(
   const first = new Map<string, NewRun>();
   const groupProblems = new Map<RunGroup, Problem>();
   for (const run of runs) {
-    const error = checkRun("", run, run.key, groupProblems);
-    if (error) answers.set(run, { outcome: "refused", runId: run.id, error });
+    const error = checkRun("", run, run?.key, groupProblems);
+    if (error) answers.set(run, { outcome: "refused", runId: typeof run?.id === "string" ? run.id : "", error });
     else if (!first.has(run.id)) first.set(run.id, run);
   }
   const once = [...first.values()];

@@ -8,6 +8,7 @@ import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
+import { SHELVES, shelf } from "./shelf.js";
 
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
@@ -83,13 +84,18 @@ where ${conditions(filter)} group by 1`;
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
 
+const TROUBLE = ["'failed'", "'dead'", "'quarantined'"];
+
 /** States stand in the text, found in our own list: as a parameter they would not match the partial indexes. */
 function conditions(filter: RunFilter): string {
   const states = filter.states && RUN_STATES.filter((known) => filter.states?.includes(known)).map((one) => `'${one}'`);
+  const troubled = states?.every((state) => TROUBLE.includes(state));
+  const onShelf = filter.archived ? SHELVES.archived : troubled ? SHELVES.trouble : null;
   return [
     "g.env = $1 and ($2::text is null or g.stack = $2) and ($3::text is null or g.program = $3)",
     "($4::text is null or g.queue = $4)",
     filter.archived ? "r.archived_at is not null" : "r.archived_at is null",
+    ...(onShelf === null ? [] : [`${shelf("r")} = ${onShelf} and r.ended_at is not null`]),
     ...(states ? [states.length > 0 ? `r.state in (${states.join(", ")})` : "false"] : []),
   ].join(" and ");
 }

@@ -57,10 +57,13 @@ export interface PostgresStore extends Store {
 /** More rows in one statement gain nothing and hold their locks longer. */
 const CAP = { maxRows: 1000, maxBytes: 4 * 1024 * 1024 };
 const RUN_LIMITS = { ...CAP, sizeOf: (run: NewRun) => ({ rows: 1, bytes: run?.input?.data?.length ?? 0 }) };
-const COMMIT_LIMITS = { ...CAP, sizeOf: ({ effects }: Commit) => ({ rows: effects.length, bytes: bytesOf(effects) }) };
+const COMMIT_LIMITS = {
+  ...CAP,
+  sizeOf: (commit: Commit) => ({ rows: commit?.effects?.length ?? 1, bytes: bytesOf(commit?.effects) }),
+};
 const MESSAGE_LIMITS = {
   ...CAP,
-  sizeOf: ({ payload }: NewMessage) => ({ rows: 1, bytes: payload?.data?.length ?? 0 }),
+  sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
 };
 
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */

@@ -4,7 +4,7 @@ import type { Effect } from "../../kernel/effect.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import type { ClaimedRun } from "../../store/contract/runs.js";
 import { cases } from "./case.js";
-import { matches, same, some } from "./expect.js";
+import { matches, refused, same, some } from "./expect.js";
 import { append, complete, fail, LONG_MS, PAST_MS, park, retry, type Scene, SHORT_MS } from "./scene.js";
 
 const CHILDREN = { queue: "children", program: "child" };
@@ -65,13 +65,60 @@ export const childCases = cases("children", {
     same(await claimChildren(s), [], "claims");
   },
 
-  "a child that is there already is left as it is": async (s) => {
+  "a child of this run that is there already is left as it is": async (s) => {
     const parent = await s.start();
     const child = s.newRun({ group: CHILDREN });
-    await s.store.runs.insert([child]);
-    await s.accept(parent, [enqueue({ ...child, priority: 9 })]);
-    matches(await s.run(child.id), { priority: 0, parentId: null }, "child");
-    same(await s.log(parent.runId), ["start", "enqueue"], "log");
+    const seq = await s.accept(parent, [enqueue(child)]);
+    await s.accept(parent, [enqueue({ ...child, priority: 9 })], seq);
+    matches(await s.run(child.id), { priority: 0, parentId: parent.runId }, "child");
+    same(await s.log(parent.runId), ["start", "enqueue", "enqueue"], "log");
+  },
+
+  "an id that is another run's is no child: its end would be told to somebody else": async (s) => {
+    const [parent, other] = [await s.start(), await s.start()];
+    const [stranger, theirs, mine] = [s.newRun(), s.newRun({ group: CHILDREN }), s.newRun({ group: CHILDREN })];
+    await s.store.runs.insert([stranger]);
+    await s.accept(other, [enqueue(theirs)]);
+    for (const run of [stranger, theirs]) {
+      const answers = await s.store.runs.commit([
+        { claim: parent, expectedSeq: 1, effects: [enqueue(mine), append("a"), enqueue({ ...run, priority: 9 })] },
+        { claim: other, expectedSeq: 2, effects: [append("b")] },
+      ]);
+      const error = refused(some(answers[0], "answer"), "an id that is taken") as { path?: unknown };
+      same(error.path, "effects[2].run.id", "the error's path");
+      same(answers[1]?.outcome, run === stranger ? "accepted" : "recorded", "its neighbour");
+      matches(await s.run(run.id), { priority: 0, parentId: run === stranger ? null : other.runId }, "the other run");
+    }
+    same(await s.store.runs.get(mine.id), null, "the child beside it");
+    same(await s.log(parent.runId), ["start"], "log");
+  },
+
+  "two runs that start a child under one id in one call: the first has it": async (s) => {
+    const [a, b] = [await s.start(), await s.start()];
+    const child = s.newRun({ group: CHILDREN });
+    const commits = [a, b].map((claim) => ({ claim, expectedSeq: 1, effects: [enqueue(child)] }));
+    const answers = await s.store.runs.commit(commits);
+    same(
+      answers.map(({ outcome }) => outcome),
+      ["accepted", "refused"],
+      "answers",
+    );
+    matches(await s.run(child.id), { parentId: a.runId }, "child");
+    refused(await s.commit(a, [enqueue(s.newRun({ id: b.runId })), append("a")], 2), "a run that is running");
+    const twin = s.newRun({ group: CHILDREN });
+    refused(await s.commit(a, [enqueue(twin), enqueue(twin)], 2), "twice in a commit");
+  },
+
+  "children are claimed in the order in which they were started": async (s) => {
+    const parent = await s.start();
+    const children = Array.from({ length: 12 }, () => s.newRun({ group: CHILDREN })).reverse();
+    await s.accept(parent, [append("a"), ...children.flatMap((child) => [enqueue(child), append("b")])]);
+    const claimed = (await claimChildren(s)).map(({ runId }) => runId);
+    same(
+      claimed,
+      children.map(({ id }) => id),
+      "order",
+    );
   },
 
   "a commit that is not accepted starts no child": async (s) => {

@@ -2,7 +2,7 @@
 
 import type { ClaimedRun } from "../../store/contract/runs.js";
 import { cases } from "./case.js";
-import { holds, matches, same, some } from "./expect.js";
+import { holds, matches, rejects, same, some } from "./expect.js";
 import { append, handBack, LONG_MS, PAST_MS, payload, SHORT_MS, take } from "./scene.js";
 
 const timeless = (claims: readonly ClaimedRun[]) => claims.map((claim) => ({ ...claim, claimedAt: 0 }));
@@ -179,6 +179,27 @@ export const renewCases = cases("renewals", {
     same(await s.store.runs.renew([old], 9 * LONG_MS), [{ outcome: "lost" }], "the old holder");
     same(await s.run(next.runId), before, "record");
     same(await s.store.runs.renew([next], LONG_MS), [{ outcome: "held", inboxSeq: 0 }], "the new holder");
+  },
+
+  "a claim that stands twice in a call is held twice": async (s) => {
+    const [claim, other] = [await s.start(), await s.start()];
+    const held = { outcome: "held", inboxSeq: 0 };
+    const foreign = { ...claim, token: s.token() };
+    const answers = await s.store.runs.renew([claim, foreign, claim, other, { ...claim }], 2 * LONG_MS);
+    same(answers, [held, { outcome: "lost" }, held, held, held], "answers");
+  },
+
+  "what can be nobody's claim is lost, its neighbours are held, a time that is none is refused": async (s) => {
+    const claim = await s.start();
+    const odd = [{ runId: "x" }, { token: "a\0b" }, { epoch: 1.5 }, { epoch: 2 ** 70 }].map((one) => ({
+      ...claim,
+      ...one,
+    }));
+    const lost = { outcome: "lost" };
+    const held = { outcome: "held", inboxSeq: 0 };
+    same(await s.store.runs.renew([...odd, claim], LONG_MS), [lost, lost, lost, lost, held], "answers");
+    same(await s.store.runs.renew(odd, LONG_MS), [lost, lost, lost, lost], "without a neighbour");
+    for (const leaseMs of [Number.NaN, -1]) await rejects(s.store.runs.renew([claim], leaseMs), `for ${leaseMs}`);
   },
 
   "an empty batch is answered": async (s) => {

@@ -1,12 +1,20 @@
 // The journal as it is read: in order, by pages, with the run's sequence in the same snapshot (S8).
 
 import { cases } from "./case.js";
-import { same, some } from "./expect.js";
+import { rejects, same, some } from "./expect.js";
 import { append, complete } from "./scene.js";
 
 export const journalCases = cases("journal", {
   "an unknown run has no journal": async (s) => {
     same(await s.store.journal.read(s.id()), null, "answer");
+  },
+
+  "a part that is none is refused": async (s) => {
+    const { id } = await s.insert();
+    for (const part of [{ after: -1 }, { after: 0.5 }, { after: Number.NaN }, { limit: -1 }, { limit: 1.5 }]) {
+      await rejects(s.store.journal.read(id, part), JSON.stringify(part));
+    }
+    same((await s.store.journal.read(id, { limit: 0 }))?.entries, [], "no entry at all");
   },
 
   "entries are read from where the reader stands": async (s) => {

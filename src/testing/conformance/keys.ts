@@ -3,13 +3,23 @@
 import type { KeyLifetime, NewKey } from "../../kernel/new-run.js";
 import type { InsertAnswer } from "../../store/contract/runs.js";
 import { cases } from "./case.js";
-import { same, some } from "./expect.js";
+import { refused, same, some } from "./expect.js";
 import { complete, LONG_MS, PAST_MS, park, retry, type Scene, SHORT_MS } from "./scene.js";
 
 async function insertWith(s: Scene, key: Partial<NewKey>): Promise<InsertAnswer & { readonly mine: string }> {
   const run = s.newRun({ key: s.newKey(key) });
   const [answer] = await s.store.runs.insert([run]);
   return { ...some(answer, "the answer"), mine: run.id };
+}
+
+/** Three bytes each, in an order that no compression makes shorter. */
+function ideographs(length: number): string {
+  let at = 1;
+  const next = () => {
+    at = (at * 48_271) % 0x7fffffff;
+    return 0x4e00 + (at % 20_000);
+  };
+  return String.fromCharCode(...Array.from({ length }, next));
 }
 
 /** A run under the key `k`, claimed. */
@@ -51,6 +61,20 @@ export const keyCases = cases("keys", {
     same((await insertWith(s, { key: "k2" })).outcome, "inserted", "another key");
     const elsewhere = s.newRun({ key: s.newKey({ payloadHash: "h2" }), group: { env: `${s.env}-2` } });
     same((await s.store.runs.insert([elsewhere]))[0]?.outcome, "inserted", "another env");
+  },
+
+  "the longest key, scope and env there may be are stored together (F73)": async (s) => {
+    const key = { key: ideographs(512), scope: ideographs(200) };
+    const group = { env: s.env.padEnd(63, "x") };
+    const run = s.newRun({ key: s.newKey(key), group });
+    same(await s.store.runs.insert([run]), [{ outcome: "inserted", runId: run.id }], "answer");
+    const [again] = await s.store.runs.insert([s.newRun({ key: s.newKey(key), group })]);
+    same([again?.outcome, again?.runId], ["existing", run.id], "again");
+    for (const part of [{ key: ideographs(513) }, { scope: ideographs(201) }]) {
+      const [answer] = await s.store.runs.insert([s.newRun({ key: s.newKey({ ...key, ...part }) })]);
+      const error = refused(some(answer, "answer"), `a longer ${Object.keys(part)}`);
+      same(error.code, "LIMIT_EXCEEDED", "the error's code");
+    }
   },
 
   "a live key is taken while its run waits, parks or retries": async (s) => {

@@ -2,7 +2,7 @@
 
 import type { AcquireRequest, Lease, LeaseFence } from "../../store/contract/leases.js";
 import { cases } from "./case.js";
-import { ConformanceFailure, holds, matches, same, some } from "./expect.js";
+import { ConformanceFailure, holds, matches, rejects, same, some } from "./expect.js";
 import { LONG_MS, PAST_MS, type Scene, SHORT_MS } from "./scene.js";
 
 function request(s: Scene, options: Partial<AcquireRequest> = {}): AcquireRequest {
@@ -30,11 +30,41 @@ export const leaseCases = cases("leases", {
     const asked = request(s, { leaseMs: SHORT_MS });
     const first = await s.store.leases.acquire(asked);
     const before = await s.store.leases.get(s.env, "export");
-    same(await s.store.leases.acquire({ ...asked, leaseMs: LONG_MS }), first, "again");
+    same(await s.store.leases.acquire({ ...asked, owner: "node-2", leaseMs: LONG_MS }), first, "again");
+    same(await s.store.leases.get(s.env, "export"), before, "record");
+  },
+
+  "the same call again after its time renews the lease that nobody took": async (s) => {
+    const asked = request(s, { leaseMs: SHORT_MS });
+    const first = await s.store.leases.acquire(asked);
+    const before = some(await s.store.leases.get(s.env, "export"), "record");
     await s.advance(PAST_MS);
-    same(await s.store.leases.acquire({ ...asked, leaseMs: LONG_MS }), first, "again, after its time");
-    const after = await s.store.leases.get(s.env, "export");
-    same(after?.leaseUntil, before?.leaseUntil, "leaseUntil");
+    same(await s.store.leases.acquire({ ...asked, owner: "node-2", leaseMs: LONG_MS }), first, "again");
+    same(await s.store.leases.owns({ env: s.env, key: "export", epoch: 1, token: asked.token }), true, "owns");
+    const { leaseUntil, ...after } = some(await s.store.leases.get(s.env, "export"), "record");
+    same({ ...after, leaseUntil: before.leaseUntil }, before, "record but for its time");
+    holds(leaseUntil >= before.leaseUntil + LONG_MS - SHORT_MS, "its time is the one asked for now");
+    same((await s.store.leases.acquire(request(s))).outcome, "busy", "for others");
+  },
+
+  "what can be nobody's lease is lost or unknown, a time that is none is refused": async (s) => {
+    const lease = await acquire(s);
+    const odd = [{ token: "x" }, { epoch: 0.5 }, { epoch: Number.NaN }, { key: "a\0b" }, { env: "\ud800" }];
+    for (const part of odd) {
+      const fence = { ...lease, ...part };
+      same(await s.store.leases.renew(fence, LONG_MS), false, "renew");
+      same(await s.store.leases.owns(fence), false, "owns");
+      same(await s.store.leases.complete(fence), false, "complete");
+      same(await s.store.leases.fail(fence, "no"), false, "fail");
+      same(await s.store.leases.release(fence), false, "release");
+    }
+    same(await s.store.leases.get(s.env, "a\0b"), null, "get");
+    for (const leaseMs of [Number.NaN, -1, Number.POSITIVE_INFINITY]) {
+      await rejects(s.store.leases.renew(lease, leaseMs), `renew for ${leaseMs}`);
+      await rejects(s.store.leases.acquire(request(s, { leaseMs })), `acquire for ${leaseMs}`);
+    }
+    await rejects(s.store.leases.reclaimExpired({ env: s.env, limit: 0.5 }), "half a limit");
+    same(await s.store.leases.reclaimExpired({ env: s.env, limit: 0 }), [], "no limit");
   },
 
   "a held key is busy, also for its owner under another token": async (s) => {

@@ -41,6 +41,17 @@ export const listCases = cases("lists", {
     for (const limit of [0, -1, 1.5]) await rejects(s.store.runs.list({ env: s.env }, { limit }), `limit ${limit}`);
   },
 
+  "a page before what is no id, and filters that are no text, are refused": async (s) => {
+    for (const before of ["x", "", "a\0b"]) {
+      await rejects(s.store.runs.list({ env: s.env }, { limit: 1, before }), `before ${JSON.stringify(before)}`);
+    }
+    for (const field of ["env", "stack", "queue", "program"]) {
+      const filter = { env: s.env, [field]: "a\0b" };
+      await rejects(s.store.runs.list(filter, { limit: 1 }), `list by ${field}`);
+      await rejects(s.store.runs.count(filter), `count by ${field}`);
+    }
+  },
+
   "filters by stack, queue, program and state": async (s) => {
     const plain = await s.insert();
     const blue = await s.insert({ group: { stack: "blue", program: "p" } });

@@ -1,8 +1,12 @@
 // Messages: accepted once per key, read in order, taken into the journal once (S12).
 
+import type { MessageKind } from "../../store/contract/inbox.js";
 import { cases } from "./case.js";
 import { holds, matches, refused, same, some } from "./expect.js";
 import { append, complete, LONG_MS, park, payload, retry, take } from "./scene.js";
+
+/** A decision on a wait. */
+const SHIP = { key: "wait:ship", kind: "decision" } as const;
 
 export const messageCases = cases("messages", {
   "a message is kept until the holder asks": async (s) => {
@@ -56,7 +60,7 @@ export const messageCases = cases("messages", {
 
   "of many decisions at once one wins (F60)": async (s) => {
     const { id } = await s.insert();
-    const senders = Array.from({ length: 12 }, (_, i) => s.message(id, { key: "wait:ship", sender: `p${i}` }));
+    const senders = Array.from({ length: 12 }, (_, i) => s.message(id, { ...SHIP, sender: `p${i}` }));
     const answers = (await Promise.all(senders.map((message) => s.store.inbox.send([message])))).flat();
     same(answers.filter(({ outcome }) => outcome === "accepted").length, 1, "accepted");
     same(answers.filter(({ outcome }) => outcome === "already").length, 11, "told");
@@ -67,7 +71,7 @@ export const messageCases = cases("messages", {
   "keys of different runs do not meet": async (s) => {
     const [a, b] = [await s.insert(), await s.insert()];
     const accepted = { outcome: "accepted" };
-    const both = [a, b].map(({ id }) => s.message(id, { key: "wait:ship" }));
+    const both = [a, b].map(({ id }) => s.message(id, SHIP));
     same(await s.store.inbox.send(both), [accepted, accepted], "answers");
   },
 
@@ -82,10 +86,10 @@ export const messageCases = cases("messages", {
 
   "a repeat is accepted also after the run has ended": async (s) => {
     const claim = await s.start();
-    const message = s.message(claim.runId, { key: "wait:ship" });
+    const message = s.message(claim.runId, SHIP);
     await s.store.inbox.send([message]);
     await s.accept(claim, [complete]);
-    const rival = s.message(claim.runId, { key: "wait:ship" });
+    const rival = s.message(claim.runId, SHIP);
     const expected = [{ outcome: "accepted" }, { outcome: "ended", state: "completed" }];
     same(await s.store.inbox.send([message, rival]), expected, "answers");
   },
@@ -116,7 +120,7 @@ export const messageCases = cases("messages", {
 
   "a batch is answered message by message": async (s) => {
     const { id } = await s.insert();
-    const message = s.message(id);
+    const message = s.message(id, SHIP);
     const rival = { ...message, messageId: s.token(), kind: "cancel" as const };
     const answers = await s.store.inbox.send([s.message(s.id()), message, rival, s.message(id)]);
     same(
@@ -139,6 +143,44 @@ export const messageCases = cases("messages", {
     same([answers[0], answers[2]], [{ outcome: "accepted" }, { outcome: "accepted" }], "its neighbours");
     same(await s.unreadKeys(id), ["signal:1", "signal:2"], "unread");
     matches(await s.run(id), { inboxSeq: 2 }, "record");
+  },
+
+  "a key that means something takes its own kinds only": async (s) => {
+    const claim = await s.start();
+    const fitting: Readonly<Record<string, readonly MessageKind[]>> = {
+      cancel: ["cancel"],
+      "child:x": ["child"],
+      "signal:x": ["signal"],
+      "wait:x": ["decision", "timeout", "cancel"],
+    };
+    for (const [key, kinds] of Object.entries(fitting)) {
+      for (const kind of ["signal", "decision", "timeout", "cancel", "child"] as const) {
+        if (kinds.includes(kind)) continue;
+        const [answer] = await s.store.inbox.send([s.message(claim.runId, { key, kind })]);
+        same(
+          (refused(some(answer, "answer"), `${key} as ${kind}`) as { path?: unknown }).path,
+          "key",
+          "the error's path",
+        );
+      }
+    }
+    same(await s.unreadKeys(claim.runId), [], "unread");
+    // A signal that had stood under the key would have swallowed this.
+    same(await s.store.runs.cancel(claim.runId, { by: "me" }), { outcome: "requested" }, "cancel");
+    same(
+      (await s.store.inbox.unread(claim.runId)).map(({ kind }) => kind),
+      ["cancel"],
+      "the request",
+    );
+    for (const [key, [kind]] of Object.entries(fitting).slice(1)) {
+      same(await s.store.inbox.send([s.message(claim.runId, { key, kind: kind! })]), [{ outcome: "accepted" }], key);
+    }
+  },
+
+  "a kind that is none is refused": async (s) => {
+    const { id } = await s.insert();
+    const [answer] = await s.store.inbox.send([s.message(id, { kind: "shout" as MessageKind })]);
+    refused(some(answer, "answer"), "kind");
   },
 
   "taking a message moves it into the journal": async (s) => {

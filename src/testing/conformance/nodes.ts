@@ -2,7 +2,7 @@
 
 import type { NodeRegistration } from "../../store/contract/nodes.js";
 import { cases } from "./case.js";
-import { holds, same, some } from "./expect.js";
+import { holds, rejects, same, some } from "./expect.js";
 import { handBack, type Scene } from "./scene.js";
 
 async function register(s: Scene, options: Partial<NodeRegistration> = {}): Promise<NodeRegistration> {
@@ -49,6 +49,14 @@ export const nodeCases = cases("nodes", {
     await s.store.nodes.stop(incarnation);
     same(await s.store.nodes.heartbeat(incarnation), false, "stopped");
     await s.store.nodes.stop(s.token());
+  },
+
+  "what can be no incarnation is unknown": async (s) => {
+    for (const odd of ["x", "", "a\0b"]) {
+      same(await s.store.nodes.heartbeat(odd), false, "heartbeat");
+      await s.store.nodes.stop(odd);
+    }
+    await rejects(s.store.nodes.list({ env: "a\0b" }), "list");
   },
 
   "a stopped node is shown when asked for, and stops once": async (s) => {

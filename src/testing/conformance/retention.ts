@@ -1,7 +1,7 @@
 // Retention: only what is ended, old enough and nobody's live child goes (S20).
 
 import { cases } from "./case.js";
-import { matches, same } from "./expect.js";
+import { matches, rejects, same } from "./expect.js";
 import { append, complete, LONG_MS, PAST_MS, park, type Scene, SHORT_MS } from "./scene.js";
 
 async function completed(s: Scene): Promise<string> {
@@ -58,8 +58,13 @@ export const retentionCases = cases("retention", {
     same(await s.store.runs.get(id), null, "record");
   },
 
-  "the lowest ids first, up to the limit": async (s) => {
-    const ids = [await completed(s), await completed(s), await completed(s)];
+  "those that ended first go first, up to the limit": async (s) => {
+    const claims = [await s.start(), await s.start(), await s.start()].reverse();
+    const ids = claims.map(({ runId }) => runId);
+    for (const claim of claims) {
+      await s.accept(claim, [complete]);
+      await s.advance(1);
+    }
     const two = { env: s.env, endedBeforeMs: 0, limit: 2 };
     same(await s.store.runs.archive(two), 2, "archived");
     same((await s.run(ids[2]!)).archivedAt, null, "the last one");
@@ -123,6 +128,29 @@ export const retentionCases = cases("retention", {
     const other = await completed(s);
     same(await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 1 }), 1, "pruned");
     same(await s.store.runs.get(other), null, "the one that may go");
+  },
+
+  "limits and ages that are none are refused, a limit of nothing takes nothing": async (s) => {
+    const id = await completed(s);
+    const odd = [
+      { limit: 0.5 },
+      { limit: Number.NaN },
+      { endedBeforeMs: -1 },
+      { endedBeforeMs: Number.NaN },
+      { env: "a\0b" },
+    ];
+    for (const part of odd) {
+      const options = { env: s.env, endedBeforeMs: 0, limit: 10, ...part };
+      await rejects(s.store.runs.archive(options), `archive ${Object.keys(part)}`);
+      await rejects(s.store.runs.prune(options), `prune ${Object.keys(part)}`);
+    }
+    for (const limit of [0, -1]) {
+      same(await s.store.runs.archive({ env: s.env, endedBeforeMs: 0, limit }), 0, "archived");
+      same(await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit }), 0, "pruned");
+      same(await s.store.runs.wakeParked({ limit }), 0, "woken");
+    }
+    await rejects(s.store.runs.wakeParked({ limit: Number.NaN }), "wakeParked");
+    matches(await s.run(id), { state: "completed", archivedAt: null }, "record");
   },
 
   "other envs are not touched (S18)": async (s) => {

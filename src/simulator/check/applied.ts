@@ -1,0 +1,25 @@
+// Leads each operation of the store to the check that knows it.
+
+import type { Applied } from "../applied.js";
+import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
+import { checkCommits } from "./commits.js";
+import type { History } from "./history.js";
+import { checkCancel, checkInsert, checkSend } from "./messages.js";
+
+type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
+
+const CHECKS: Checks = {
+  insert: checkInsert,
+  claim: checkClaim,
+  renew: checkRenew,
+  commit: checkCommits,
+  sweep: checkSweep,
+  wake: checkWake,
+  cancel: checkCancel,
+  send: checkSend,
+};
+
+export function checkApplied(history: History, applied: Applied): void {
+  (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
+  history.observeRung();
+}

@@ -1,0 +1,95 @@
+// Checks grants, renewals and sweeps: rising epochs, fresh tokens, no theft, bounded crashes.
+
+import type { Applied } from "../applied.js";
+import type { History } from "./history.js";
+import { type ModelRun, mustWake } from "./model.js";
+
+type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
+
+export function checkClaim(history: History, { request, granted }: Of<"claim">): void {
+  if (granted.length > request.limit) {
+    history.broken("S15", null, `${granted.length} granted, ${request.limit} asked for`);
+  }
+  // A repeated call whose first request arrives late grants again under its token, to nobody: only a lease is lost.
+  const drawnFor = history.drawnFor.get(request.token) ?? request;
+  if (drawnFor !== request) history.broken("S2", null, `token ${request.token} was drawn for two claims`);
+  history.drawnFor.set(request.token, request);
+  for (const { runId, epoch, seq } of granted) {
+    const run = history.find(runId, "a grant of");
+    if (!run) continue;
+    const repeated = run.state === "running" && run.token === request.token && run.epoch === epoch;
+    if (!repeated) checkGrant(history, run, request, { epoch, seq });
+  }
+}
+
+function checkGrant(
+  history: History,
+  run: ModelRun,
+  { token, leaseMs }: Of<"claim">["request"],
+  { epoch, seq }: { epoch: number; seq: number },
+): void {
+  const { nowUs, now } = history;
+  const left = run.leaseUntilUs - nowUs;
+  history.expect(
+    run.state === "waiting",
+    "S5",
+    run,
+    `granted while ${run.state}${run.state === "running" ? `, ${left} µs before its lease ends` : ""}`,
+  );
+  history.expect(run.availableAtUs <= nowUs, "S11", run, `granted ${run.availableAtUs - nowUs} µs before it was due`);
+  history.expect(epoch > run.epoch, "S2", run, `epoch ${epoch} after ${run.epoch}`);
+  history.expect(seq === run.seq, "S8", run, `granted at ${seq}, the log is at ${run.seq}`);
+  run.streak++;
+  history.expect(run.streak <= run.crashLimit, "S17", run, `${run.streak} claims in a row without progress`);
+  run.epoch = epoch;
+  run.leaseUntilUs = nowUs + Math.round(leaseMs * 1000);
+  run.grants.push({ epoch, token, at: now });
+  history.observe(run);
+}
+
+export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"renew">): void {
+  for (const [i, { runId, epoch, token }] of claims.entries()) {
+    const { outcome } = answers[i]!;
+    const run = history.runs.get(runId);
+    const held = run?.state === "running" && run.epoch === epoch && run.token === token;
+    if (outcome === "held") {
+      if (held) run.leaseUntilUs = history.nowUs + Math.round(leaseMs * 1000);
+      else history.broken("S4", runId, `a claim of epoch ${epoch} was renewed that is not held`);
+    } else if (outcome === "lost" && held) history.broken("S4", runId, "a claim that is held was called lost");
+  }
+}
+
+export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
+  for (const { runId, outcome, epoch } of reclaimed) {
+    const run = history.find(runId, "a sweep of");
+    if (!run) continue;
+    const left = run.leaseUntilUs - history.nowUs;
+    history.expect(
+      run.state === "running" && left <= 0 && run.epoch === epoch,
+      "S5",
+      run,
+      `swept while ${run.state}, ${left} µs before its lease ends`,
+    );
+    const dies = run.streak >= run.crashLimit;
+    history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
+    if (outcome === "dead") {
+      history.append(run, null, { kind: "dead", name: "", key: null, payload: null });
+      history.end(run, "dead");
+    }
+    history.observe(run);
+  }
+}
+
+/** Which runs were woken is not answered: every parked one is looked at. */
+export function checkWake(history: History): void {
+  for (const run of history.runs.values()) {
+    if (run.state !== "parked") continue;
+    const { wakeAtUs } = run;
+    const due = wakeAtUs !== null && wakeAtUs <= history.nowUs;
+    const called = run.messages.some(({ takenSeq }) => takenSeq === null);
+    const row = history.observe(run);
+    if (row && row.state !== "parked") {
+      history.expect(due || called, "S11", run, `woken ${wakeAtUs === null ? "for nothing" : "before its time"}`);
+    } else history.expect(!due && !mustWake(run), "L4", run, "slept through a wake-up");
+  }
+}

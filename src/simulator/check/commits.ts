@@ -1,0 +1,101 @@
+// Checks commits: written by the holder only, at the end of the log, each call ended once, each message taken once.
+
+import type { Effect } from "../../kernel/effect.js";
+import { settles } from "../../kernel/effect.js";
+import { entryOf } from "../../kernel/effect-entry.js";
+import { isEnded } from "../../kernel/run-state.js";
+import type { Commit, CommitAnswer } from "../../store/contract/runs.js";
+import type { Applied } from "../applied.js";
+import type { History } from "./history.js";
+import { endedCall, hasEnded, type ModelRun, mustWake } from "./model.js";
+
+export function checkCommits(history: History, { commits, answers }: Extract<Applied, { op: "commit" }>): void {
+  for (const [i, commit] of commits.entries()) checkCommit(history, commit, answers[i]!);
+}
+
+function checkCommit(history: History, commit: Commit, answer: CommitAnswer): void {
+  const { claim, expectedSeq, effects } = commit;
+  const run = history.runs.get(claim.runId);
+  const held = run?.state === "running" && run.epoch === claim.epoch && run.token === claim.token;
+  if (!run) {
+    if (answer.outcome !== "lost" && answer.outcome !== "busy")
+      history.broken("S1", claim.runId, `${answer.outcome} without a run`);
+    return;
+  }
+  switch (answer.outcome) {
+    case "accepted":
+      history.expect(held, "S4", run, `accepted from epoch ${claim.epoch}, held by ${run.epoch} (${run.state})`);
+      history.expect(expectedSeq === run.seq, "S8", run, `appended at ${expectedSeq}, the log is at ${run.seq}`);
+      accept(history, run, commit);
+      history.expect(answer.seq === run.seq, "S8", run, `answered ${answer.seq}, the log is at ${run.seq}`);
+      return;
+    case "recorded":
+      for (let n = 1; n <= effects.length; n++) {
+        const entry = run.journal[expectedSeq + n - 1];
+        const mine = entry?.token === claim.token && entry.kind === entryOf(effects[n - 1]!).kind;
+        history.expect(mine, "S1", run, `entry ${expectedSeq + n} was called recorded`);
+      }
+      return;
+    case "lost":
+    case "moved":
+      history.expect(!(held && expectedSeq === run.seq), "S4", run, `the holder was told ${answer.outcome}`);
+      return;
+    case "refused":
+      if (takesLost(history, commit)) history.excused.add(run.id);
+      else history.broken("S12", run.id, `refused: ${answer.error.message}`);
+  }
+}
+
+/** A message that the holder had read is gone with a failover. */
+function takesLost(history: History, { claim, effects }: Commit): boolean {
+  return effects.some((effect) => effect.kind === "take" && history.lost.has(`${claim.runId} ${effect.messageKey}`));
+}
+
+function accept(history: History, run: ModelRun, { claim, effects }: Commit): void {
+  for (const effect of effects) {
+    const entry = effect.kind === "take" ? takeMessage(history, run, effect.messageKey) : entryOf(effect);
+    const call = endedCall(entry);
+    if (call) history.expect(!hasEnded(run, call), "S6", run, `${call} has a second ending`);
+    history.expect(!isEnded(run.state), "S8", run, `${entry.kind} after the end`);
+    checkTimer(history, run, entry);
+    history.append(run, claim.token, entry);
+    if (effect.kind === "enqueue") history.add({ ...effect.run, parentId: run.id });
+  }
+  const last = effects.at(-1)!;
+  run.streak = last.kind === "retry" ? Math.max(run.streak - 1, 0) : 0;
+  if (settles(last)) settle(history, run, last);
+}
+
+function settle(history: History, run: ModelRun, effect: Effect): void {
+  if (effect.kind === "complete") history.end(run, "completed");
+  else if (effect.kind === "fail") history.end(run, effect.as);
+  const row = history.observe(run);
+  if (row?.state === "parked") history.expect(!mustWake(run), "S12", run, "parked over an unread message");
+  if (row?.state === "quarantined") history.broken("S9", run.id, `quarantined: ${run.journal.at(-1)?.payload?.data}`);
+}
+
+function takeMessage(history: History, run: ModelRun, key: string) {
+  const message = run.messages.find((one) => one.key === key);
+  const first = run.messages.find(({ takenSeq }) => takenSeq === null);
+  history.expect(message?.takenSeq === null, "S12", run, `message ${key} taken again, or never sent`);
+  history.expect(message === undefined || message === first, "S12", run, `${key} taken before ${first?.key}`);
+  if (message) message.takenSeq = run.seq + 1;
+  return { kind: "take", name: message?.name ?? "", key, payload: message?.payload ?? null };
+}
+
+/** A sleep or a wait's deadline that ends early, on the database's clock; a jump of that clock is its excuse. */
+function checkTimer(
+  history: History,
+  run: ModelRun,
+  { kind, name, key }: { kind: string; name: string; key: string | null },
+) {
+  const begins = kind === "sleep" ? "sleep.begun" : kind === "wait.expired" ? "wait.begun" : null;
+  if (!begins) return;
+  const begun = run.journal.find((entry) => entry.kind === begins && entry.name === name && entry.key === key);
+  history.expect(begun !== undefined, "S11", run, `${kind} ${name} without a beginning`);
+  if (!begun || history.jumpedAt >= begun.at) return;
+  const { ms } = JSON.parse(begun.payload!.data) as { ms: number };
+  // Times in journals are whole milliseconds.
+  const early = begun.atUs + ms * 1000 - 1000 - history.nowUs;
+  history.expect(early <= 0, "S11", run, `${kind} ${name} ended ${early} µs too early`);
+}

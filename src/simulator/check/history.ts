@@ -1,0 +1,158 @@
+// Follows everything the store does and says which invariants it breaks. Knows nothing of the engine.
+
+import type { NewRun } from "../../kernel/new-run.js";
+import { type EndedState, isEnded } from "../../kernel/run-state.js";
+import type { ClaimRequest } from "../../store/contract/runs.js";
+import type { RunRow } from "../../store/memory/rows.js";
+import type { Tables } from "../../store/memory/tables.js";
+import type { ModelEntry, ModelRun } from "./model.js";
+
+export interface Violation {
+  /** As in ARCHITECTURE.md and RELIABILITY.md: S4, L3, … */
+  readonly invariant: string;
+  readonly at: number;
+  readonly runId: string | null;
+  readonly detail: string;
+}
+
+export class History {
+  runs = new Map<string, ModelRun>();
+  keys = new Map<string, string>();
+  readonly violations: Violation[] = [];
+  /** Runs, and messages as `run key`, that a failover has lost: nobody can be asked for them. */
+  readonly lost = new Set<string>();
+  /** Runs whose holder may break off: a failover took from it what it had seen. */
+  readonly excused = new Set<string>();
+  /** The call that each claim token was drawn for. */
+  readonly drawnFor = new Map<string, ClaimRequest>();
+  /** When leases last stopped meaning what their holders think: a failover, or the database's clock jumped. */
+  disturbedAt = -1;
+  jumpedAt = -1;
+  /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
+  readonly #told = new Map<string, { readonly token: string; readonly lost: boolean }>();
+  readonly tables: Tables;
+  readonly #now: () => number;
+  readonly #rung: string[] = [];
+
+  constructor(tables: Tables, now: () => number) {
+    this.tables = tables;
+    this.#now = now;
+  }
+
+  get now(): number {
+    return this.#now();
+  }
+
+  get nowUs(): number {
+    return this.tables.nowUs();
+  }
+
+  broken(invariant: string, runId: string | null, detail: string): void {
+    this.violations.push({ invariant, at: this.now, runId, detail });
+  }
+
+  expect(holds: boolean, invariant: string, run: ModelRun, detail: string): void {
+    if (!holds) this.broken(invariant, run.id, detail);
+  }
+
+  find(runId: string, doing: string): ModelRun | undefined {
+    const run = this.runs.get(runId);
+    if (!run) this.broken("S1", runId, `${doing} a run that was never inserted`);
+    return run;
+  }
+
+  add({ id, group, crashLimit, input, parentId }: Omit<NewRun, "key">): void {
+    if (this.runs.has(id)) return;
+    const run: ModelRun = {
+      id,
+      program: group.program,
+      crashLimit,
+      parentId: parentId ?? null,
+      state: "waiting",
+      epoch: 0,
+      token: null,
+      leaseUntilUs: 0,
+      availableAtUs: 0,
+      wakeAtUs: null,
+      seq: 0,
+      streak: 0,
+      grants: [],
+      journal: [],
+      messages: [],
+    };
+    this.append(run, null, { kind: "start", name: group.program, key: null, payload: input });
+    this.runs.set(id, run);
+    this.observe(run);
+  }
+
+  append(run: ModelRun, token: string | null, entry: Pick<ModelEntry, "kind" | "name" | "key" | "payload">): void {
+    run.seq++;
+    run.journal.push({ ...entry, seq: run.seq, token, atUs: this.nowUs, at: this.now });
+  }
+
+  /** Takes over what the row has become; says so when it may not. */
+  observe(run: ModelRun): RunRow | undefined {
+    const row = this.tables.runs.get(run.id);
+    if (!row) {
+      this.broken("S1", run.id, "its row is gone");
+      return undefined;
+    }
+    if (isEnded(run.state) && row.state !== run.state) this.broken("S16", run.id, `${run.state} became ${row.state}`);
+    this.expect((row.token !== null) === (row.state === "running"), "S3", run, `${row.state} with token ${row.token}`);
+    this.expect(row.seq === run.seq, "S8", run, `the row is at ${row.seq}, the log at ${run.seq}`);
+    run.state = row.state;
+    run.token = row.token;
+    run.availableAtUs = row.availableAtUs;
+    run.wakeAtUs = row.wakeAtUs;
+    return row;
+  }
+
+  /** The run has ended: nothing more is read, a parent that lives is told. */
+  end(run: ModelRun, state: EndedState): void {
+    run.state = state;
+    run.token = null;
+    for (const message of run.messages) message.takenSeq ??= 0;
+    const parent = run.parentId === null ? undefined : this.runs.get(run.parentId);
+    const key = `child:${run.id}`;
+    if (!parent || isEnded(parent.state) || parent.messages.some((message) => message.key === key)) return;
+    parent.messages.push({ key, messageId: run.id, kind: "child", name: state, payload: null, takenSeq: null });
+    this.#rung.push(parent.id);
+  }
+
+  /** Parents are rung once the whole operation is applied. */
+  observeRung(): void {
+    for (const id of this.#rung.splice(0)) this.observe(this.runs.get(id)!);
+  }
+
+  /** What a lagging replica has. Call the answer when it becomes the database. */
+  lag(): () => void {
+    const runs = structuredClone(this.runs);
+    const keys = new Map(this.keys);
+    return () => {
+      for (const [id, { messages }] of this.runs) {
+        const kept = runs.get(id);
+        if (!kept) this.lost.add(id);
+        const known = new Set(kept?.messages.map(({ key }) => key));
+        for (const { key } of messages) if (!known.has(key)) this.lost.add(`${id} ${key}`);
+      }
+      this.runs = runs;
+      this.keys = keys;
+      this.disturbedAt = this.now;
+    };
+  }
+
+  /** After a failover the same epoch is granted again: what is said of the older token is no news. */
+  told(holder: string, what: "granted" | "lost", token: string): void {
+    if (what === "granted") this.#told.set(holder, { token, lost: false });
+    else if (this.#told.get(holder)?.token === token) this.#told.set(holder, { token, lost: true });
+  }
+
+  knowsOfLoss(by: string, runId: string, epoch: number): boolean {
+    return this.#told.get(`${by} ${runId} ${epoch}`)?.lost === true;
+  }
+
+  clockJumped(): void {
+    this.disturbedAt = this.now;
+    this.jumpedAt = this.now;
+  }
+}

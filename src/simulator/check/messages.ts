@@ -1,0 +1,71 @@
+// Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder.
+
+import { isEnded } from "../../kernel/run-state.js";
+import type { Applied } from "../applied.js";
+import type { History } from "./history.js";
+import { type ModelRun, mustWake } from "./model.js";
+
+type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
+
+export function checkInsert(history: History, { runs, answers }: Of<"insert">): void {
+  for (const [i, run] of runs.entries()) {
+    const answer = answers[i]!;
+    const key = run.key && `${run.key.scope} ${run.key.key}`;
+    const holder = key && history.keys.get(key);
+    if (answer.outcome === "inserted") {
+      if (holder && holder !== run.id) history.broken("S10", run.id, `key ${key} belongs to ${holder}`);
+      if (key) history.keys.set(key, run.id);
+      history.add(run);
+    } else if (answer.outcome === "existing" && holder !== answer.runId) {
+      history.broken("S10", answer.runId, `key ${key} belongs to ${holder}`);
+    }
+  }
+}
+
+export function checkSend(history: History, { messages, answers }: Of<"send">): void {
+  for (const [i, { runId, key, messageId, kind, name, payload }] of messages.entries()) {
+    const { outcome } = answers[i]!;
+    const run = history.runs.get(runId);
+    if (!run) {
+      if (outcome !== "unknown") history.broken("S1", runId, `a message was ${outcome} without a run`);
+      continue;
+    }
+    const earlier = run.messages.find((one) => one.key === key);
+    if (outcome === "accepted" && earlier?.messageId !== messageId) {
+      history.expect(earlier === undefined, "S12", run, `a second message ${key} was accepted`);
+      history.expect(!isEnded(run.state), "S16", run, `${key} was accepted after the end`);
+      if (kind === "timeout") checkTimeout(history, run, name, key);
+      run.messages.push({ key, messageId, kind, name, payload, takenSeq: null });
+    } else if (outcome === "unknown") history.broken("S1", runId, "was called unknown");
+    const row = history.observe(run);
+    history.expect(row?.state !== "parked" || !mustWake(run), "S12", run, `${key} did not wake it`);
+  }
+}
+
+/** An approval's time is over: not before it is. A holder that a failover took by surprise may send it, too. */
+function checkTimeout(history: History, run: ModelRun, name: string, key: string): void {
+  if (history.disturbedAt >= 0) return;
+  const nth = key.slice(`wait:${name}:`.length);
+  const begun = run.journal.find((one) => one.kind === "approval.begun" && one.name === name && one.key === nth);
+  history.expect(begun !== undefined, "S11", run, `approval ${nth} timed out without a beginning`);
+  if (!begun) return;
+  const { timeoutMs } = JSON.parse(begun.payload!.data) as { timeoutMs: number };
+  const early = begun.atUs + timeoutMs * 1000 - 1000 - history.nowUs;
+  history.expect(early <= 0, "S11", run, `approval ${nth} timed out ${early} µs too early`);
+}
+
+export function checkCancel(history: History, { runId, answer }: Of<"cancel">): void {
+  const run = history.runs.get(runId);
+  if (!run) return;
+  if (answer.outcome === "cancelled" && run.state !== "cancelled") {
+    history.expect(run.state !== "running", "S3", run, "cancelled while somebody holds it");
+    history.expect(!isEnded(run.state), "S16", run, `cancelled after ${run.state}`);
+    history.append(run, null, { kind: "cancelled", name: "", key: null, payload: null });
+    history.end(run, "cancelled");
+  } else if (answer.outcome === "requested" && !run.messages.some(({ key }) => key === "cancel")) {
+    history.expect(run.state === "running", "S12", run, `cancel requested while ${run.state}`);
+    const request = { key: "cancel", messageId: runId, kind: "cancel", name: "cancel", payload: null } as const;
+    run.messages.push({ ...request, takenSeq: null });
+  }
+  history.observe(run);
+}

@@ -1,0 +1,76 @@
+// A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
+
+import type { Node, StartOptions } from "../client/create-node.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { AnyWorkflow } from "../workflow/context.js";
+import type { Signal } from "../workflow/signal.js";
+import type { History } from "./check/history.js";
+import { APPROVAL } from "./script.js";
+
+const ASK_AGAIN_MS = 50;
+
+export class Client {
+  readonly #node: Node;
+  readonly #world: World;
+  readonly #runs: string[] = [];
+  readonly #signals: { readonly runId: string; readonly key: string }[] = [];
+
+  constructor(node: Node, world: World) {
+    this.#node = node;
+    this.#world = world;
+  }
+
+  /** Answers the run's id; null when the outcome stays unknown, which it does only without a key. */
+  async start(workflow: AnyWorkflow, input: unknown, options: StartOptions): Promise<string | null> {
+    const run = await this.#insist(() => this.#node.start(workflow, input, options), options.key !== undefined);
+    if (run) this.#runs.push(run.id);
+    return run?.id ?? null;
+  }
+
+  async signal(runId: string, signal: Signal<string>, payload: string): Promise<void> {
+    const sent = () =>
+      this.#node
+        .run(runId)
+        .signal(signal, payload, { id: payload })
+        .then(() => true);
+    if (await this.#insist(sent, true)) this.#signals.push({ runId, key: `signal:${payload}` });
+  }
+
+  async decide(runId: string, nth: number, by: string): Promise<void> {
+    await this.#insist(() => this.#node.run(runId).decide(APPROVAL, { choice: "approve", by, nth }), true);
+  }
+
+  async cancel(runId: string): Promise<void> {
+    await this.#insist(() => this.#node.run(runId).cancel({ by: "client" }), true);
+  }
+
+  /** S1: what was acknowledged is there, unless a failover lost it. */
+  check(history: History): void {
+    for (const id of this.#runs) {
+      if (!history.runs.has(id) && !history.lost.has(id)) history.broken("S1", id, "was started, and is not there");
+    }
+    for (const { runId, key } of this.#signals) {
+      const run = history.runs.get(runId);
+      if (!run || history.lost.has(`${runId} ${key}`)) continue;
+      history.expect(
+        run.messages.some((message) => message.key === key),
+        "S1",
+        run,
+        `${key} was sent, and is not there`,
+      );
+    }
+  }
+
+  /** null: unknown, or refused for a good reason (the run has ended, or a failover lost it). */
+  async #insist<T>(ask: () => Promise<T>, repeat: boolean): Promise<T | null> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        if (code !== "STORE_UNAVAILABLE" || !repeat) return null;
+        await sleep(this.#world, ASK_AGAIN_MS);
+      }
+    }
+  }
+}

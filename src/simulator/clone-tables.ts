@@ -1,0 +1,33 @@
+// Copies of the memory store's tables: what a replica has that lags behind, and how it becomes the database.
+
+import { indexRun, type Tables } from "../store/memory/tables.js";
+
+type Kept = Pick<Tables, "runs" | "journal" | "inbox" | "keys" | "leases" | "nodes">;
+
+/** Rows that change in place are copied, rows that are only replaced are shared. */
+export function copyTables({ runs, journal, inbox, keys, leases, nodes }: Tables): Kept {
+  return {
+    runs: copyMap(runs, (row) => ({ ...row })),
+    journal: copyMap(journal, (log) => new Map(log)),
+    inbox: copyMap(inbox, (rows) => rows.map((row) => ({ ...row }))),
+    keys: new Map(keys),
+    leases: copyMap(leases, (row) => ({ ...row })),
+    nodes: copyMap(nodes, (row) => ({ ...row })),
+  };
+}
+
+/** Group numbers and message ids are not set back: they are only ever compared, and new ones stay new. */
+export function restoreTables(tables: Tables, kept: Kept): void {
+  const names = ["runs", "journal", "inbox", "keys", "leases", "nodes"] as const;
+  for (const name of names) {
+    const into = tables[name] as Map<string, unknown>;
+    into.clear();
+    for (const [key, value] of kept[name]) into.set(key, value);
+  }
+  tables.byState.clear();
+  for (const row of tables.runs.values()) indexRun(tables, row);
+}
+
+function copyMap<V>(map: ReadonlyMap<string, V>, copy: (value: V) => V): Map<string, V> {
+  return new Map([...map].map(([key, value]) => [key, copy(value)]));
+}

@@ -1,0 +1,146 @@
+// The nodes under simulation: the real engine in one incarnation after the other, started again whenever it is gone.
+
+import { Node } from "../client/create-node.js";
+import type { Claim } from "../kernel/claim.js";
+import type { Store } from "../store/contract/store.js";
+import type { Chance } from "./chance.js";
+import type { Database } from "./database.js";
+import { Incarnation } from "./incarnation.js";
+import { type Cable, Link } from "./link.js";
+import { remoteStore } from "./remote-store.js";
+import type { Scheduler } from "./scheduler.js";
+import type { Swarm } from "./swarm.js";
+import type { Place, Workload } from "./workload.js";
+
+export interface ClusterOptions {
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly swarm: Swarm;
+  readonly database: Database;
+  readonly workload: Workload;
+  /** Where the steps of that incarnation work. */
+  readonly placeOf: (world: Incarnation, kill: () => void) => Place;
+  /** A node was told that a claim is granted, or lost. */
+  readonly onTold: (by: string, what: "granted" | "lost", claim: Claim) => void;
+  /** The engine itself broke. */
+  readonly onBroken: (runId: string, error: unknown) => void;
+}
+
+export class SimNode {
+  readonly name: string;
+  readonly cable: Cable = { cut: false };
+  readonly #owner: number;
+  readonly #options: ClusterOptions;
+  #lives = 0;
+  #world: Incarnation | null = null;
+  /** null until it has started. */
+  #node: Node | null = null;
+
+  constructor(index: number, options: ClusterOptions) {
+    this.name = `n${index}`;
+    this.#owner = index + 10;
+    this.#options = options;
+    this.#boot();
+  }
+
+  kill(downMs: number): void {
+    const world = this.#world;
+    if (!world?.alive) return;
+    world.kill();
+    this.#node = null;
+    this.#options.scheduler.after(downMs, this.#owner, () => this.#boot());
+  }
+
+  pause(ms: number): void {
+    const { scheduler } = this.#options;
+    if (this.#world) this.#world.pausedUntil = Math.max(this.#world.pausedUntil, scheduler.now + ms);
+  }
+
+  /** An orderly stop, and a new start when it is done. */
+  stop(downMs: number): void {
+    const world = this.#world;
+    const again = () => {
+      if (world === this.#world) this.kill(downMs);
+    };
+    this.#node?.stop().then(again, again);
+    this.#node = null;
+  }
+
+  get ready(): boolean {
+    return this.#node !== null;
+  }
+
+  /** For good. Resolves when the engine has stopped in order. */
+  async stopForGood(): Promise<void> {
+    await this.#node?.stop();
+  }
+
+  #boot(): void {
+    const { scheduler, chance, swarm, database, workload, placeOf, onTold, onBroken } = this.#options;
+    const name = `${this.name}.${++this.#lives}`;
+    const own = chance.split(name);
+    const clock = { offsetMs: own.between(-600_000, 600_000), drift: own.between(-0.1, 0.1) };
+    const world = new Incarnation(this.#owner, name, scheduler, own, clock);
+    const link = new Link({
+      world,
+      database,
+      scheduler,
+      weather: swarm.weather,
+      cable: this.cable,
+      chance: own.split("link"),
+    });
+    const store = listening(remoteStore(link), (what, claim) => onTold(name, what, claim));
+    const place = placeOf(world, () => this.kill(swarm.leaseMs / 4));
+    const node = new Node({ store, programs: workload.programs(place), identity: this.name, ...swarm.settings }, world);
+    node.on("run.broken", ({ runId, error }) => onBroken(runId, error));
+    this.#world = world;
+    node.open().then(
+      () => {
+        this.#node = node;
+      },
+      // A process that cannot start exits, and is started again.
+      () => this.kill(swarm.leaseMs / 4),
+    );
+  }
+}
+
+export class Cluster {
+  readonly nodes: readonly SimNode[];
+
+  constructor(options: ClusterOptions) {
+    this.nodes = Array.from({ length: options.swarm.nodes }, (_, i) => new SimNode(i, options));
+  }
+
+  get ready(): boolean {
+    return this.nodes.every((node) => node.ready);
+  }
+
+  heal(): void {
+    for (const { cable } of this.nodes) cable.cut = false;
+  }
+}
+
+/** Notes when an answer about a claim reaches its holder. */
+function listening(store: Store, told: (what: "granted" | "lost", claim: Claim) => void): Store {
+  return {
+    ...store,
+    runs: {
+      ...store.runs,
+      claim: async (request) => {
+        const granted = await store.runs.claim(request);
+        for (const run of granted) told("granted", run);
+        return granted;
+      },
+      renew: async (claims, leaseMs) => {
+        const answers = await store.runs.renew(claims, leaseMs);
+        for (const [i, { outcome }] of answers.entries()) if (outcome === "lost") told("lost", claims[i]!);
+        return answers;
+      },
+      commit: async (commits) => {
+        const answers = await store.runs.commit(commits);
+        for (const [i, { outcome }] of answers.entries()) if (outcome === "lost") told("lost", commits[i]!.claim);
+        return answers;
+      },
+    },
+  };
+}

@@ -1,0 +1,62 @@
+// The simulated database: the memory store with a clock that may jump, restarts, and failovers that lose the last commits.
+
+import type { Store } from "../store/contract/store.js";
+import { memoryStore } from "../store/memory/memory-store.js";
+import { tablesOf } from "../store/memory/open-stores.js";
+import type { Tables } from "../store/memory/tables.js";
+import type { Applied } from "./applied.js";
+import type { Chance } from "./chance.js";
+import { copyTables, restoreTables } from "./clone-tables.js";
+import { Incarnation } from "./incarnation.js";
+import type { Scheduler } from "./scheduler.js";
+
+/** Owner of events that happen at the database. */
+export const DATABASE = 0;
+
+export interface DatabaseOptions {
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly onApplied: (applied: Applied, by: string) => void;
+  /** The memory store threw: no operation may. */
+  readonly onThrown: (op: string, error: unknown) => void;
+}
+
+export class Database {
+  readonly store: Store;
+  readonly tables: Tables;
+  readonly onApplied: DatabaseOptions["onApplied"];
+  readonly onThrown: DatabaseOptions["onThrown"];
+  /** Rises with every restart: what was sent to an earlier one is dropped. */
+  boot = 0;
+  down = false;
+  readonly #clock = { offsetMs: 0, drift: 0 };
+
+  constructor({ scheduler, chance, onApplied, onThrown }: DatabaseOptions) {
+    this.store = memoryStore({ world: new Incarnation(DATABASE, "database", scheduler, chance, this.#clock) });
+    this.tables = tablesOf(this.store);
+    this.onApplied = onApplied;
+    this.onThrown = onThrown;
+  }
+
+  jumpClock(ms: number): void {
+    this.#clock.offsetMs += ms;
+  }
+
+  stop(): void {
+    this.down = true;
+    this.boot++;
+  }
+
+  start(): void {
+    this.down = false;
+  }
+
+  /** What a lagging replica has now. Call the answer to fail over to it. */
+  lag(): () => void {
+    const kept = copyTables(this.tables);
+    return () => {
+      this.boot++;
+      restoreTables(this.tables, kept);
+    };
+  }
+}

@@ -1,0 +1,73 @@
+// What steps did outside: an external system that remembers every attempt, whoever made it and however it ended.
+
+import type { StepInfo } from "../workflow/step-call.js";
+
+export interface EffectRecord {
+  readonly no: number;
+  readonly runId: string;
+  /** The incarnation that made the attempt. */
+  readonly by: string;
+  readonly idempotencyKey: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly at: number;
+  /** Idempotency keys of the steps whose results this one was told. */
+  readonly after: readonly string[];
+  /** What it answered; null while it runs or when it failed. */
+  result: string | null;
+}
+
+export interface EffectWatcher {
+  started(record: EffectRecord): void;
+  finished(record: EffectRecord, aborted: boolean): void;
+}
+
+export class EffectLog {
+  readonly records: EffectRecord[] = [];
+  readonly #now: () => number;
+  readonly #watcher: EffectWatcher;
+
+  constructor(now: () => number, watcher: EffectWatcher) {
+    this.#now = now;
+    this.#watcher = watcher;
+  }
+
+  start(by: string, runId: string, info: StepInfo, after: readonly string[]): EffectRecord {
+    const { idempotencyKey, fence, attempt } = info;
+    const no = this.records.length;
+    const record = {
+      no,
+      runId,
+      by,
+      idempotencyKey,
+      epoch: Number(fence),
+      attempt,
+      at: this.#now(),
+      after,
+      result: null,
+    };
+    this.records.push(record);
+    this.#watcher.started(record);
+    return record;
+  }
+
+  /** The work is done; `aborted`: whether it was told that nobody wants it any more. */
+  finish(record: EffectRecord, aborted: boolean): void {
+    this.#watcher.finished(record, aborted);
+  }
+
+  /** Unlike any other attempt's result: it shows whose result was recorded. */
+  answer(record: EffectRecord): string {
+    record.result = `${record.idempotencyKey}#${record.no}`;
+    return record.result;
+  }
+
+  attemptsOf(idempotencyKey: string): number {
+    return this.records.filter((record) => record.idempotencyKey === idempotencyKey).length;
+  }
+}
+
+/** The idempotency key of the step that answered this. */
+export function keyOfResult(result: string): string {
+  return result.slice(0, result.lastIndexOf("#"));
+}

@@ -1,0 +1,133 @@
+// The way from one process to the database: requests and replies travel apart, and either may be late or lost.
+// Like the PostgreSQL store, it repeats a call whose outcome is unknown for a while before it tells the caller.
+
+import { HoldfastError } from "../kernel/error.js";
+import { sleep } from "../kernel/world.js";
+import { StoreUnavailable } from "../store/postgres/errors.js";
+import type { Chance } from "./chance.js";
+import { DATABASE, type Database } from "./database.js";
+import type { Incarnation } from "./incarnation.js";
+import type { Scheduler } from "./scheduler.js";
+
+/** No answer came: the request was lost, or the reply was. */
+class Unanswered extends HoldfastError {
+  readonly code = "UNANSWERED";
+
+  constructor(op: string) {
+    super(`No answer to ${op}.`);
+  }
+}
+
+/** How the network is at the moment; the same object for all, changed when everything heals. */
+export interface Weather {
+  latencyMs: number;
+  /** Part of requests that are lost, and of replies. */
+  loss: number;
+  /** Part of messages that take up to three timeouts. */
+  late: number;
+  /** Part of rows that another statement has locked. */
+  busy: number;
+  readonly timeoutMs: number;
+  readonly retryForMs: number;
+}
+
+/** Whether a node's cable is cut; outlives the node's incarnations. */
+export interface Cable {
+  cut: boolean;
+}
+
+export interface LinkOptions {
+  readonly world: Incarnation;
+  readonly database: Database;
+  readonly scheduler: Scheduler;
+  readonly weather: Weather;
+  readonly cable: Cable;
+  readonly chance: Chance;
+}
+
+export class Link {
+  readonly #options: LinkOptions;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  get database(): Database {
+    return this.#options.database;
+  }
+
+  get name(): string {
+    return this.#options.world.name;
+  }
+
+  /** For each of n rows, whether another statement has it locked just now. */
+  locked(n: number): boolean[] {
+    const { chance, weather } = this.#options;
+    return Array.from({ length: n }, () => weather.busy > 0 && chance.happens(weather.busy));
+  }
+
+  async call<T>(op: string, apply: () => Promise<T>): Promise<T> {
+    const { world, weather } = this.#options;
+    const startedAt = world.monotonicNow();
+    const retryForMs = op === "renew" ? 0 : weather.retryForMs;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#attempt(op, apply);
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error;
+        const spentMs = world.monotonicNow() - startedAt;
+        const delayMs = Math.min(10 * 2 ** tries, 200);
+        if (spentMs + delayMs > retryForMs) throw new StoreUnavailable(op, spentMs, error);
+        await sleep(world, delayMs);
+      }
+    }
+  }
+
+  /** Something the database says by itself; it may get lost. */
+  push(deliver: () => void): void {
+    if (!this.#loses()) this.#options.world.after(this.#travelMs(), deliver);
+  }
+
+  #attempt<T>(op: string, apply: () => Promise<T>): Promise<T> {
+    const { world, database, scheduler, weather, chance } = this.#options;
+    return new Promise((resolve, reject) => {
+      if (!world.alive) return;
+      const giveUp = () => reject(new Unanswered(op));
+      const cancelTimeout = world.after(weather.timeoutMs, giveUp);
+      // A broken connection is noticed at once or not at all.
+      const lose = () => {
+        if (chance.happens(0.5)) world.after(this.#travelMs(), giveUp);
+      };
+      const reply = (deliver: () => void) => {
+        if (this.#loses()) return lose();
+        world.after(this.#travelMs(), () => {
+          cancelTimeout();
+          deliver();
+        });
+      };
+      const { boot } = database;
+      if (this.#loses()) return lose();
+      scheduler.after(this.#travelMs(), DATABASE, () => {
+        if (database.down || database.boot !== boot || this.#options.cable.cut) return lose();
+        apply().then(
+          (answer) => reply(() => resolve(answer)),
+          (error) => {
+            database.onThrown(op, error);
+            reply(() => reject(error));
+          },
+        );
+      });
+    });
+  }
+
+  #loses(): boolean {
+    const { cable, weather, chance } = this.#options;
+    return cable.cut || (weather.loss > 0 && chance.happens(weather.loss));
+  }
+
+  #travelMs(): number {
+    const { weather, chance } = this.#options;
+    if (weather.late > 0 && chance.happens(weather.late)) return chance.between(1, 3 * weather.timeoutMs);
+    return weather.latencyMs * (0.5 + chance.random());
+  }
+}

@@ -1,0 +1,33 @@
+// Where steps work: each attempt is noted before it does anything, takes its time, and then answers, fails or takes its node down.
+
+import { HoldfastError } from "../kernel/error.js";
+import { sleep } from "../kernel/world.js";
+import type { EffectLog } from "./effect-log.js";
+import type { Incarnation } from "./incarnation.js";
+import type { Place } from "./workload.js";
+
+class SimulatedFailure extends HoldfastError {
+  readonly code = "SIMULATED_FAILURE";
+}
+
+export function placeIn(world: Incarnation, effects: EffectLog, kill: () => void): Place {
+  return {
+    async effect(runId, info, op, after) {
+      // The code of a process that was just killed runs on to its next wait; it does nothing outside any more.
+      if (!world.alive) return gone();
+      const record = effects.start(world.name, runId, info, after);
+      if (effects.attemptsOf(info.idempotencyKey) <= op.kills) {
+        kill();
+        return gone();
+      }
+      if (op.ms > 0) await sleep(world, op.ms);
+      effects.finish(record, info.signal.aborted);
+      if (info.attempt <= op.fails) throw new SimulatedFailure(`attempt ${info.attempt}`);
+      return effects.answer(record);
+    },
+  };
+}
+
+function gone(): Promise<never> {
+  return new Promise(() => {});
+}

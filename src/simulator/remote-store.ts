@@ -1,0 +1,96 @@
+// The store as one process sees it: every operation goes over that process's link, is applied whole when it arrives, and is
+// recorded there.
+
+import type { Store } from "../store/contract/store.js";
+import type { Applied } from "./applied.js";
+import type { Link } from "./link.js";
+
+export function remoteStore(link: Link): Store {
+  const { database } = link;
+  const { store } = database;
+
+  function recorded<T>(applying: Promise<T>, record: (answer: T) => Applied): Promise<T> {
+    return applying.then((answer) => {
+      database.onApplied(record(answer), link.name);
+      return answer;
+    });
+  }
+
+  return {
+    runs: { ...store.runs, ...recordedRuns(link, recorded), ...readRuns(link) },
+    journal: { read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)) },
+    inbox: {
+      send: (messages) =>
+        link.call("send", () => recorded(store.inbox.send(messages), (answers) => ({ op: "send", messages, answers }))),
+      unread: (runId) => link.call("read inbox", () => store.inbox.unread(runId)),
+    },
+    leases: store.leases,
+    nodes: {
+      register: (node) => link.call("register", () => store.nodes.register(node)),
+      heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
+      stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
+      list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
+    },
+    attend: ({ incarnation, onHint }) =>
+      link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
+    housekeep: (round) =>
+      link.call("housekeep", async () => {
+        const report = await store.housekeep(round);
+        // In this order: a child that the sweep found dead has rung its parent.
+        database.onApplied({ op: "sweep", reclaimed: report.reclaimed }, link.name);
+        database.onApplied({ op: "wake", count: report.woken }, link.name);
+        return report;
+      }),
+    close: async () => {},
+  };
+}
+
+type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
+
+function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
+  const { runs } = link.database.store;
+  return {
+    insert: (added) =>
+      link.call("insert", () => recorded(runs.insert(added), (answers) => ({ op: "insert", runs: added, answers }))),
+    claim: (request) =>
+      link.call("claim", () => recorded(runs.claim(request), (granted) => ({ op: "claim", request, granted }))),
+    renew: (claims, leaseMs) =>
+      link.call("renew", () => {
+        const answering = unlocked(link, claims, (free) => runs.renew(free, leaseMs));
+        return recorded(answering, (answers) => ({ op: "renew", claims, leaseMs, answers }));
+      }),
+    commit: (commits) =>
+      link.call("commit", () => {
+        const answering = unlocked(link, commits, (free) => runs.commit(free));
+        return recorded(answering, (answers) => ({ op: "commit", commits, answers }));
+      }),
+    sweepExpired: (options) =>
+      link.call("sweep", () => recorded(runs.sweepExpired(options), (reclaimed) => ({ op: "sweep", reclaimed }))),
+    wakeParked: (options) =>
+      link.call("wake", () => recorded(runs.wakeParked(options), (count) => ({ op: "wake", count }))),
+    cancel: (runId, options) =>
+      link.call("cancel", () => recorded(runs.cancel(runId, options), (answer) => ({ op: "cancel", runId, answer }))),
+  };
+}
+
+function readRuns(link: Link): Partial<Store["runs"]> {
+  const { runs } = link.database.store;
+  return {
+    groupIds: (groups) => link.call("group ids", () => runs.groupIds(groups)),
+    get: (runId) => link.call("get", () => runs.get(runId)),
+    list: (filter, page) => link.call("list", () => runs.list(filter, page)),
+    count: (filter) => link.call("count", () => runs.count(filter)),
+  };
+}
+
+/** Rows that another statement has locked are skipped and answered `busy`, as PostgreSQL's SKIP LOCKED does. */
+async function unlocked<Item, Answer>(
+  link: Link,
+  items: readonly Item[],
+  apply: (free: readonly Item[]) => Promise<readonly Answer[]>,
+): Promise<readonly (Answer | { readonly outcome: "busy" })[]> {
+  const locked = link.locked(items.length);
+  const answers = await apply(items.filter((_, i) => !locked[i]));
+  let next = 0;
+  return items.map((_, i) => (locked[i] ? { outcome: "busy" } : answers[next++]!));
+}

@@ -1,0 +1,217 @@
+// One simulation: a seed in, a verdict out. Faults first; then everything heals and all work has to come to its end.
+
+import { Node } from "../client/create-node.js";
+import { isEnded } from "../kernel/run-state.js";
+import { describeApplied } from "./applied.js";
+import { Chance } from "./chance.js";
+import { checkApplied } from "./check/applied.js";
+import { checkAttempt, checkFinished, checkResults } from "./check/effects.js";
+import { History, type Violation } from "./check/history.js";
+import type { ModelRun } from "./check/model.js";
+import { mustWake } from "./check/model.js";
+import { checkReplay } from "./check/replay.js";
+import { checkTables } from "./check/tables.js";
+import { Client } from "./client.js";
+import { Cluster } from "./cluster.js";
+import { Database } from "./database.js";
+import { EffectLog } from "./effect-log.js";
+import { Incarnation } from "./incarnation.js";
+import { Link } from "./link.js";
+import { Nemesis } from "./nemesis.js";
+import { placeIn } from "./place.js";
+import { remoteStore } from "./remote-store.js";
+import { Scheduler } from "./scheduler.js";
+import { ScriptWorkload } from "./script-workload.js";
+import { drawSwarm, type Swarm } from "./swarm.js";
+import { Tally } from "./tally.js";
+import { Trace } from "./trace.js";
+import type { DriveOptions, Workload } from "./workload.js";
+
+export interface SimulateOptions {
+  readonly workload?: () => Workload;
+  /** Keeps the lines of the trace, to read them. */
+  readonly keepTrace?: boolean;
+}
+
+export interface Verdict {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  /** The same for the same seed and code, in every process. */
+  readonly hash: string;
+  readonly virtualMs: number;
+  readonly events: number;
+  /** How often what happened: what this seed has shown. */
+  readonly tally: Readonly<Record<string, number>>;
+  readonly trace: readonly string[];
+}
+
+const CLIENT = 2;
+/** Codes with which a round of work may end besides a lost claim: the lease brings the run back. */
+const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
+
+export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
+  const simulation = new Simulation(drawSwarm(seed), options.workload?.() ?? new ScriptWorkload(), options.keepTrace);
+  return simulation.run();
+}
+
+class Simulation {
+  readonly #swarm: Swarm;
+  readonly #workload: Workload;
+  readonly #scheduler: Scheduler;
+  readonly #trace: Trace;
+  readonly #tally = new Tally();
+  readonly #database: Database;
+  readonly #history: History;
+  readonly #effects: EffectLog;
+  readonly #cluster: Cluster;
+  readonly #nemesis: Nemesis;
+  readonly #drive: DriveOptions;
+
+  constructor(swarm: Swarm, workload: Workload, keepTrace = false) {
+    const chance = new Chance(swarm.seed);
+    const scheduler = new Scheduler(swarm.seed);
+    this.#swarm = swarm;
+    this.#workload = workload;
+    this.#scheduler = scheduler;
+    this.#trace = new Trace(keepTrace);
+    this.#database = this.#openDatabase(chance.split("database"));
+    this.#history = new History(this.#database.tables, () => scheduler.now);
+    this.#effects = this.#openEffects();
+    this.#cluster = this.#openCluster(chance.split("cluster"));
+    this.#nemesis = new Nemesis({
+      scheduler,
+      swarm,
+      chance: chance.split("nemesis"),
+      cluster: this.#cluster,
+      database: this.#database,
+      history: this.#history,
+      trace: this.#trace,
+      tally: this.#tally,
+    });
+    this.#drive = {
+      client: this.#openClient(chance.split("client")),
+      chance: chance.split("drive"),
+      swarm,
+      at: (ms, run) => void scheduler.after(ms, CLIENT, run),
+      runIds: () => [...this.#history.runs.keys()],
+    };
+  }
+
+  async run(): Promise<Verdict> {
+    const { faultsForMs } = this.#swarm;
+    this.#workload.drive(this.#drive);
+    await this.#scheduler.run(faultsForMs);
+    this.#nemesis.heal();
+    await this.#finish();
+    await this.#stop();
+    checkTables(this.#history);
+    checkResults(this.#history, this.#effects);
+    this.#drive.client.check(this.#history);
+    await checkReplay(this.#history, (run) => this.#workload.scriptOf(run));
+    const { now: virtualMs, events } = this.#scheduler;
+    const { hash, lines: trace } = this.#trace;
+    const { violations } = this.#history;
+    for (const { state } of this.#history.runs.values()) this.#tally.add(`run ${state}`);
+    return { seed: this.#swarm.seed, violations, hash, virtualMs, events, tally: this.#tally.counts, trace };
+  }
+
+  /** L2, L3: everything ends or waits for what nobody sends, within a bound of virtual time. */
+  async #finish(): Promise<void> {
+    const { leaseMs } = this.#swarm;
+    const until = this.#scheduler.now + 400 * leaseMs;
+    while (!this.#done() && this.#scheduler.now < until) {
+      for (const run of this.#history.runs.values()) {
+        if (!isEnded(run.state) && !this.#workload.mayWait(run)) this.#workload.urge(this.#drive, run);
+      }
+      await this.#scheduler.run(Math.min(this.#scheduler.now + 3 * leaseMs, until), () => this.#done());
+    }
+    for (const run of this.#history.runs.values()) {
+      this.#history.expect(this.#isDone(run), "L3", run, `still ${run.state} long after everything healed`);
+    }
+    if (!this.#cluster.ready) this.#history.broken("L8", null, "not every node has come back");
+  }
+
+  /** L7: nodes that are told to stop do so within their grace. */
+  async #stop(): Promise<void> {
+    let stopped = 0;
+    for (const node of this.#cluster.nodes) {
+      node.stopForGood().then(
+        () => stopped++,
+        () => stopped++,
+      );
+    }
+    const { nodes } = this.#cluster;
+    await this.#scheduler.run(this.#scheduler.now + 20 * this.#swarm.leaseMs, () => stopped === nodes.length);
+    if (stopped < nodes.length) this.#history.broken("L7", null, `${nodes.length - stopped} nodes do not stop`);
+  }
+
+  #done(): boolean {
+    if (!this.#cluster.ready) return false;
+    for (const run of this.#history.runs.values()) if (!this.#isDone(run)) return false;
+    return true;
+  }
+
+  #isDone(run: ModelRun): boolean {
+    if (isEnded(run.state)) return true;
+    return this.#workload.mayWait(run) && run.state === "parked" && run.wakeAtUs === null && !mustWake(run);
+  }
+
+  #openDatabase(chance: Chance): Database {
+    const scheduler = this.#scheduler;
+    return new Database({
+      scheduler,
+      chance,
+      onApplied: (applied, by) => {
+        this.#trace.add(scheduler.now, `${by} ${describeApplied(applied)}`);
+        this.#tally.applied(applied);
+        checkApplied(this.#history, applied);
+      },
+      onThrown: (op, error) => this.#history.broken("S8", null, `${op} threw ${String(error)}`),
+    });
+  }
+
+  #openEffects(): EffectLog {
+    const scheduler = this.#scheduler;
+    return new EffectLog(() => scheduler.now, {
+      started: (record) => {
+        this.#trace.add(scheduler.now, `${record.by} starts ${record.idempotencyKey.slice(30)} e${record.epoch}`);
+        this.#tally.add("attempts");
+        checkAttempt(this.#history, record);
+      },
+      finished: (record, aborted) => checkFinished(this.#history, record, aborted),
+    });
+  }
+
+  #openCluster(chance: Chance): Cluster {
+    return new Cluster({
+      scheduler: this.#scheduler,
+      chance,
+      swarm: this.#swarm,
+      database: this.#database,
+      workload: this.#workload,
+      placeOf: (world, kill) => placeIn(world, this.#effects, kill),
+      onTold: (by, what, { runId, epoch, token }) => this.#history.told(`${by} ${runId} ${epoch}`, what, token),
+      onBroken: (runId, error) => {
+        const { code } = error as { code?: unknown };
+        this.#tally.add(`broken ${String(code)}`);
+        if (EXPECTED_BREAKS.includes(code) || this.#history.excused.has(runId)) return;
+        this.#history.broken("engine", runId, String(error));
+      },
+    });
+  }
+
+  #openClient(chance: Chance): Client {
+    const scheduler = this.#scheduler;
+    const world = new Incarnation(CLIENT, "client", scheduler, chance, { offsetMs: 0, drift: 0 });
+    const { weather, settings } = this.#swarm;
+    const link = new Link({
+      world,
+      database: this.#database,
+      scheduler,
+      weather,
+      cable: { cut: false },
+      chance: chance.split("link"),
+    });
+    return new Client(new Node({ store: remoteStore(link), programs: [], ...settings }, world), world);
+  }
+}

@@ -1,0 +1,71 @@
+// The parameters of one simulation, drawn from its seed: every seed is another cluster under other weather.
+
+import type { SettingOptions } from "../kernel/setting-options.js";
+import { Chance } from "./chance.js";
+import type { Weather } from "./link.js";
+
+export const FAULTS = ["kill", "pause", "cut", "stop", "restart", "failover", "jump"] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export interface Swarm {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly leaseMs: number;
+  readonly settings: SettingOptions;
+  readonly weather: Weather;
+  /** Mean time between two faults of a kind; missing: none of it. */
+  readonly faults: Partial<Record<Fault, number>>;
+  /** How long faults go on; then everything heals. */
+  readonly faultsForMs: number;
+  readonly runs: number;
+}
+
+export function drawSwarm(seed: number): Swarm {
+  const chance = new Chance(seed).split("swarm");
+  const leaseMs = chance.int(200, 3000);
+  const faultsForMs = leaseMs * chance.int(6, 16);
+  return {
+    seed,
+    nodes: chance.int(2, 5),
+    leaseMs,
+    settings: drawSettings(chance, leaseMs),
+    weather: drawWeather(chance, leaseMs),
+    faults: drawFaults(chance, leaseMs),
+    faultsForMs,
+    runs: chance.int(3, 14),
+  };
+}
+
+function drawSettings(chance: Chance, leaseMs: number): SettingOptions {
+  const pollInterval = Math.ceil(leaseMs * chance.between(0.05, 0.3));
+  return {
+    lease: leaseMs,
+    renewEvery: Math.ceil(leaseMs * chance.between(0.05, 0.35)),
+    concurrency: chance.int(1, 5),
+    prefetch: 0,
+    housekeeping: Math.ceil(leaseMs * chance.between(0.1, 0.5)),
+    startupGrace: Math.ceil(leaseMs * chance.one([0, 0.5, 1])),
+    shutdownGrace: Math.ceil(leaseMs * chance.between(0, 2)),
+    crashLimit: chance.int(2, 6),
+    pollInterval,
+    pollMax: pollInterval * chance.int(1, 4),
+  };
+}
+
+function drawWeather(chance: Chance, leaseMs: number): Weather {
+  const timeoutMs = leaseMs * chance.between(0.1, 0.5);
+  const rough = (most: number) => (chance.happens(0.6) ? chance.between(0, most) : 0);
+  return {
+    latencyMs: timeoutMs * chance.between(0.005, chance.happens(0.3) ? 0.5 : 0.15),
+    loss: rough(0.1),
+    late: rough(0.04),
+    busy: rough(0.1),
+    timeoutMs,
+    retryForMs: timeoutMs * chance.one([0, 1, 3]),
+  };
+}
+
+function drawFaults(chance: Chance, leaseMs: number): Swarm["faults"] {
+  const kinds = FAULTS.filter((kind) => chance.happens(kind === "failover" || kind === "jump" ? 0.25 : 0.5));
+  return Object.fromEntries(kinds.map((kind) => [kind, leaseMs * chance.between(1, 6)]));
+}

@@ -1,0 +1,20 @@
+// Counts what a simulation has shown, so that one can see whether the interesting things happen at all.
+
+import type { Applied } from "./applied.js";
+
+export class Tally {
+  readonly counts: Record<string, number> = {};
+
+  add(what: string, times = 1): void {
+    this.counts[what] = (this.counts[what] ?? 0) + times;
+  }
+
+  applied(applied: Applied): void {
+    if (applied.op === "claim") this.add("granted", applied.granted.length);
+    else if (applied.op === "sweep") this.add("reclaimed", applied.reclaimed.length);
+    else if (applied.op === "wake") this.add("woken", applied.count);
+    else if (applied.op === "renew" || applied.op === "commit") {
+      for (const { outcome } of applied.answers) this.add(`${applied.op} ${outcome}`);
+    } else this.add(applied.op);
+  }
+}

@@ -1,0 +1,37 @@
+// What a simulation works on: programs for each node, and a driver that starts, signals and cancels their runs.
+
+import type { AnyWorkflow } from "../workflow/context.js";
+import type { StepInfo } from "../workflow/step-call.js";
+import type { Chance } from "./chance.js";
+import type { ModelRun } from "./check/model.js";
+import type { Client } from "./client.js";
+import type { Script, StepOp } from "./script.js";
+import type { Swarm } from "./swarm.js";
+
+/** Where a step works: inside one incarnation of a node, watched by the effect log. */
+export interface Place {
+  /** Answers something that no other attempt answers. `after`: idempotency keys of the results it builds on. */
+  effect(runId: string, info: StepInfo, op: StepOp, after: readonly string[]): Promise<string>;
+}
+
+export interface DriveOptions {
+  readonly client: Client;
+  readonly chance: Chance;
+  readonly swarm: Swarm;
+  /** Calls back at a moment of virtual time. */
+  readonly at: (ms: number, run: () => void) => void;
+  /** All runs there are, children included. */
+  readonly runIds: () => readonly string[];
+}
+
+export interface Workload {
+  programs(place: Place): readonly AnyWorkflow[];
+  /** Plans what clients do while faults go on. */
+  drive(options: DriveOptions): void;
+  /** Everything is healed: brings a run that still waits closer to its end. Called again and again. */
+  urge(options: DriveOptions, run: ModelRun): void;
+  /** Whether this run may wait for ever. */
+  mayWait(run: ModelRun): boolean;
+  /** The script that a run plays, for the replay check; null when it plays none. */
+  scriptOf(run: ModelRun): Script | null;
+}

@@ -1,0 +1,27 @@
+// The same seed is the same history: in this process, again, and in another one.
+
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { simulate } from "../../src/simulator/simulate.js";
+
+const ROOT = join(import.meta.dirname, "../..");
+const SEEDS = 25;
+
+test("a seed has one history, in every process", { timeout: 120_000 }, async () => {
+  const args = ["--import", "tsx", "scripts/simulate.ts", "--seeds", String(SEEDS), "--json", "--hashes"];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
+  const { hashes } = JSON.parse(stdout) as { hashes: Record<string, string> };
+  const mine: Record<string, string> = {};
+  for (let seed = 1; seed <= SEEDS; seed++) mine[seed] = (await simulate(seed)).hash;
+  expect(mine).toEqual(hashes);
+  expect(new Set(Object.values(mine)).size).toBe(SEEDS);
+});
+
+test("a trace tells what its hash stands for", async () => {
+  const [one, two] = [await simulate(7, { keepTrace: true }), await simulate(7, { keepTrace: true })];
+  expect(one.trace.length).toBeGreaterThan(100);
+  expect(two.trace).toEqual(one.trace);
+  expect((await simulate(7)).hash).toBe(one.hash);
+});

@@ -1,0 +1,35 @@
+// The engine under seeded faults, first half; and whether what is to be survived happens at all.
+
+import { expect, test } from "vitest";
+import { expectSound, range } from "./seeds.js";
+
+/** Things that a simulator must bring about to be worth anything. */
+const MARKS = [
+  "attempts",
+  "broken JOURNAL_MOVED",
+  "broken STORE_UNAVAILABLE",
+  "commit busy",
+  "commit lost",
+  "commit moved",
+  "commit recorded",
+  "fault cut",
+  "fault failover",
+  "fault jump",
+  "fault kill",
+  "fault pause",
+  "fault restart",
+  "fault stop",
+  "reclaimed",
+  "renew lost",
+  "run cancelled",
+  "run completed",
+  "run dead",
+  "run failed",
+  "run parked",
+  "woken",
+];
+
+test("seeds 1 to 260 hold every invariant, and show everything there is to survive", { timeout: 300_000 }, async () => {
+  const tally = await expectSound(range(1, 260));
+  expect(MARKS.filter((mark) => !tally[mark])).toEqual([]);
+});

@@ -1,0 +1,102 @@
+// The simulated world itself: what is killed stays dead, what is paused comes late, what is lost is unknown.
+
+import { describe, expect, test } from "vitest";
+import { Chance } from "../../src/simulator/chance.js";
+import { Database } from "../../src/simulator/database.js";
+import { Incarnation } from "../../src/simulator/incarnation.js";
+import { Link, type Weather } from "../../src/simulator/link.js";
+import { remoteStore } from "../../src/simulator/remote-store.js";
+import { Scheduler } from "../../src/simulator/scheduler.js";
+
+const CLOCK = { offsetMs: 0, drift: 0 };
+const RUN = {
+  id: "01890000-0000-7000-8000-000000000001",
+  group: { env: "default", stack: null, queue: "q", program: "p", version: null },
+  priority: 0,
+  delayMs: 0,
+  crashLimit: 3,
+  input: { codec: "json", data: "null" },
+};
+
+function scene(weather: Partial<Weather> = {}) {
+  const scheduler = new Scheduler(1);
+  const chance = new Chance(1);
+  const world = new Incarnation(10, "n0.1", scheduler, chance.split("world"), CLOCK);
+  const applied: string[] = [];
+  const database = new Database({
+    scheduler,
+    chance: chance.split("database"),
+    onApplied: ({ op }) => applied.push(op),
+    onThrown: (_, error) => applied.push(String(error)),
+  });
+  const cable = { cut: false };
+  const calm = { latencyMs: 1, loss: 0, late: 0, busy: 0, timeoutMs: 50, retryForMs: 0 };
+  const link = new Link({ world, database, scheduler, cable, chance, weather: { ...calm, ...weather } });
+  return { scheduler, world, database, cable, applied, store: remoteStore(link) };
+}
+
+describe("an incarnation", () => {
+  test("that is killed never hears of anything it waited for", async () => {
+    const { scheduler, world, store, applied } = scene();
+    const heard: string[] = [];
+    world.after(5, () => heard.push("timer"));
+    void world.turn().then(() => heard.push("turn"));
+    void store.runs.insert([RUN]).then(() => heard.push("reply"));
+    world.kill();
+    await scheduler.run(100);
+    expect(heard).toEqual([]);
+    expect(applied).toEqual(["insert"]); // it was under way already
+    void store.runs.cancel(RUN.id, { by: "ghost" });
+    await scheduler.run(200);
+    expect(applied).toEqual(["insert"]);
+  });
+
+  test("that is paused hears everything later, in order", async () => {
+    const { scheduler, world } = scene();
+    const heard: string[] = [];
+    for (const ms of [5, 10, 80]) world.after(ms, () => heard.push(`${ms} at ${scheduler.now}`));
+    world.pausedUntil = 50;
+    await scheduler.run(100);
+    expect(heard).toEqual(["5 at 50", "10 at 50", "80 at 80"]);
+  });
+});
+
+describe("a link", () => {
+  test("that loses the reply leaves the caller without knowledge of what was done", async () => {
+    const { scheduler, store, cable, applied, database } = scene();
+    const before = database.onApplied;
+    Object.assign(database, {
+      onApplied: (...args: Parameters<typeof before>) => {
+        before(...args);
+        cable.cut = true;
+      },
+    });
+    const answer = store.runs.insert([RUN]).catch((error: { code: string }) => error.code);
+    await scheduler.run(100);
+    expect(await answer).toBe("STORE_UNAVAILABLE");
+    expect(applied).toEqual(["insert"]);
+  });
+
+  test("that is cut carries nothing, and repeats the call when it is mended in time", async () => {
+    const { scheduler, store, cable, applied } = scene({ retryForMs: 1000 });
+    cable.cut = true;
+    const answer = store.runs.insert([RUN]);
+    await scheduler.run(60);
+    expect(applied).toEqual([]);
+    cable.cut = false;
+    await scheduler.run(500);
+    expect(await answer).toEqual([{ outcome: "inserted", runId: RUN.id }]);
+  });
+});
+
+test("a failover sets the database back to what its replica had", async () => {
+  const { scheduler, database, store } = scene();
+  const failOver = database.lag();
+  const inserted = store.runs.insert([RUN]);
+  await scheduler.run(10);
+  await inserted;
+  expect(database.tables.runs.size).toBe(1);
+  failOver();
+  expect(database.tables.runs.size).toBe(0);
+  expect(database.tables.byState.get("waiting")?.size ?? 0).toBe(0);
+});
