@@ -50,9 +50,9 @@ describe("hints", () => {
 
   test("a listener whose connection broke listens again", async () => {
     await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hello], ...SLOW });
-    const { rows } = await pool.query(
-      "select pid from pg_stat_activity where application_name = 'holdfast' and query ilike '%set presence%'",
-    );
+    const { rows } = await pool.query("select pid from pg_stat_activity where query like $1", [
+      `%${schema}%set presence%`,
+    ]);
     for (const { pid } of rows) await pool.query("select pg_terminate_backend($1)", [pid]);
     await expect.poll(attending, { timeout: 5_000 }).toContain(worker.incarnation);
     await new Promise((resolve) => setTimeout(resolve, 700));
@@ -104,7 +104,8 @@ describe("presence", () => {
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("running");
     for (let i = 0; i < 3; i++) {
       await pool.query(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast' and pid <> pg_backend_pid()",
+        "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and query like $1",
+        [`%${schema}%`],
       );
       await new Promise((resolve) => setTimeout(resolve, 300));
     }

@@ -7,20 +7,23 @@ import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import { interval } from "./instant.js";
 
-/** Unread messages that one call looks at. More wait for the next call; with fewer, each call sees them all. */
-export const MAIL_WINDOW = 5000;
+/** Runs with unread messages that one call looks at, and messages that it closes. With fewer, each call sees them all. */
+export const MAIL_WINDOW = 2000;
 const FIRST = "00000000-0000-0000-0000-000000000000";
 
 /**
  * CTEs that end in `awake`, given one `t` with the time.
  *
  * Mail is looked at in windows over the runs that have some, one after the other and round again: where the next begins
- * stands in `meta`, written only while there is more than one window holds (310,000 unread messages of runs that wait
- * for a worker took 690 ms, every second, on every node). A run on the window's edge is counted whole.
+ * stands in `meta`, written only while there is more than a window holds (310,000 unread messages of runs that wait for
+ * a worker took 690 ms, every second, on every node). Each run is found by one step down the index: asked for all of a
+ * window at once, a planner without statistics sorted all unread messages.
  *
  * Messages that met their run's end are closed here, too: the ending statement's snapshot may be older than a message
  * that was accepted a moment before, and it would be counted as unread for ever. Locked ones are left to whoever closes
- * or prunes them.
+ * or prunes them: waiting for one while holding others, two of these met in a deadlock.
+ *
+ * `is not distinct from` where rows are found by id: beside the partial index, `=` read all parked runs.
  */
 export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
   return `due as (
@@ -28,19 +31,24 @@ export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
 ), place as materialized (
   select coalesce((select value from ${s}.meta where key = 'mail_place'), '${FIRST}') as at
 ), seen as materialized (
-  select run_id from ${s}.inbox where taken_seq is null and run_id >= (select at::uuid from place)
-  order by run_id limit ${MAIL_WINDOW}
+  with recursive step(run_id, n) as (
+    (select run_id, 1 from ${s}.inbox
+     where taken_seq is null and run_id >= (select at::uuid from place) order by run_id limit 1)
+    union all
+    select i.run_id, step.n + 1 from step
+    cross join lateral (
+      select run_id from ${s}.inbox i where taken_seq is null and i.run_id > step.run_id order by i.run_id limit 1
+    ) i
+    where step.n <= ${MAIL_WINDOW}
+  )
+  select run_id, n from step
 ), further as materialized (
-  select coalesce((
-    select run_id::text from ${s}.inbox
-    where taken_seq is null and run_id > (select run_id from seen order by run_id desc limit 1)
-    order by run_id limit 1
-  ), '${FIRST}') as at
+  select coalesce((select run_id::text from seen where n > ${MAIL_WINDOW}), '${FIRST}') as at
 ), moved as (
   insert into ${s}.meta (key, value) select 'mail_place', f.at from further f, place p where f.at <> p.at
   on conflict (key) do update set value = excluded.value
 ), mail as materialized (
-  select u.run_id as id, r.state, r.wake_after from (select distinct run_id from seen) u
+  select u.run_id as id, r.state, r.wake_after from (select run_id from seen where n <= ${MAIL_WINDOW}) u
   left join lateral (select state, wake_after from ${s}.runs r where r.id = u.run_id limit 1) r on true
 ), called as (
   select m.id from mail m
@@ -59,7 +67,7 @@ export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
   where (i.run_id, i.key) = (x.run_id, x.key) and i.run_id = any(array(select run_id from stray)) and i.taken_seq is null
 ), woken as materialized (
   select r.id, r.wake_at from ${s}.runs r
-  where r.id = any(array(select id from due union select id from called)) and r.state = 'parked'
+  where r.id = any(array(select id from due union select id from called)) and r.state is not distinct from 'parked'
   order by r.wake_at, r.id
   limit ${limit}
   for no key update skip locked
@@ -67,7 +75,7 @@ export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
   update ${s}.runs r
   set state = 'waiting', wake_at = null, available_at = t.now + ${interval("(n.ord - 1) * 0.001")}
   from unnest(array(select id from woken order by wake_at, id)) with ordinality as n(id, ord), t
-  where r.id = n.id and r.state = 'parked'
+  where r.id = n.id and r.state is not distinct from 'parked'
   returning r.id
 )`;
 }
