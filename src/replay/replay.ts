@@ -43,6 +43,7 @@ export class Replay {
   readonly #untold: Set<Ending>;
   /** Ends what runs when the run itself is over: cancelled, out of time, or done without waiting for it. */
   readonly #over = new AbortController();
+  #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
   #settled: { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown } | null = null;
   #failure: { error: unknown } | null = null;
@@ -62,7 +63,8 @@ export class Replay {
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
   get signal(): AbortSignal {
-    return AbortSignal.any([this.session.signal, this.#over.signal]);
+    this.#signal ??= AbortSignal.any([this.session.signal, this.#over.signal]);
+    return this.#signal;
   }
 
   /** Registers a call of the function's; it is made when the journal turns out not to have it. */

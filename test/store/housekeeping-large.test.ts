@@ -85,6 +85,7 @@ describe("300,000 ended runs with ids of no order, few of them old and still to 
     };
     expect(await list({ states: ["failed", "dead"] })).toBe(FEW);
     expect(await list({ env: "other", archived: true })).toBe(0);
+    expect(await list({ archived: true })).toBe(1000);
   });
 
   test("they are put aside and pruned by a call", async () => {

@@ -21,5 +21,5 @@ const CHECKS: Checks = {
 
 export function checkApplied(history: History, applied: Applied): void {
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
-  history.observeRung();
+  history.tellParents();
 }

@@ -32,7 +32,7 @@ export class History {
   readonly #told = new Map<string, { readonly token: string; readonly lost: boolean }>();
   readonly tables: Tables;
   readonly #now: () => number;
-  readonly #rung: string[] = [];
+  readonly #ended: ModelRun[] = [];
 
   constructor(tables: Tables, now: () => number) {
     this.tables = tables;
@@ -107,21 +107,23 @@ export class History {
     return row;
   }
 
-  /** The run has ended: nothing more is read, a parent that lives is told. */
+  /** The run has ended: nothing more is read. */
   end(run: ModelRun, state: EndedState): void {
     run.state = state;
     run.token = null;
     for (const message of run.messages) message.takenSeq ??= 0;
-    const parent = run.parentId === null ? undefined : this.runs.get(run.parentId);
-    const key = `child:${run.id}`;
-    if (!parent || isEnded(parent.state) || parent.messages.some((message) => message.key === key)) return;
-    parent.messages.push({ key, messageId: run.id, kind: "child", name: state, payload: null, takenSeq: null });
-    this.#rung.push(parent.id);
+    this.#ended.push(run);
   }
 
-  /** Parents are rung once the whole operation is applied. */
-  observeRung(): void {
-    for (const id of this.#rung.splice(0)) this.observe(this.runs.get(id)!);
+  /** Once a whole operation is applied: parents that still live are told of their children's end. */
+  tellParents(): void {
+    for (const { id, parentId, state } of this.#ended.splice(0)) {
+      const parent = parentId === null ? undefined : this.runs.get(parentId);
+      const key = `child:${id}`;
+      if (!parent || isEnded(parent.state) || parent.messages.some((message) => message.key === key)) continue;
+      parent.messages.push({ key, messageId: id, kind: "child", name: state, payload: null, takenSeq: null });
+      this.observe(parent);
+    }
   }
 
   /** What a lagging replica has. Call the answer when it becomes the database. */

@@ -66,7 +66,7 @@ export async function list(
   const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
   const text = `
 select ${COLUMNS} from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
-where ${conditions(filter)} and ($5::uuid is null or r.id < $5)
+where ${await pageConditions(db, filter, values)} and ($5::uuid is null or r.id < $5)
 order by r.id desc limit $6`;
   const rows = await db.runText<Row>("list_runs", text, [...values, before ?? null, limit + 1]);
   const runs = rows.slice(0, limit).map(recordOf);
@@ -79,23 +79,46 @@ export async function count(db: Database, filter: RunFilter): Promise<Partial<Re
   const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
   const text = `
 select r.state, count(*)::int as n from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
-where ${conditions(filter)} group by 1`;
+where ${filter.archived ? conditions(filter) : onShelf(filter)} group by 1`;
   const rows = await db.runText<{ state: RunState; n: number }>("count_runs", text, values);
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
 
-const TROUBLE = ["'failed'", "'dead'", "'quarantined'"];
+/** So many are read and sorted at once; of more, the newest are soon met on the way down the primary key. */
+const FEW = 2000;
+
+/** Which way a page is read is not left to the planner: it has no statistics on shelves, and sorted 100,000 (500 ms). */
+async function pageConditions(db: Database, filter: RunFilter, values: unknown[]): Promise<string> {
+  const there = onShelf(filter);
+  if (there === conditions(filter)) return there;
+  const { schema: s } = db.dialect;
+  const text = `
+select count(*)::int as n from (
+  select from ${s}.claim_groups g cross join lateral (
+    select from ${s}.runs r where r.claim_group = g.id and ${there} limit ${FEW + 1}
+  ) r limit ${FEW + 1}
+) x`;
+  const [row] = await db.runText<{ n: number }>("count_few_runs", text, values);
+  return row!.n > FEW ? conditions(filter) : there;
+}
+
+const TROUBLE: readonly RunState[] = ["failed", "dead", "quarantined"];
+
+/** The same runs, found in the index of ended ones where that holds few others: troubled runs, archived ones. */
+function onShelf(filter: RunFilter): string {
+  const troubled = filter.states?.every((state) => TROUBLE.includes(state));
+  const found = filter.archived ? SHELVES.archived : troubled ? SHELVES.trouble : null;
+  const there = conditions(filter);
+  return found === null ? there : `${there} and ${shelf("r")} = ${found} and r.ended_at is not null`;
+}
 
 /** States stand in the text, found in our own list: as a parameter they would not match the partial indexes. */
 function conditions(filter: RunFilter): string {
   const states = filter.states && RUN_STATES.filter((known) => filter.states?.includes(known)).map((one) => `'${one}'`);
-  const troubled = states?.every((state) => TROUBLE.includes(state));
-  const onShelf = filter.archived ? SHELVES.archived : troubled ? SHELVES.trouble : null;
   return [
     "g.env = $1 and ($2::text is null or g.stack = $2) and ($3::text is null or g.program = $3)",
     "($4::text is null or g.queue = $4)",
     filter.archived ? "r.archived_at is not null" : "r.archived_at is null",
-    ...(onShelf === null ? [] : [`${shelf("r")} = ${onShelf} and r.ended_at is not null`]),
     ...(states ? [states.length > 0 ? `r.state in (${states.join(", ")})` : "false"] : []),
   ].join(" and ");
 }
