@@ -336,14 +336,18 @@ export class Steps {
       env: "test",
       stack: null,
       build: "1",
+      ...(this.#dice.chance(0.5) && { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }),
     };
+    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
     const stopped = this.#dice.chance(0.5);
     return this.#dice.pick<Step>([
       [
         3,
         () => {
           this.#nodes.push(node.incarnation);
-          return step("nodes.register", (store) => store.nodes.register(node));
+          return step("nodes.register", (store, ids) =>
+            store.nodes.register({ ...node, serves: serves.map((i) => ids[i]!) }),
+          );
         },
       ],
       [3, step("nodes.heartbeat", (store) => store.nodes.heartbeat(known))],

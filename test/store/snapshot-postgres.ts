@@ -54,5 +54,5 @@ const READS = [
     ${ms("lease_until")} as "leaseUntil", ${ms("acquired_at")} as "acquiredAt", ${ms("finished_at")} as "finishedAt"
    from {s}.leases order by env collate "C", key collate "C"`,
   `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
-    ${ms("stopped_at")} as "stoppedAt" from {s}.nodes order by incarnation`,
+    ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
 ];

@@ -77,8 +77,10 @@ export interface Reclaimed {
   readonly previousOwner: string;
   readonly epoch: number;
   readonly crashes: number;
-  /** How long the lease had been over. */
+  /** How long the lease had been over; less than nothing when its node was missed before that. */
   readonly expiredForMs: number;
+  /** How long ago the claim was granted or last renewed; null when its owner did not say how long it leases. */
+  readonly renewedAgoMs: number | null;
 }
 
 export type CancelAnswer =

@@ -5,14 +5,20 @@ import { joinKey } from "./join-key.js";
 
 export class GroupTable {
   readonly #ids = new Map<string, number>();
+  readonly #groups: RunGroup[] = [];
 
-  idOf({ env, stack, queue, program, version }: RunGroup): number {
+  idOf(group: RunGroup): number {
+    const { env, stack, queue, program, version } = group;
     const key = joinKey(env, stack, queue, program, version);
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
-    const id = this.#ids.size + 1;
+    const id = this.#groups.push(copyGroup(group));
     this.#ids.set(key, id);
     return id;
+  }
+
+  groupOf(id: number): RunGroup | undefined {
+    return this.#groups[id - 1];
   }
 }
 

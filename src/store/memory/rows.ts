@@ -86,7 +86,10 @@ export interface LeaseRow {
   detail: string | null;
 }
 
-export interface NodeRow extends NodeRegistration {
+export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
+  readonly serves: readonly number[];
+  readonly heartbeatMs: number | null;
+  readonly leaseMs: number | null;
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;

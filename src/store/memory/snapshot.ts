@@ -27,7 +27,7 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -85,7 +85,7 @@ function leaseOf(row: LeaseRow): SnapshotLease {
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, startedAtUs, seenAtUs, stoppedAtUs } = row;
-  const times = { startedAt: toMs(startedAtUs), seenAt: toMs(seenAtUs), stoppedAt: toMs(stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, ...times };
+  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
+  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...times };
 }

@@ -34,7 +34,7 @@ with t as materialized (select ${d.now} as now
 select x.*, (select count(*)::int from beat) as beats, (select count(*)::int from awake) as woken,
   (select ceil(extract(epoch from min(r.wake_at) - (select now from t)) * 1000)::float8
    from ${d.schema}.runs r where r.state = 'parked' and r.wake_at > (select now from t)) as next_wake_ms
-from (select) one left join (${RECLAIMED}) x on true`,
+from (select) one left join (${RECLAIMED(d)}) x on true`,
 );
 
 interface Row extends ReclaimedRow {

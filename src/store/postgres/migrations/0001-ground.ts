@@ -161,7 +161,11 @@ create table ${s}.nodes (
   stopped_at   timestamptz,
   -- The number of its session lock while it attends; when the lock was first seen gone.
   presence     int,
-  absent_since timestamptz
+  absent_since timestamptz,
+  -- The claim groups it claims from; how often it beats; for how long it claims.
+  serves       int[] not null,
+  heartbeat_ms bigint,
+  lease_ms     bigint
 ) with (fillfactor = 50);
 `,
 };
