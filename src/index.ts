@@ -1,15 +1,25 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
-export { createNode, KeyConflict, type Node, type NodeOptions, type StartOptions } from "./client/create-node.js";
+export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
+export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
+export type { Logger } from "./client/logger.js";
+export type { NodeEvents, NodeInfo } from "./client/node-events.js";
+export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
   ResultTimeout,
   RunCancelled,
   RunFailed,
   type RunHandle,
+  type RunStatus,
   RunUnknown,
+  type SendOptions,
+  type SignalOptions,
 } from "./client/run-handle.js";
+export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
+export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
+export { NodeStopping } from "./engine/node-stopping.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";

@@ -22,6 +22,7 @@ export class ClaimLoop {
   readonly #stop = new AbortController();
   #active = 0;
   #hinted = false;
+  #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
   #running: Promise<void> = Promise.resolve();
 
@@ -49,24 +50,37 @@ export class ClaimLoop {
     this.#wake?.();
   }
 
+  /** How many the next look takes that begins after this call; null when it cannot be made. */
+  look(): Promise<number | null> {
+    if (this.#stop.signal.aborted) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#lookers.push(resolve);
+      this.hint();
+    });
+  }
+
   async #loop(): Promise<void> {
     const { settings, world } = this.#options;
     let pauseMs = settings.pollIntervalMs;
     while (!this.#stop.signal.aborted) {
       this.#hinted = false;
       const free = settings.concurrency + settings.prefetch - this.#active;
-      const claimed = free > 0 ? await this.#claim(free) : 0;
-      if (claimed > 0) pauseMs = settings.pollIntervalMs;
+      const lookers = this.#lookers.splice(0);
+      const claimed = free > 0 ? await this.#claim(free) : null;
+      for (const tell of lookers) tell(claimed);
+      if (claimed) pauseMs = settings.pollIntervalMs;
       // A full answer means there is more; runs that end at the same moment free their slots together.
-      if (claimed === free && free > 0) await world.turn();
+      if (claimed === free) await world.turn();
       else {
         const hinted = await this.#pause(pauseMs * (0.75 + world.random() / 2));
         pauseMs = hinted ? settings.pollIntervalMs : Math.min(pauseMs * 1.5, settings.pollMaxMs);
       }
     }
+    for (const tell of this.#lookers.splice(0)) tell(null);
   }
 
-  async #claim(limit: number): Promise<number> {
+  /** Null: it failed. */
+  async #claim(limit: number): Promise<number | null> {
     const { store, settings, world, bus, owner, groupIds } = this.#options;
     const token = world.token();
     try {
@@ -77,7 +91,7 @@ export class ClaimLoop {
     } catch (error) {
       // Whether it was granted is unknown; nothing is run. What was granted is taken back when its lease is over.
       bus.emit("claim.failed", { error });
-      return 0;
+      return null;
     }
   }
 

@@ -5,6 +5,7 @@ import { sleep, type World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { SweeperLease } from "./sweeper-lease.js";
 
 const PAGE = 500;
 /** Deadlines that fall together are served together. */
@@ -16,6 +17,8 @@ export interface HousekeepingOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly incarnation: string;
+  /** Null: every node reclaims. */
+  readonly sweeper: SweeperLease | null;
   /** Called when runs became claimable. */
   readonly onWork: () => void;
 }
@@ -38,14 +41,26 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
     }
     await sleep(world, pauseMs, signal).catch(() => {});
   }
+  await options.sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
 }
 
-async function round(options: HousekeepingOptions, reclaim: boolean): Promise<number | null> {
+/** The sign of life does not wait for a lease that cannot be had. */
+async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolean> {
+  if (!sweeper) return true;
+  try {
+    return await sweeper.hold();
+  } catch (error) {
+    bus.emit("housekeeping.failed", { error });
+    return false;
+  }
+}
+
+async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
   const { store, bus, settings, incarnation, onWork } = options;
   const report = await store.housekeep({
     incarnation,
     limit: PAGE,
-    reclaim,
+    reclaim: graceIsOver && (await mayReclaim(options)),
     presenceGraceMs: settings.presenceGraceMs,
   });
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);

@@ -13,6 +13,8 @@ export class LeaseKeeper {
   readonly #world: World;
   readonly #bus: Telemetry<EngineEvents>;
   readonly #held = new Set<Session>();
+  /** Those of which it was told that they are in doubt. */
+  readonly #doubted = new Set<Session>();
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -33,10 +35,11 @@ export class LeaseKeeper {
 
   remove(session: Session): void {
     this.#held.delete(session);
+    this.#doubted.delete(session);
   }
 
   start(): void {
-    this.#running = this.#keep();
+    this.#running = this.#keepAlive();
   }
 
   async stop(): Promise<void> {
@@ -44,7 +47,19 @@ export class LeaseKeeper {
     await this.#running;
   }
 
-  /** Whatever breaks in a round, the next one comes: a keeper that died would lose every claim of the node. */
+  /** A keeper that died would lose every claim of the node: whatever ends the loop, it begins again. */
+  async #keepAlive(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#keep();
+      } catch (error) {
+        this.#bus.emit("lease.keeper_restarted", { error });
+        await this.#world.turn();
+      }
+    }
+  }
+
+  /** Whatever breaks in a round, the next one comes. */
   async #keep(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
@@ -58,6 +73,17 @@ export class LeaseKeeper {
         await this.#renew([...this.#held]);
       } catch (error) {
         this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
+      }
+      this.#tellDoubts();
+    }
+  }
+
+  #tellDoubts(): void {
+    for (const session of this.#held) {
+      if (!session.inDoubt) this.#doubted.delete(session);
+      else if (!this.#doubted.has(session)) {
+        this.#doubted.add(session);
+        this.#bus.emit("claim.in_doubt", { runId: session.run.runId, epoch: session.run.epoch });
       }
     }
   }
@@ -75,8 +101,7 @@ export class LeaseKeeper {
         session.renewed(sentAt);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
-        this.#held.delete(session);
-        this.#bus.emit("claim.lost", { runId: session.run.runId, epoch: session.run.epoch });
+        this.remove(session);
         session.lose();
       }
     }

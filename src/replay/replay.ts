@@ -63,7 +63,7 @@ export class Replay {
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.session.signal, this.#over.signal]);
+    this.#signal ??= AbortSignal.any([this.session.workSignal, this.#over.signal]);
     return this.#signal;
   }
 

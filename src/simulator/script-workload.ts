@@ -1,7 +1,7 @@
 // The default workload: runs that play random scripts, signals and decisions that come early, late and twice, cancels at any
 // moment.
 
-import type { StartOptions } from "../client/create-node.js";
+import type { StartOptions } from "../client/runs.js";
 import { codecs } from "../kernel/codecs.js";
 import type { AnyWorkflow, Workflow } from "../workflow/context.js";
 import { signal } from "../workflow/signal.js";

@@ -1,5 +1,6 @@
 // A step: user code that runs until its result, or its last failure, stands in the journal.
 
+import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { AppendEffect } from "../kernel/effect.js";
@@ -7,7 +8,6 @@ import { HoldfastError } from "../kernel/error.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
 import { attemptsLeft, type RetryPolicy, retryDelayMs } from "../kernel/retry.js";
 import { storeError } from "../kernel/stored-error.js";
-import { sleep } from "../kernel/world.js";
 import type { Call } from "../replay/call.js";
 import type { CallId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
@@ -83,7 +83,13 @@ export class StepCall implements Call {
   start(): void {
     this.started = true;
     this.running = true;
-    this.#work().catch((error) => this.#options.replay.fail(error));
+    const { replay } = this.#options;
+    this.#work().catch((error) => {
+      if (!(error instanceof NodeStopping)) return replay.fail(error);
+      // It has ended without a result, and nothing is recorded: the next holder begins it anew.
+      this.running = false;
+      replay.poke();
+    });
   }
 
   expire(): void {}
@@ -112,6 +118,8 @@ export class StepCall implements Call {
       if ("payload" in result) return this.#write(kind, result.payload);
       failures++;
       if (result.error instanceof ClaimLost) throw result.error;
+      // What the abort of a stopping node does to a step is no failure of the step.
+      if (!atMostOnce) replay.session.workSignal.throwIfAborted();
       const payload = storeError(codecs, result.error);
       if (atMostOnce || result.error instanceof PermanentError || attemptsLeft(policy, failures) <= 0) {
         return this.#write("step.failed", payload);
@@ -119,7 +127,7 @@ export class StepCall implements Call {
       await this.#commit("step.tried", payload);
       const { world } = replay.session;
       const delayMs = retryDelayMs(policy, failures, () => world.random());
-      await sleep(world, delayMs, replay.signal);
+      await replay.session.pause(delayMs, replay.signal);
     }
   }
 

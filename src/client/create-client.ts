@@ -1,0 +1,100 @@
+// `createClient`: starts runs, watches them and tells them things, and never works on one. It knows programs by their types.
+
+import type { Codec } from "../kernel/codec.js";
+import { codecs as openCodecs } from "../kernel/codecs.js";
+import { envName, programName, queueName, stackName, versionName } from "../kernel/name.js";
+import { withDefaults } from "../kernel/setting-options.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import type { AnyWorkflow, Workflow } from "../workflow/context.js";
+import { fromEnvironment } from "./identity.js";
+import type { RunHandle } from "./run-handle.js";
+import {
+  Runs,
+  type StartArguments,
+  type Startable,
+  type StartItem,
+  type StartOptions,
+  type StartOutcome,
+} from "./runs.js";
+
+export interface ClientOptions {
+  readonly store: Store;
+  /** Default: HOLDFAST_ENV, else `default`. */
+  readonly env?: string;
+  /** Default: HOLDFAST_STACK, else any. */
+  readonly stack?: string;
+  /** The first writes; `json` is always readable. */
+  readonly codecs?: readonly Codec[];
+}
+
+/** A program known by its name alone: where its runs wait is said here when it is not that name. */
+export interface ByName {
+  readonly queue?: string;
+  /** Pins the run to programs of this version. */
+  readonly version?: string;
+}
+
+type Named<Programs extends readonly AnyWorkflow[], Name> = Extract<Programs[number], { readonly name: Name }>;
+type InputOf<W> = W extends Workflow<string, infer In, infer _> ? In : never;
+type OutputOf<W> = W extends Workflow<string, infer _, infer Out> ? Out : never;
+
+export interface Client<Programs extends readonly AnyWorkflow[]> {
+  start<Name extends Programs[number]["name"]>(
+    name: Name,
+    ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
+  ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
+  start<In, Out>(workflow: Workflow<string, In, Out>, ...rest: StartArguments<In>): Promise<RunHandle<Out>>;
+  /** Many in one call to the store; the answers stand in the order of the items. */
+  startMany<Name extends Programs[number]["name"]>(
+    name: Name,
+    items: readonly StartItem<InputOf<Named<Programs, Name>>>[],
+    options?: ByName & { readonly tx?: Transaction },
+  ): Promise<StartOutcome<OutputOf<Named<Programs, Name>>>[]>;
+  startMany<In, Out>(
+    workflow: Workflow<string, In, Out>,
+    items: readonly StartItem<In>[],
+    options?: { readonly tx?: Transaction },
+  ): Promise<StartOutcome<Out>[]>;
+  run<Out = unknown>(id: string): RunHandle<Out>;
+}
+
+export function createClient<Programs extends readonly AnyWorkflow[] = readonly []>(
+  options: ClientOptions,
+  world: World = systemWorld(),
+): Client<Programs> {
+  const { env, stack } = fromEnvironment({
+    ...(options.env !== undefined && { env: options.env }),
+    ...(options.stack !== undefined && { stack: options.stack }),
+  });
+  const runs = new Runs({
+    store: options.store,
+    codecs: openCodecs(options.codecs),
+    world,
+    env: envName(env ?? "default", "env"),
+    stack: stack === undefined ? null : stackName(stack, "stack"),
+    crashLimit: withDefaults({}).crashLimit,
+  });
+  const client = {
+    start: (program: string | Startable, input?: unknown, options: StartOptions & ByName = {}) =>
+      runs.start(startable(program, options), input, options),
+    startMany: (
+      program: string | Startable,
+      items: readonly StartItem<unknown>[],
+      options: ByName & { readonly tx?: Transaction } = {},
+    ) => runs.startMany(startable(program, options), items, options.tx),
+    run: (id: string) => runs.run(id),
+  };
+  return client as Client<Programs>;
+}
+
+function startable(program: string | Startable, { queue, version }: ByName): Startable {
+  if (typeof program !== "string") return program;
+  return {
+    name: programName(program, "program"),
+    queue: queueName(queue ?? program, "queue"),
+    version: version === undefined ? null : versionName(version, "version"),
+  };
+}
