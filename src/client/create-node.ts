@@ -54,6 +54,7 @@ export class Node implements AsyncDisposable {
   readonly #listen: () => () => void;
   #deafen = () => {};
   #stopping: Promise<void> | null = null;
+  #counted = 0;
 
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
@@ -135,14 +136,16 @@ export class Node implements AsyncDisposable {
 
   /**
    * Works until nothing of its programs can be claimed now and nothing is under way. Runs that sleep, wait for a message or
-   * start later do not count. For scripts, tests and serverless; stop the node afterwards.
+   * start later do not count. `worked`: how often it took a run and got it to a good point, since it started or since the
+   * last call. For scripts, tests and serverless; stop the node afterwards.
    */
   async runUntilIdle(options: {
     readonly timeout: Duration;
   }): Promise<{ readonly idle: boolean; readonly worked: number }> {
-    const before = this.#engine.worked;
     const idle = await this.#engine.untilIdle(toMs(options.timeout, "timeout"));
-    return { idle, worked: this.#engine.worked - before };
+    const worked = this.#engine.worked - this.#counted;
+    this.#counted += worked;
+    return { idle, worked };
   }
 
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {

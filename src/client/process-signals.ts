@@ -1,7 +1,8 @@
 // Stops a node when its process is asked to end. The only file that listens to the process.
 //
 // The first signal stops in order and then ends the process, the second ends it now. A terminal and npm both pass on what
-// they get, so the same signal twice within a moment is one.
+// they get, so the same signal twice within a moment is one. Under `npm run`, SIGTERM ends the shell between npm and us and
+// never arrives here (npm 11 with dash): that our parent is gone stands for it.
 
 import { constants } from "node:os";
 import { InvalidInput } from "../kernel/error.js";
@@ -13,6 +14,7 @@ export type SignalOption = boolean | readonly StopSignal[];
 const DEFAULT_SIGNALS: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
 const KNOWN: readonly string[] = [...DEFAULT_SIGNALS, "SIGHUP"];
 const ECHO_MS = 500;
+const LOOK_FOR_PARENT_MS = 250;
 
 /** The process has one end: it comes when the last of its nodes has stopped. */
 const stopping = new Set<object>();
@@ -42,10 +44,24 @@ export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promis
     );
   };
   for (const signal of signals) process.on(signal, onSignal);
+  const underNpm = signals.includes("SIGTERM") && process.env["npm_lifecycle_event"] !== undefined;
+  const forget = underNpm ? whenOrphaned(() => onSignal("SIGTERM"), world) : () => {};
   return () => {
+    forget();
     // While the process is ending, a second signal still ends it now.
     if (!first) for (const signal of signals) process.off(signal, onSignal);
   };
+}
+
+function whenOrphaned(callback: () => void, world: World): () => void {
+  const parent = process.ppid;
+  let cancel = () => {};
+  const look = () => {
+    if (process.ppid !== parent) callback();
+    else cancel = world.after(LOOK_FOR_PARENT_MS, look);
+  };
+  look();
+  return () => cancel();
 }
 
 function end(me: object, code: number): void {

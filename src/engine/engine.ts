@@ -52,7 +52,6 @@ export class Engine {
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
   #stopping = false;
-  #claiming = false;
   #left: ReadonlySet<Session> = new Set();
   #worked = 0;
 
@@ -141,8 +140,11 @@ export class Engine {
     const { store, world, bus, incarnation } = this.#options;
     this.#stopping = true;
     bus.emit("node.stopping", { active: this.active, graceMs });
-    const claiming = this.#stopClaiming();
-    await this.#ask((session) => session.stop(), graceMs);
+    const until = world.monotonicNow() + graceMs;
+    const claiming = this.#loop?.stop() ?? Promise.resolve();
+    // A claim that is on its way could take again what is handed back.
+    await within(world, graceMs, claiming);
+    await this.#ask((session) => session.stop(), until - world.monotonicNow());
     await this.#ask((session) => session.expire(), ABORTED_GRACE_MS);
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
@@ -155,19 +157,12 @@ export class Engine {
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
-  /** A claim that is on its way may still be granted; what it brings is handed back. */
-  async #stopClaiming(): Promise<void> {
-    this.#claiming = true;
-    await this.#loop?.stop();
-    this.#claiming = false;
-  }
-
   /** Tells all sessions, and waits until they are over, or until their time is. */
   async #ask(tell: (session: Session) => void, timeMs: number): Promise<void> {
     const { world } = this.#options;
     const until = world.monotonicNow() + timeMs;
     for (const session of this.#keeper.held) tell(session);
-    while ((this.active > 0 || this.#claiming) && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
+    while (this.active > 0 && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
   }
 
   async #work(run: ClaimedRun, askedAt: number): Promise<void> {
@@ -175,7 +170,7 @@ export class Engine {
     const program = this.#programs.get(run.groupId)!;
     const writer = this.#committer.open(run, run.seq);
     const session = new Session(run, writer, store, world, askedAt, settings.leaseMs, (id) => this.nearby.tell(id));
-    // Granted while the node was told to stop.
+    // Granted when the node had given up waiting for the claim's answer.
     if (this.#stopping) session.stop();
     this.#keeper.add(session);
     const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
