@@ -16,8 +16,8 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
-import type { AnyWorkflow, Workflow } from "../workflow/context.js";
-import { workflowProgram } from "../workflow/execute.js";
+import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
+import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
 import { RunHandle } from "./run-handle.js";
 
 export interface NodeOptions extends SettingOptions {
@@ -32,6 +32,10 @@ export interface NodeOptions extends SettingOptions {
   /** The first writes; `json` is always readable. */
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<EngineEvents>;
+  /** What workflows find in `ctx.services`. */
+  readonly services?: Services;
+  /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
+  readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
 }
 
 export interface StartOptions {
@@ -76,7 +80,7 @@ export class Node implements AsyncDisposable {
   #stopping: Promise<void> | null = null;
 
   constructor(options: NodeOptions, world: World) {
-    const { store, programs, identity, name, env, stack, build, codecs, bus, ...settings } = options;
+    const { store, programs, identity, name, env, stack, build, codecs, bus, services, perRun, ...settings } = options;
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
     this.warnings = resolved.warnings;
@@ -88,11 +92,18 @@ export class Node implements AsyncDisposable {
     this.name = nodeName(name ?? this.identity, "name");
     this.env = envName(env ?? "default", "env");
     this.stack = stack === undefined ? null : stackName(stack, "stack");
+    const { historyWarning, historyLimit } = this.#settings;
+    const household: Household = {
+      codecs: this.#codecs,
+      newChild: (child, input) => this.#newRun(child, input, {}),
+      historyWarning,
+      historyLimit,
+      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      onLongHistory: (runId, length) => this.#bus.emit("run.history_long", { runId, length }),
+    };
     this.#engine = new Engine({
       store,
-      programs: programs.map((program) =>
-        workflowProgram(program, this.#codecs, (child, input) => this.#newRun(child, input, {})),
-      ),
+      programs: programs.map((program) => workflowProgram(program, household)),
       settings: this.#settings,
       world,
       bus: this.#bus,

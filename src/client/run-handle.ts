@@ -6,9 +6,9 @@ import { HoldfastError } from "../kernel/error.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
+import { waitKey } from "../replay/recorded.js";
 import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
-import { approvalKey } from "../workflow/approval-call.js";
 import type { Signal } from "../workflow/signal.js";
 
 /** The run ended without a result. `cause` is what it failed with. */
@@ -55,6 +55,25 @@ export class DecisionConflict extends HoldfastError {
     );
     this.by = by;
   }
+}
+
+/** What was shown to the one who decides is not what the run asks. */
+export class DecisionStale extends HoldfastError {
+  readonly code = "DECISION_STALE";
+
+  constructor(approval: string) {
+    super(`Approval ${JSON.stringify(approval)} asks something else than what was shown. Read it again, then decide.`);
+  }
+}
+
+export interface DecisionOptions {
+  readonly choice: string;
+  readonly by: string;
+  readonly note?: string;
+  /** Which time this approval is asked for. Default 1. */
+  readonly nth?: number;
+  /** The hash of the question as it was shown; another question is refused with DecisionStale. */
+  readonly shown?: string;
 }
 
 /** The run goes on; only this wait is over. */
@@ -118,16 +137,15 @@ export class RunHandle<Out> {
     if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
   }
 
-  /** Decides the approval of that name (its nth time: `nth`). One decision counts; a later one is told who was first. */
-  async decide(
-    approval: string,
-    decision: { readonly choice: string; readonly by: string; readonly note?: string; readonly nth?: number },
-  ): Promise<void> {
-    const { choice, by, note = null, nth = 1 } = decision;
+  /** Decides the approval of that name. One decision counts; a later one is told who was first. */
+  async decide(approval: string, decision: DecisionOptions): Promise<void> {
+    const { choice, by, note = null, nth = 1, shown } = decision;
+    const { baseSeq } = await this.status();
+    if (shown !== undefined) await this.#expectShown(approval, String(nth), shown);
     const [answer] = await this.#store.inbox.send([
       {
         runId: this.id,
-        key: approvalKey(approval, String(nth)),
+        key: waitKey(approval, String(nth), baseSeq),
         messageId: this.#world.token(),
         kind: "decision",
         name: approval,
@@ -146,6 +164,13 @@ export class RunHandle<Out> {
       by: options.by ?? "client",
       ...(options.reason && { reason: options.reason }),
     });
+  }
+
+  async #expectShown(approval: string, nth: string, shown: string): Promise<void> {
+    const { entries } = (await this.#store.journal.read(this.id)) ?? { entries: [] };
+    const asked = entries.find(({ kind, name, key }) => kind === "approval.begun" && name === approval && key === nth);
+    const question = asked?.payload ? (this.#codecs.decode(asked.payload) as { readonly hash: string }) : null;
+    if (question?.hash !== shown) throw new DecisionStale(approval);
   }
 
   async #ending(state: EndedState, seq: number): Promise<Out> {

@@ -20,5 +20,7 @@ export interface EngineEvents {
     readonly epoch: number;
     readonly expiredForMs: number;
   };
+  /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
+  "run.history_long": { readonly runId: string; readonly length: number };
   "housekeeping.failed": { readonly error: unknown };
 }

@@ -9,6 +9,7 @@ import type { Message } from "../store/contract/inbox.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import type { Committed, RunWriter } from "./committer.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
@@ -65,10 +66,15 @@ export class Session {
     return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
   }
 
-  /** The current generation's log up to the claim. */
-  async history(): Promise<readonly JournalEntry[]> {
+  /** How many entries the current generation's log has. */
+  get length(): number {
+    return this.#writer.seq - this.run.baseSeq;
+  }
+
+  /** The current generation's log up to the claim. `exact`: with the time of its start, which a fresh claim does not know. */
+  async history(exact: boolean): Promise<readonly JournalEntry[]> {
     const { runId, seq, baseSeq, input, claimedAt } = this.run;
-    if (seq === baseSeq + 1) {
+    if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }
     return (await this.#store.journal.read(runId))?.entries ?? [];
@@ -109,6 +115,35 @@ export class Session {
         if (code === "CLAIM_LOST") this.lose();
         if (code !== "STORE_UNAVAILABLE") throw error;
         await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
+      }
+    }
+  }
+
+  /**
+   * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
+   * database is away; what was undone left nothing behind.
+   */
+  async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
+    for (;;) {
+      if (this.signal.aborted) throw this.signal.reason;
+      let release = () => {};
+      try {
+        const answer = await this.#store.runs.transact(async (tx) => {
+          const effects = await work(tx);
+          // From here until the answer nothing else of this run is sent: the expected sequence stays true.
+          release = await this.#writer.hold();
+          return { claim: this.claim, expectedSeq: this.#writer.seq, effects };
+        });
+        const committed = this.#writer.wrote(answer);
+        if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
+        return committed;
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        if (code === "CLAIM_LOST") this.lose();
+        if (code !== "STORE_UNAVAILABLE") throw error;
+        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
+      } finally {
+        release();
       }
     }
   }
