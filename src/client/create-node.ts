@@ -18,6 +18,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
 import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
 import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
+import { DeadLetters } from "./dead-letters.js";
 import { RunHandle } from "./run-handle.js";
 
 export interface NodeOptions extends SettingOptions {
@@ -141,6 +142,11 @@ export class Node implements AsyncDisposable {
     if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
     if (!options.tx) this.#engine.hint();
     return this.run<Out>(answer!.runId);
+  }
+
+  /** Runs that gave up. */
+  get dead(): DeadLetters {
+    return new DeadLetters(this.#store, this.#codecs, this.env, this.#world);
   }
 
   run<Out = unknown>(id: string): RunHandle<Out> {
