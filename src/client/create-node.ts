@@ -18,6 +18,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
 import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
 import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
+import { parseInput } from "../workflow/parse-input.js";
 import { DeadLetters } from "./dead-letters.js";
 import { RunHandle } from "./run-handle.js";
 
@@ -132,11 +133,11 @@ export class Node implements AsyncDisposable {
     return this.#engine.start();
   }
 
-  async start<In, Out>(
-    workflow: Workflow<string, In, Out>,
+  async start<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
     ...[input, options = {}]: StartArguments<In>
   ): Promise<RunHandle<Out>> {
-    const run = this.#newRun(workflow, input, options);
+    const run = this.#newRun(workflow, await parseInput(workflow, input), options);
     const [answer] = await this.#store.runs.insert([run], options.tx ? { tx: options.tx } : {});
     if (answer?.outcome === "refused") throw answer.error;
     if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
