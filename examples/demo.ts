@@ -97,7 +97,7 @@ for (let i = 1; i <= RUNS; i++) {
 say(`${RUNS} orders placed; each waits for the warehouse before it ships`);
 for (const run of runs) {
   // Before or after the question is asked: a decision is kept either way.
-  await run.decide("ship", { choice: "approve", by: "warehouse" });
+  await run.decide("ship", { choice: "approved", by: "warehouse" });
 }
 const results = await Promise.all(runs.map((run) => run.result({ timeout: "60s" })));
 while (refused === 0) await sleep(100);

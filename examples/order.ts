@@ -5,7 +5,7 @@ export const order = workflow("order", async (ctx, input: { id: string; cents: n
   const receipt = await ctx.step("charge", async ({ idempotencyKey }) => charge(input, idempotencyKey));
   await ctx.step("pack", () => work(`pack ${input.id}`));
   const answer = await ctx.approval("ship", { ask: `Ship ${input.id}?`, to: "warehouse", timeout: "2d" });
-  if (answer.outcome === "expired" || answer.choice === "deny") return { receipt, shipped: false };
+  if (answer.outcome !== "approved") return { receipt, shipped: false };
   await ctx.sleep("cool off", "300ms");
   await ctx.step("ship", () => work(`ship ${input.id}`));
   return { receipt, shipped: true };

@@ -2,11 +2,19 @@
 
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
+export {
+  type DeadFilter,
+  type DeadLetter,
+  DeadLetters,
+  type RedriveOptions,
+} from "./client/dead-letters.js";
 export type { Logger } from "./client/logger.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
+  type DecisionOptions,
+  DecisionStale,
   ResultTimeout,
   RunCancelled,
   RunFailed,
@@ -36,9 +44,20 @@ export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
 export { JournalCorrupt } from "./store/contract/journal.js";
 export type { Store } from "./store/contract/store.js";
+export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
-export type { ApprovalOptions, Context, Decision, StepOptions, Workflow } from "./workflow/context.js";
-export { JournalMismatch, RunTimeout } from "./workflow/execute.js";
+export { DecisionInvalid } from "./workflow/approval-call.js";
+export type {
+  ApprovalOptions,
+  Context,
+  Decision,
+  Services,
+  StepOptions,
+  TransactionOptions,
+  Workflow,
+} from "./workflow/context.js";
+export { HistoryTooLong, JournalMismatch, type RunOfServices, RunTimeout } from "./workflow/execute.js";
+export { InputRefused } from "./workflow/parse-input.js";
 export { type Signal, signal } from "./workflow/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./workflow/step-call.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

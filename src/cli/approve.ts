@@ -16,7 +16,7 @@ export const approve: Command = {
   summary: "decide what a run asks a person",
   details: "The first decision counts; a later one is told who was first. `holdfast show RUN` shows what is asked.",
   options: {
-    deny: { type: "boolean", says: "decide `deny` instead of `approve`" },
+    deny: { type: "boolean", says: "decide `denied` instead of `approved`" },
     choice: { type: "string", value: "C", says: "decide this, where the choices are others" },
     name: { type: "string", value: "N", says: "which approval, when the run asks for several" },
     note: { type: "string", value: "TEXT", says: "kept with the decision" },
@@ -32,8 +32,8 @@ async function decide(call: Call): Promise<Report> {
   const run = await findRun(store, call.env, call.arguments[0]!);
   if (isEnded(run.state)) throw new RunEnded(run.id, run.state);
   const { entries } = (await store.journal.read(run.id)) ?? { entries: [] };
-  const { name, nth, choices } = theOne(run.id, openApprovals(entries), textOption(values, "name"));
-  const choice = textOption(values, "choice") ?? (values["deny"] ? "deny" : "approve");
+  const { name, nth, choices, hash } = theOne(run.id, openApprovals(entries), textOption(values, "name"));
+  const choice = textOption(values, "choice") ?? (values["deny"] ? "denied" : "approved");
   if (!choices.includes(choice)) {
     throw new CommandMisused(
       `${JSON.stringify(choice)} is no choice of ${name}; pass --choice ${choices.join(" or ")}`,
@@ -41,7 +41,7 @@ async function decide(call: Call): Promise<Report> {
   }
   const note = textOption(values, "note");
   const handle = new RunHandle(run.id, store, codecs(), world);
-  await handle.decide(name, { choice, by: actor, nth, ...(note !== undefined && { note }) });
+  await handle.decide(name, { choice, by: actor, nth, shown: hash, ...(note !== undefined && { note }) });
   const text = `${visible(name)} of run ${run.id} is decided: ${visible(choice)}.\n`;
   return { text, json: { runId: run.id, name, choice, by: actor } };
 }

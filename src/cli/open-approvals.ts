@@ -1,7 +1,7 @@
 // Which approvals a journal has asked for and nobody has decided.
 
+import { waitKey } from "../replay/recorded.js";
 import type { JournalEntry } from "../store/contract/journal.js";
-import { approvalKey } from "../workflow/approval-call.js";
 import { decode } from "./payload-text.js";
 
 export interface OpenApproval {
@@ -12,17 +12,21 @@ export interface OpenApproval {
   readonly choices: readonly string[];
   readonly to: string | null;
   readonly deadline: number | null;
+  /** Of what is shown: whoever decides says what they saw. */
+  readonly hash: string;
 }
 
 export function openApprovals(entries: readonly JournalEntry[]): OpenApproval[] {
+  const baseSeq = (entries[0]?.seq ?? 1) - 1;
   const taken = new Set(entries.filter(({ kind }) => kind === "take").map(({ key }) => key));
   return entries
-    .filter(({ kind, name, key }) => kind === "approval.begun" && !taken.has(approvalKey(name, key ?? "")))
+    .filter(({ kind, name, key }) => kind === "approval.begun" && !taken.has(waitKey(name, key ?? "", baseSeq)))
     .map(({ name, key, at, payload }) => {
       const decoded = payload && decode(payload);
       const asked = decoded && "value" in decoded ? (decoded.value as Partial<Asked> | null) : null;
-      const { ask = "", choices = [], to = null, timeoutMs = null } = asked ?? {};
-      return { name, nth: Number(key), ask, choices, to, deadline: timeoutMs === null ? null : at + timeoutMs };
+      const { ask = "", choices = [], to = null, timeoutMs = null, hash = "" } = asked ?? {};
+      const deadline = timeoutMs === null ? null : at + timeoutMs;
+      return { name, nth: Number(key), ask, choices, to, deadline, hash };
     });
 }
 
@@ -31,4 +35,5 @@ interface Asked {
   readonly choices: readonly string[];
   readonly to: string | null;
   readonly timeoutMs: number | null;
+  readonly hash: string;
 }

@@ -38,23 +38,27 @@ export interface ByName {
 }
 
 type Named<Programs extends readonly AnyWorkflow[], Name> = Extract<Programs[number], { readonly name: Name }>;
-type InputOf<W> = W extends Workflow<string, infer In, infer _> ? In : never;
-type OutputOf<W> = W extends Workflow<string, infer _, infer Out> ? Out : never;
+/** What the function gets: a program known by its name alone brings no schema that could make it of something else. */
+type InputOf<W> = W extends Workflow<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
+type OutputOf<W> = W extends Workflow<string, infer _In, infer Out, infer _Parsed> ? Out : never;
 
 export interface Client<Programs extends readonly AnyWorkflow[]> {
   start<Name extends Programs[number]["name"]>(
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
   ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
-  start<In, Out>(workflow: Workflow<string, In, Out>, ...rest: StartArguments<In>): Promise<RunHandle<Out>>;
+  start<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
+    ...rest: StartArguments<In>
+  ): Promise<RunHandle<Out>>;
   /** Many in one call to the store; the answers stand in the order of the items. */
   startMany<Name extends Programs[number]["name"]>(
     name: Name,
     items: readonly StartItem<InputOf<Named<Programs, Name>>>[],
     options?: ByName & { readonly tx?: Transaction },
   ): Promise<StartOutcome<OutputOf<Named<Programs, Name>>>[]>;
-  startMany<In, Out>(
-    workflow: Workflow<string, In, Out>,
+  startMany<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
     items: readonly StartItem<In>[],
     options?: { readonly tx?: Transaction },
   ): Promise<StartOutcome<Out>[]>;
@@ -96,5 +100,6 @@ function startable(program: string | Startable, { queue, version }: ByName): Sta
     name: programName(program, "program"),
     queue: queueName(queue ?? program, "queue"),
     version: version === undefined ? null : versionName(version, "version"),
+    schema: null,
   };
 }

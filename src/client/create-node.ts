@@ -13,11 +13,12 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
-import type { AnyWorkflow, Workflow } from "../workflow/context.js";
-import { workflowProgram } from "../workflow/execute.js";
+import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
+import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
+import { DeadLetters } from "./dead-letters.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
-import { type NodeEvents, nodeTelemetry } from "./node-events.js";
+import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
 import { type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
@@ -33,6 +34,10 @@ export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
+  /** What workflows find in `ctx.services`. */
+  readonly services?: Services;
+  /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
+  readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
 }
 
 /** The identity is found, and nothing is taken from the environment. */
@@ -47,6 +52,8 @@ export class Node implements AsyncDisposable {
   /** Fresh at every start. */
   readonly incarnation: string;
   readonly warnings: readonly string[];
+  /** Runs that gave up. */
+  readonly dead: DeadLetters;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
@@ -58,7 +65,7 @@ export class Node implements AsyncDisposable {
 
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, ...settings } = rest;
+    const { signals, sweeper, services, perRun, ...settings } = rest;
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
     this.warnings = resolved.warnings;
@@ -69,25 +76,27 @@ export class Node implements AsyncDisposable {
     this.stack = stack === undefined ? null : stackName(stack, "stack");
     this.build = build === undefined ? null : versionName(build, "build");
     this.incarnation = world.token();
-    const { crashLimit } = this.#settings;
+    const { crashLimit, historyWarning, historyLimit } = this.#settings;
     const opened = openCodecs(codecs);
+    const told = nodeTelemetry(this.#info, this.#bus, logger);
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.dead = new DeadLetters(store, opened, this.env, world);
+    const household: Household = {
+      codecs: opened,
+      newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      historyWarning,
+      historyLimit,
+      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      onLongHistory: (runId, length) => told.emit("run.history_long", { runId, length }),
+    };
     this.#engine = new Engine({
       store,
-      programs: programs.map((program) =>
-        workflowProgram(program, opened, (child, input) => this.#runs.newRun(child, input, {})),
-      ),
+      programs: programs.map((program) => workflowProgram(program, household)),
       settings: this.#settings,
       world,
-      bus: nodeTelemetry(
-        { identity: this.identity, name: this.name, incarnation: this.incarnation },
-        this.#bus,
-        logger,
-      ),
-      incarnation: this.incarnation,
-      identity: this.identity,
-      name: this.name,
+      bus: told,
+      ...this.#info,
       env: this.env,
       stack: this.stack,
       build: this.build,
@@ -95,6 +104,10 @@ export class Node implements AsyncDisposable {
     });
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+  }
+
+  get #info(): NodeInfo {
+    return { identity: this.identity, name: this.name, incarnation: this.incarnation };
   }
 
   /** Claimed runs, those that wait for a slot included. */
@@ -110,8 +123,8 @@ export class Node implements AsyncDisposable {
     this.#deafen = this.#listen();
   }
 
-  async start<In, Out>(
-    workflow: Workflow<string, In, Out>,
+  async start<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
     ...[input, options = {}]: StartArguments<In>
   ): Promise<RunHandle<Out>> {
     const run = await this.#runs.start<Out>(workflow, input, options);
@@ -120,8 +133,8 @@ export class Node implements AsyncDisposable {
   }
 
   /** Many in one call to the store; the answers stand in the order of the items. */
-  async startMany<In, Out>(
-    workflow: Workflow<string, In, Out>,
+  async startMany<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
     items: readonly StartItem<In>[],
     options: { readonly tx?: Transaction } = {},
   ): Promise<StartOutcome<Out>[]> {

@@ -52,7 +52,15 @@ const WAITS = {
   "approval.begun": "approval",
   enqueue: "child",
 } as const;
-const STEPS = { "step.begun": "begun", step: "done", "step.tried": "tried", "step.failed": "failed" } as const;
+const STEPS = {
+  "step.begun": "begun",
+  step: "done",
+  transaction: "done",
+  "step.tried": "tried",
+  "transaction.tried": "tried",
+  "step.failed": "failed",
+  "transaction.failed": "failed",
+} as const;
 const RELEASED = ["parked", "retry", "handed-back", "paused"] as const;
 
 export function runEvent(entry: JournalEntry, codecs: Codecs): RunEvent {

@@ -6,11 +6,11 @@ import { HoldfastError } from "../kernel/error.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
+import { waitKey } from "../replay/recorded.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
 import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { approvalKey } from "../workflow/approval-call.js";
 import type { Signal } from "../workflow/signal.js";
 import { lacksCapableNode } from "./capable-node.js";
 import type { RunEvent } from "./run-event.js";
@@ -60,6 +60,25 @@ export class DecisionConflict extends HoldfastError {
     );
     this.by = by;
   }
+}
+
+/** What was shown to the one who decides is not what the run asks. */
+export class DecisionStale extends HoldfastError {
+  readonly code = "DECISION_STALE";
+
+  constructor(approval: string) {
+    super(`Approval ${JSON.stringify(approval)} asks something else than what was shown. Read it again, then decide.`);
+  }
+}
+
+export interface DecisionOptions {
+  readonly choice: string;
+  readonly by: string;
+  readonly note?: string;
+  /** Which time this approval is asked for. Default 1. */
+  readonly nth?: number;
+  /** The hash of the question as it was shown; another question is refused with DecisionStale. */
+  readonly shown?: string;
 }
 
 /** The run goes on; only this wait is over. */
@@ -139,16 +158,15 @@ export class RunHandle<Out> {
     await this.#send(message, options);
   }
 
-  /** Decides the approval of that name (its nth time: `nth`). One decision counts; a later one is told who was first. */
-  async decide(
-    approval: string,
-    decision: { readonly choice: string; readonly by: string; readonly note?: string; readonly nth?: number },
-    options: SendOptions = {},
-  ): Promise<void> {
-    const { choice, by, note = null, nth = 1 } = decision;
+  /** Decides the approval of that name. One decision counts; a later one is told who was first. */
+  async decide(approval: string, decision: DecisionOptions, options: SendOptions = {}): Promise<void> {
+    const { choice, by, note = null, nth = 1, shown } = decision;
+    // A run that your own transaction has just started is at its beginning.
+    const baseSeq = (await this.#store.runs.get(this.id))?.baseSeq ?? 0;
+    if (shown !== undefined) await this.#expectShown(approval, String(nth), shown);
     const message = {
       runId: this.id,
-      key: approvalKey(approval, String(nth)),
+      key: waitKey(approval, String(nth), baseSeq),
       messageId: this.#world.token(),
       kind: "decision" as const,
       name: approval,
@@ -178,6 +196,13 @@ export class RunHandle<Out> {
     if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
     if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
     return answer!;
+  }
+
+  async #expectShown(approval: string, nth: string, shown: string): Promise<void> {
+    const { entries } = (await this.#store.journal.read(this.id)) ?? { entries: [] };
+    const asked = entries.find(({ kind, name, key }) => kind === "approval.begun" && name === approval && key === nth);
+    const question = asked?.payload ? (this.#codecs.decode(asked.payload) as { readonly hash: string }) : null;
+    if (question?.hash !== shown) throw new DecisionStale(approval);
   }
 
   async #ending(state: EndedState, seq: number): Promise<Out> {

@@ -1,5 +1,6 @@
 // Starts runs and finds them again: what a node and a client have in common. It never claims anything.
 
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -10,6 +11,7 @@ import type { World } from "../kernel/world.js";
 import type { InsertAnswer } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { parseInput } from "../workflow/parse-input.js";
 import { type Nearby, RunHandle } from "./run-handle.js";
 
 export interface StartOptions {
@@ -60,6 +62,7 @@ export interface Startable {
   readonly name: string;
   readonly queue: string;
   readonly version: string | null;
+  readonly schema: StandardSchemaV1 | null;
 }
 
 export interface RunsOptions {
@@ -80,7 +83,7 @@ export class Runs {
   }
 
   async start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
-    const run = this.newRun(program, input, options);
+    const run = this.newRun(program, await parseInput(program, input), options);
     const [answer] = await this.#insert([run], options.tx);
     if (answer?.outcome === "refused") throw answer.error;
     if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
@@ -93,7 +96,7 @@ export class Runs {
     items: readonly StartItem<unknown>[],
     tx?: Transaction,
   ): Promise<StartOutcome<Out>[]> {
-    const made = items.map((item) => this.#tryNewRun(program, item));
+    const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item)));
     const good = made.filter((run): run is NewRun => !(run instanceof HoldfastError));
     const answers = good.length === 0 ? [] : await this.#insert(good, tx);
     const answered = new Map(good.map((run, i) => [run, answers[i]!]));
@@ -108,7 +111,8 @@ export class Runs {
     return new RunHandle<Out>(id, store, codecs, world, nearby);
   }
 
-  newRun({ name: program, queue, version }: Startable, input: unknown, options: StartOptions): NewRun {
+  /** The input has been through the program's schema. */
+  newRun({ name: program, queue, version }: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
     const { world, codecs, env, stack, crashLimit } = this.#options;
     return {
       id: world.id(),
@@ -125,9 +129,9 @@ export class Runs {
     return this.#options.store.runs.insert(runs, tx ? { tx } : {});
   }
 
-  #tryNewRun(program: Startable, item: StartItem<unknown>): NewRun | HoldfastError {
+  async #tryNewRun(program: Startable, item: StartItem<unknown>): Promise<NewRun | HoldfastError> {
     try {
-      return this.newRun(program, item.input, item);
+      return this.newRun(program, await parseInput(program, item.input), item);
     } catch (error) {
       if (error instanceof HoldfastError) return error;
       throw error;

@@ -72,11 +72,23 @@ export class ClaimLoop {
       // A full answer means there is more; runs that end at the same moment free their slots together.
       if (claimed === free) await world.turn();
       else {
-        const hinted = await this.#pause(pauseMs * (0.75 + world.random() / 2));
+        const dueMs = free > 0 && !this.#hinted ? await this.#nextDue() : null;
+        const hinted = await this.#pause(Math.min(pauseMs * (0.75 + world.random() / 2), dueMs ?? pauseMs * 2));
         pauseMs = hinted ? settings.pollIntervalMs : Math.min(pauseMs * 1.5, settings.pollMaxMs);
       }
     }
     for (const tell of this.#lookers.splice(0)) tell(null);
+  }
+
+  /** When a delayed run or one in back-off can be claimed: slept until, not polled for. */
+  async #nextDue(): Promise<number | null> {
+    try {
+      const inMs = await this.#options.store.nextDue(this.#options.groupIds);
+      // What is due and was not claimed is not for us now: locked, or its queue is paused.
+      return inMs !== null && inMs > 0 ? inMs : null;
+    } catch {
+      return null; // the poll is complete by itself
+    }
   }
 
   /** Null: it failed. */

@@ -56,6 +56,7 @@ export class RunWriter {
   closed: HoldfastError | null = null;
   readonly parts: Part[] = [];
   sending = false;
+  readonly #turns: (() => void)[] = [];
   readonly #wake: (writer: RunWriter) => void;
 
   constructor(claim: Claim, seq: number, wake: (writer: RunWriter) => void) {
@@ -70,6 +71,50 @@ export class RunWriter {
       this.parts.push({ effects, bytes: bytesOf(effects), alone: false, resolve, reject });
       if (!this.sending) this.#wake(this);
     });
+  }
+
+  /** Nothing else of this run is sent until the answer is called: for a transaction that writes by itself. */
+  async hold(): Promise<() => void> {
+    while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));
+    if (this.closed) {
+      this.rest(); // whoever comes next is told, too
+      throw this.closed;
+    }
+    this.sending = true;
+    return () => this.rest();
+  }
+
+  /** Sent what there was: whoever waits for the turn has it, before what came in meanwhile. */
+  rest(): void {
+    this.sending = false;
+    const next = this.#turns.shift();
+    if (next) next();
+    else if (this.parts.length > 0) this.#wake(this);
+  }
+
+  /** What a transaction of this run's wrote by itself, while it held the turn. */
+  wrote(answer: CommitAnswer): Committed {
+    switch (answer.outcome) {
+      case "accepted":
+        this.seq = answer.seq;
+        return answer;
+      case "recorded":
+        this.seq = answer.seq;
+        return { seq: answer.seq, inboxSeq: null };
+      case "refused":
+        throw answer.error;
+      case "moved":
+        this.close(new JournalMoved(this.claim, this.seq, answer.seq));
+        throw this.closed;
+      default:
+        this.close(new ClaimLost(this.claim));
+        throw this.closed;
+    }
+  }
+
+  close(reason: HoldfastError): void {
+    this.closed = reason;
+    for (const part of this.parts.splice(0)) part.reject(reason);
   }
 }
 
@@ -110,7 +155,7 @@ export class Committer {
       }
       if (busy) await sleep(this.#world, BUSY_DELAY_MS);
     }
-    writer.sending = false;
+    writer.rest();
   }
 
   async #flush(writers: readonly RunWriter[]): Promise<readonly CommitAnswer[]> {
@@ -150,16 +195,16 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
         seq += part.effects.length;
         part.resolve({ seq, inboxSeq });
       }
-      if (taken.at(-1)?.effects.some(settles)) close(writer, new ClaimLost(writer.claim));
+      if (taken.at(-1)?.effects.some(settles)) writer.close(new ClaimLost(writer.claim));
       return;
     }
     case "busy":
       return;
     case "moved":
-      close(writer, new JournalMoved(writer.claim, writer.seq, answer.seq));
+      writer.close(new JournalMoved(writer.claim, writer.seq, answer.seq));
       return;
     case "lost":
-      close(writer, new ClaimLost(writer.claim));
+      writer.close(new ClaimLost(writer.claim));
       return;
     case "refused":
       if (taken.length === 1) writer.parts.shift()!.reject(answer.error);
@@ -167,9 +212,4 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
       else for (const part of taken) part.alone = true;
       return;
   }
-}
-
-function close(writer: RunWriter, reason: HoldfastError): void {
-  writer.closed = reason;
-  for (const part of writer.parts.splice(0)) part.reject(reason);
 }

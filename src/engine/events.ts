@@ -33,6 +33,8 @@ export interface EngineEvents {
   "lease.renew_failed": { readonly reason: "error"; readonly error: unknown; readonly count: number };
   /** The loop that renews the claims broke, and goes on. */
   "lease.keeper_restarted": { readonly error: unknown };
+  /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
+  "run.history_long": { readonly runId: string; readonly length: number };
   "housekeeping.failed": { readonly error: unknown };
   /** With `sweeper: "one"`: whether this node is the one that reclaims. */
   "sweeper.changed": { readonly active: boolean };

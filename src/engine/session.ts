@@ -10,6 +10,7 @@ import type { Message } from "../store/contract/inbox.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import type { Committed, RunWriter } from "./committer.js";
 import { NodeStopping } from "./node-stopping.js";
 
@@ -27,7 +28,6 @@ export class Session {
   #inboxSeq: number;
   #stopping = false;
   #settledAs: string | null = null;
-  readonly #pauses = new Set<AbortController>();
   #wakers: (() => void)[] = [];
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
@@ -90,10 +90,15 @@ export class Session {
     return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
   }
 
-  /** The current generation's log up to the claim. */
-  async history(): Promise<readonly JournalEntry[]> {
+  /** How many entries the current generation's log has. */
+  get length(): number {
+    return this.#writer.seq - this.run.baseSeq;
+  }
+
+  /** The current generation's log up to the claim. `exact`: with the time of its start, which a fresh claim does not know. */
+  async history(exact: boolean): Promise<readonly JournalEntry[]> {
     const { runId, seq, baseSeq, input, claimedAt } = this.run;
-    if (seq === baseSeq + 1) {
+    if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }
     return (await this.#store.journal.read(runId))?.entries ?? [];
@@ -141,6 +146,36 @@ export class Session {
     }
   }
 
+  /**
+   * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
+   * database is away; what was undone left nothing behind.
+   */
+  async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
+    for (;;) {
+      if (this.signal.aborted) throw this.signal.reason;
+      let release = () => {};
+      try {
+        const answer = await this.#store.runs.transact(async (tx) => {
+          const effects = await work(tx);
+          // From here until the answer nothing else of this run is sent: the expected sequence stays true.
+          release = await this.#writer.hold();
+          return { claim: this.claim, expectedSeq: this.#writer.seq, effects };
+        });
+        const committed = this.#writer.wrote(answer);
+        if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
+        this.#onCommitted(this.run.runId);
+        return committed;
+      } catch (error) {
+        const { code } = error as { code?: unknown };
+        if (code === "CLAIM_LOST") this.lose();
+        if (code !== "STORE_UNAVAILABLE") throw error;
+        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
+      } finally {
+        release();
+      }
+    }
+  }
+
   /** The answer to a renewal or commit told how far the inbox has grown. */
   heard(inboxSeq: number): void {
     if (inboxSeq <= this.#inboxSeq) return;
@@ -180,20 +215,7 @@ export class Session {
 
   stop(): void {
     this.#stopping = true;
-    for (const pause of this.#pauses) pause.abort(new NodeStopping());
     this.#wake();
-  }
-
-  /** Between two attempts: nothing is under way, so a node that stops need not wait for its end. */
-  async pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#stopping) throw new NodeStopping();
-    const pause = new AbortController();
-    this.#pauses.add(pause);
-    try {
-      await sleep(this.world, ms, AbortSignal.any([signal, pause.signal]));
-    } finally {
-      this.#pauses.delete(pause);
-    }
   }
 
   /** Resolves when something changed from outside: the inbox grew, the node stops, the claim is lost. */

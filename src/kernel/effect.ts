@@ -65,10 +65,28 @@ export interface PauseEffect {
   readonly kind: "pause";
 }
 
-export type SettleEffect = CompleteEffect | FailEffect | RetryEffect | ParkEffect | HandBackEffect | PauseEffect;
+/**
+ * Begins the run anew with other input: the same run, key and inbox, the next generation. The sequence goes on; replay
+ * reads from this entry.
+ */
+export interface ContinueEffect {
+  readonly kind: "continue";
+  readonly input: Payload;
+  /** Messages that were taken in and told to nobody: unread again. */
+  readonly reopen: readonly string[];
+}
+
+export type SettleEffect =
+  | CompleteEffect
+  | FailEffect
+  | RetryEffect
+  | ParkEffect
+  | HandBackEffect
+  | PauseEffect
+  | ContinueEffect;
 export type Effect = AppendEffect | TakeEffect | EnqueueEffect | SettleEffect;
 
-const SETTLES = new Set<Effect["kind"]>(["complete", "fail", "retry", "park", "handBack", "pause"]);
+const SETTLES = new Set<Effect["kind"]>(["complete", "fail", "retry", "park", "handBack", "pause", "continue"]);
 
 /** Whether the claim ends with this effect. At most one per commit, and the last. */
 export function settles(effect: Effect): effect is SettleEffect {
@@ -84,6 +102,7 @@ export function bytesOf(effects: readonly Effect[]): number {
     if (effect?.kind === "append") bytes += effect.entry?.payload?.data?.length ?? 0;
     else if (effect?.kind === "complete") bytes += effect.output?.data?.length ?? 0;
     else if (effect?.kind === "enqueue") bytes += effect.run?.input?.data?.length ?? 0;
+    else if (effect?.kind === "continue") bytes += effect.input?.data?.length ?? 0;
   }
   return bytes;
 }

@@ -91,6 +91,13 @@ function uncappedDelayMs({ backoff, delayMs, factor }: RetryPolicy, failures: nu
   return backoff === "linear" ? delayMs * failures : delayMs * factor ** (failures - 1);
 }
 
+/** A number from 0 to 1 that a text always has: chance for those who must all draw the same. */
+export function spread(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) / 2 ** 32;
+}
+
 /** How many attempts remain after the given number of failures. */
 export function attemptsLeft(policy: RetryPolicy, failures: number): number {
   return Math.max(policy.attempts - failures, 0);

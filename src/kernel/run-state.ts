@@ -54,6 +54,9 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   quarantined: ["waiting", "held", "cancelled"],
 };
 
+/** The ended states that an operator may open again. */
+export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly EndedState[];
+
 /** The ended states that may only be left together with a new generation. */
 export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead"];
 

@@ -29,6 +29,10 @@ export interface SettingOptions {
   readonly pollInterval?: Duration;
   /** What that interval grows to while there is none. Default 5 s. */
   readonly pollMax?: Duration;
+  /** Journal entries of one generation of a run from which on a warning is told. Default 10,000. */
+  readonly historyWarning?: number;
+  /** Journal entries at which a run is stopped (quarantined); it can still be read and cancelled. Default 50,000. */
+  readonly historyLimit?: number;
 }
 
 export interface Settings {
@@ -43,6 +47,8 @@ export interface Settings {
   readonly crashLimit: number;
   readonly pollIntervalMs: number;
   readonly pollMaxMs: number;
+  readonly historyWarning: number;
+  readonly historyLimit: number;
 }
 
 interface Bounds {
@@ -65,6 +71,8 @@ const BOUNDS: Record<SettingName, Bounds> = {
   crashLimit: { kind: "count", least: 1, most: 10_000 },
   pollInterval: { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },
   pollMax: { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },
+  historyWarning: { kind: "count", least: 1, most: 1_000_000 },
+  historyLimit: { kind: "count", least: 10, most: 1_000_000 },
 };
 
 /** The options that are numbers now. What is wrong with the others is added to `problems`, under its name. */
@@ -127,5 +135,7 @@ export function withDefaults(given: Partial<Record<SettingName, number>>): Setti
     crashLimit: given.crashLimit ?? 5,
     pollIntervalMs,
     pollMaxMs: given.pollMax ?? Math.max(pollIntervalMs, Math.min(5000, leaseMs)),
+    historyWarning: given.historyWarning ?? Math.min(10_000, given.historyLimit ?? 10_000),
+    historyLimit: given.historyLimit ?? Math.max(50_000, given.historyWarning ?? 50_000),
   };
 }

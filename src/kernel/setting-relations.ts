@@ -26,6 +26,11 @@ export const IMPOSSIBLE: readonly Relation[] = [
     broken: (s) => s.prefetch > s.concurrency,
     says: () => "a node may hold back at most as many runs as it works on; lower prefetch",
   },
+  {
+    between: ["historyWarning", "historyLimit"],
+    broken: (s) => s.historyWarning > s.historyLimit,
+    says: () => "a run is stopped before the warning; lower historyWarning",
+  },
 ];
 
 export const UNWISE: readonly Relation[] = [
@@ -99,6 +104,8 @@ function shown(name: SettingName, settings: Settings): string {
     case "concurrency":
     case "prefetch":
     case "crashLimit":
+    case "historyWarning":
+    case "historyLimit":
       return `${name} is ${settings[name]}`;
     default:
       return `${name} is ${formatDuration(settings[`${name}Ms`])}`;

@@ -11,12 +11,14 @@ export interface Call {
   readonly started: boolean;
   /** Made, and at work in this process; a call that only waits for the outside is not. */
   readonly running: boolean;
-  /** When it ends by itself, on the database's clock. */
+  /** When it ends by itself or goes on, on the database's clock. */
   readonly deadline: number | null;
+  /** Its deadline is so near that the run is not given back for it. */
+  readonly lingers?: boolean;
   /** Set on a wait for a signal: it is ended by the next message of that name. */
   readonly signalName?: string;
   start(): void;
-  /** The deadline has come: writes the ending that says so. */
+  /** The deadline has come: writes the ending that says so, or goes on. */
   expire(): void;
   /** A message was taken into the journal. */
   hear?(message: JournalEntry): void;

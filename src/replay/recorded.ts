@@ -15,14 +15,21 @@ export interface Ending {
   readonly entry: JournalEntry;
 }
 
+/** Failed tries of a call that has not ended. */
+export interface Tries {
+  readonly count: number;
+  readonly last: JournalEntry;
+}
+
 export interface Recorded {
   readonly start: JournalEntry;
+  /** When the run was started, or opened again by an operator: what its timeout counts from. */
+  readonly since: number;
   /** In the order of the journal: the order in which the function was told. */
   readonly endings: readonly Ending[];
   /** Calls that wait for something: when they began, and with what. */
   readonly begun: ReadonlyMap<CallId, JournalEntry>;
-  /** Failed tries of calls that have not ended. */
-  readonly tries: ReadonlyMap<CallId, number>;
+  readonly tries: ReadonlyMap<CallId, Tries>;
   /** Messages that were taken in, by their key in the inbox. */
   readonly messages: ReadonlyMap<string, JournalEntry>;
 }
@@ -31,10 +38,13 @@ export interface Recorded {
 const ENDS: Readonly<Record<string, string>> = {
   step: "step",
   "step.failed": "step",
+  transaction: "transaction",
+  "transaction.failed": "transaction",
   sleep: "sleep",
   "wait.expired": "wait",
   value: "value",
   progress: "progress",
+  patched: "patched",
   child: "child",
 };
 const BEGINS: Readonly<Record<string, string>> = {
@@ -43,39 +53,57 @@ const BEGINS: Readonly<Record<string, string>> = {
   "wait.begun": "wait",
   "approval.begun": "approval",
 };
+const TRIES: Readonly<Record<string, string>> = { "step.tried": "step", "transaction.tried": "transaction" };
 
 export function readRecorded(entries: readonly JournalEntry[]): Recorded {
   const endings: Ending[] = [];
   const begun = new Map<CallId, JournalEntry>();
-  const tries = new Map<CallId, number>();
+  const tries = new Map<CallId, Tries>();
   const messages = new Map<string, JournalEntry>();
   const children = new Map<string, number>();
+  const baseSeq = entries[0]!.seq - 1;
+  let since = entries[0]!.at;
   for (const entry of entries) {
     const { kind, name, key } = entry;
     if (Object.hasOwn(ENDS, kind)) endings.push({ id: callId(ENDS[kind]!, name, key!), entry });
     else if (Object.hasOwn(BEGINS, kind)) begun.set(callId(BEGINS[kind]!, name, key!), entry);
-    else if (kind === "enqueue") {
+    else if (Object.hasOwn(TRIES, kind)) {
+      const id = callId(TRIES[kind]!, name, key!);
+      tries.set(id, { count: (tries.get(id)?.count ?? 0) + 1, last: entry });
+    } else if (kind === "enqueue") {
       // Its key is the child's id: the nth child of a name belongs to the nth call.
       const n = (children.get(name) ?? 0) + 1;
       children.set(name, n);
       begun.set(callId("child", name, String(n)), entry);
-    } else if (kind === "step.tried") {
-      const id = callId("step", name, key!);
-      tries.set(id, (tries.get(id) ?? 0) + 1);
     } else if (kind === "take") {
       messages.set(key!, entry);
-      const ending = endingOf(entry);
+      const ending = endingOf(entry, baseSeq);
       if (ending) endings.push(ending);
+    } else if (kind === "redriven") {
+      since = entry.at;
+      forgetLastFailures(endings);
+      tries.clear();
     }
   }
-  return { start: entries[0]!, endings, begun, tries, messages };
+  return { start: entries[0]!, since, endings, begun, tries, messages };
+}
+
+/** An operator opened the run again: what failed last, with nothing after it, is tried again. */
+function forgetLastFailures(endings: Ending[]): void {
+  while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();
 }
 
 /** What a message ends, if anything: a signal the next wait for it, a decision or its timeout the approval it names. */
-export function endingOf(entry: JournalEntry): Ending | null {
+export function endingOf(entry: JournalEntry, baseSeq: number): Ending | null {
   const { key, name } = entry;
   if (key?.startsWith("signal:")) return { id: null, entry };
-  if (key?.startsWith("wait:"))
-    return { id: callId("approval", name, key.slice("wait:".length + name.length + 1)), entry };
-  return null;
+  if (!key?.startsWith("wait:")) return null;
+  const nth = key.slice("wait:".length + name.length + 1).split("@")[0]!;
+  // A decision of an earlier generation decides nothing in this one.
+  return key === waitKey(name, nth, baseSeq) ? { id: callId("approval", name, nth), entry } : null;
+}
+
+/** The key in the inbox that a decision and its timeout share: the first wins. Each generation asks anew. */
+export function waitKey(name: string, nth: string, baseSeq: number): string {
+  return baseSeq === 0 ? `wait:${name}:${nth}` : `wait:${name}:${nth}@${baseSeq}`;
 }

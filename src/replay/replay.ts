@@ -6,6 +6,7 @@
 
 import type { Session } from "../engine/session.js";
 import { HoldfastError } from "../kernel/error.js";
+import type { Payload } from "../kernel/payload.js";
 import { sleep } from "../kernel/world.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
@@ -26,12 +27,23 @@ export type Outcome =
   | { readonly kind: "threw"; readonly error: unknown }
   /** Everything the function waits for lies outside. `wakeAt` is the earliest deadline on the database's clock. */
   | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
+  /** Begin anew with this input; these messages were told to nobody. */
+  | { readonly kind: "anew"; readonly input: Payload; readonly reopen: readonly string[] }
   /** The run's own time is over. */
   | { readonly kind: "timeout" }
+  /** Its log has grown beyond what is allowed. */
+  | { readonly kind: "tooLong"; readonly length: number }
   | { readonly kind: "handBack" }
   | { readonly kind: "cancelled"; readonly entry: JournalEntry }
   /** Code and journal do not fit: recorded, but not asked for. */
   | { readonly kind: "mismatch"; readonly missing: readonly JournalEntry[]; readonly asked: readonly string[] };
+
+export interface ReplayLimits {
+  /** From the start of the generation, or from when the run was opened again. */
+  readonly timeoutMs: number | null;
+  /** Entries of one generation. */
+  readonly historyLimit: number;
+}
 
 export class Replay {
   readonly session: Session;
@@ -49,16 +61,18 @@ export class Replay {
   #failure: { error: unknown } | null = null;
   #asked = 0;
   #cancelled: JournalEntry | null = null;
+  #anew: Payload | null = null;
+  readonly #historyLimit: number;
   #wake: (() => void) | null = null;
 
-  /** `timeoutMs` counts from the start of the generation. */
-  constructor(session: Session, history: readonly JournalEntry[], timeoutMs: number | null) {
+  constructor(session: Session, history: readonly JournalEntry[], { timeoutMs, historyLimit }: ReplayLimits) {
     this.session = session;
     this.recorded = readRecorded(history);
     this.#untold = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
-    this.#deadline = timeoutMs === null ? null : this.recorded.start.at + timeoutMs;
+    this.#deadline = timeoutMs === null ? null : this.recorded.since + timeoutMs;
+    this.#historyLimit = historyLimit;
   }
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
@@ -72,6 +86,22 @@ export class Replay {
     this.#asked++;
     this.#calls.set(call.id, call);
     this.#open.add(call);
+  }
+
+  /** Ends this generation: once the function is idle, the run begins anew. */
+  beginAnew(input: Payload): void {
+    this.#anew = input;
+    this.poke();
+  }
+
+  /** Whether the log goes on beyond where the function is: what it asks now that is not recorded was not asked then. */
+  get catchingUp(): boolean {
+    if ([...this.#untold].some(({ entry }) => entry.kind !== "take")) return true;
+    return [...this.recorded.begun.keys()].some((id) => !this.#calls.has(id));
+  }
+
+  isRecorded(id: CallId): boolean {
+    return this.recorded.endings.some((ending) => ending.id === id);
   }
 
   has(id: CallId): boolean {
@@ -100,7 +130,7 @@ export class Replay {
   received(entry: JournalEntry): void {
     this.#messages.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
-    const ending = endingOf(entry);
+    const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#keep(ending);
     for (const call of this.#open) call.hear?.(entry);
     this.poke();
@@ -139,7 +169,8 @@ export class Replay {
       if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
         if (this.session.stopping) return { kind: "handBack" };
-        return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
+        if (![...this.#open].some((call) => call.lingers))
+          return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
       }
       await this.#untilChange();
     }
@@ -190,7 +221,14 @@ export class Replay {
       return { kind: "mismatch", missing, asked };
     }
     if (this.#settled) return this.#settled;
-    return this.#deadline !== null && this.session.databaseNow() >= this.#deadline ? { kind: "timeout" } : null;
+    if (this.#anew) return { kind: "anew", input: this.#anew, reopen: this.#untoldSignals() };
+    if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };
+    const { length } = this.session;
+    return length >= this.#historyLimit ? { kind: "tooLong", length } : null;
+  }
+
+  #untoldSignals(): string[] {
+    return [...this.#untold].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
   }
 
   #startCalls(): boolean {
@@ -200,7 +238,9 @@ export class Replay {
     return fresh.length > 0;
   }
 
+  /** A node that stops leaves what is due to the next holder: for a step it would be another attempt. */
   #expireCalls(): boolean {
+    if (this.session.stopping) return false;
     const now = this.session.databaseNow();
     const due = [...this.#open].filter(({ deadline, running }) => !running && deadline !== null && deadline <= now);
     for (const call of due) call.expire();
@@ -226,7 +266,9 @@ export class Replay {
 
   #wakeAt(): number | null {
     // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
-    const deadlines = [...this.#open].flatMap((call) => (call.running ? [] : (call.deadline ?? [])));
+    const deadlines = [...this.#open].flatMap((call) =>
+      call.running || this.session.stopping ? [] : (call.deadline ?? []),
+    );
     if (this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }

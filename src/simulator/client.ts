@@ -38,7 +38,7 @@ export class Client {
   }
 
   async decide(runId: string, nth: number, by: string): Promise<void> {
-    await this.#insist(() => this.#node.run(runId).decide(APPROVAL, { choice: "approve", by, nth }), true);
+    await this.#insist(() => this.#node.run(runId).decide(APPROVAL, { choice: "approved", by, nth }), true);
   }
 
   async cancel(runId: string): Promise<void> {

@@ -130,7 +130,7 @@ function scripted(place: Place | null): Workflow<string, Script, Seen> {
       approval: async (timeoutMs) => {
         const asked = { ask: "May I?", ...(timeoutMs !== null && { timeout: timeoutMs }) };
         const decision = await ctx.approval(APPROVAL, asked);
-        return decision.outcome === "decided" ? decision.by : undefined;
+        return decision.outcome === "expired" ? undefined : (decision.by ?? undefined);
       },
       child: (child) => ctx.child(program, child),
       value: () => ctx.random(),

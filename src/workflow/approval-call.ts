@@ -2,8 +2,9 @@
 
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
+import { HoldfastError } from "../kernel/error.js";
 import type { Call } from "../replay/call.js";
-import type { CallId } from "../replay/recorded.js";
+import { type CallId, waitKey } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 
@@ -12,12 +13,28 @@ export interface Question {
   readonly ask: string;
   readonly choices: readonly string[];
   readonly to: string | null;
+  /** What counts when nobody decides in time. */
+  readonly otherwise: string | null;
 }
 
 export interface DecisionPayload {
   readonly choice: string;
   readonly by: string;
   readonly note: string | null;
+}
+
+/** `by` is null when it was the default for nobody's answer. */
+export type Answer =
+  | { readonly outcome: string; readonly by: string | null; readonly note: string | null }
+  | { readonly outcome: "expired" };
+
+/** Somebody decided before the question was asked, and not one of its choices. */
+export class DecisionInvalid extends HoldfastError {
+  readonly code = "DECISION_INVALID";
+
+  constructor(title: string, { choice, by }: DecisionPayload, choices: readonly string[]) {
+    super(`${title} was decided ${JSON.stringify(choice)} by ${by}; the choices are ${choices.join(", ")}.`);
+  }
 }
 
 export interface ApprovalCallOptions {
@@ -28,14 +45,8 @@ export interface ApprovalCallOptions {
   readonly timeoutMs: number | null;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  /** Null when nobody decided in time. */
-  readonly resolve: (decision: DecisionPayload | null) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
-}
-
-/** The key in the inbox that a decision and its timeout share: the first wins. */
-export function approvalKey(name: string, key: string): string {
-  return `wait:${name}:${key}`;
 }
 
 export class ApprovalCall implements Call {
@@ -80,7 +91,7 @@ export class ApprovalCall implements Call {
     const { replay, name, key } = this.#options;
     this.deadline = null;
     this.running = true;
-    replay.session.sendTimeout(approvalKey(name, key), name).then(
+    replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name).then(
       () => {
         this.running = false;
         replay.poke();
@@ -90,8 +101,12 @@ export class ApprovalCall implements Call {
   }
 
   tell({ payload }: JournalEntry): void {
-    const { codecs, resolve } = this.#options;
-    resolve(payload ? (codecs.decode(payload) as DecisionPayload) : null);
+    const { codecs, resolve, reject, question } = this.#options;
+    const { choices, otherwise } = question;
+    const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;
+    if (decision && !choices.includes(decision.choice)) reject(new DecisionInvalid(this.title, decision, choices));
+    else if (decision) resolve({ outcome: decision.choice, by: decision.by, note: decision.note });
+    else resolve(otherwise === null ? { outcome: "expired" } : { outcome: otherwise, by: null, note: null });
   }
 
   #arm(begunAt: number): void {

@@ -1,7 +1,9 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Duration } from "../kernel/duration.js";
 import type { Retry } from "../kernel/retry.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "./signal.js";
 import type { StepInfo } from "./step-call.js";
 
@@ -10,30 +12,54 @@ export interface StepOptions {
   readonly key?: string;
   /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
   readonly retry?: Retry;
+  /** Which errors are worth another attempt. Default: all but PermanentError. */
+  readonly retryIf?: (error: unknown) => boolean;
   /** Of each attempt. Default: none. */
   readonly timeout?: Duration;
   /** Never run again once begun, whatever happens to its node: it fails with STEP_INTERRUPTED instead. */
   readonly atMostOnce?: boolean;
 }
 
+export type TransactionOptions = Omit<StepOptions, "atMostOnce">;
+
 export interface ApprovalOptions<Choices extends readonly string[]> {
   readonly ask: string;
-  /** Default: approve, deny. */
+  /** Default: approved, denied. */
   readonly choices?: Choices;
   /** Who should decide, for the inbox of approvals. */
   readonly to?: string;
   readonly timeout?: Duration;
+  /** What counts when nobody decides in time. Without it the outcome is then `expired`. */
+  readonly default?: Choices[number];
 }
 
+/** `by` is null when nobody decided and the default counts. */
 export type Decision<Choice extends string> =
-  | { readonly outcome: "decided"; readonly choice: Choice; readonly by: string; readonly note: string | null }
+  | { readonly outcome: Choice; readonly by: string | null; readonly note: string | null }
   | { readonly outcome: "expired" };
 
-export interface Context {
+/** What a node hands to its workflows, for example a model or a mailer. Declare your own by merging this interface. */
+// biome-ignore lint/suspicious/noEmptyInterface: users add to it
+export interface Services {}
+
+/** `In` is what continueAsNew takes. */
+// biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any workflow
+export interface Context<In = any> {
   readonly runId: string;
+  /** 0 for a run as it was started; one more each time it begins anew or is opened again. */
+  readonly generation: number;
+  /** The node's services, with those of this run over them. */
+  readonly services: Services;
   /** Does something once: its result is recorded, and never asked for again. */
   step<T>(name: string, work: (step: StepInfo) => T | Promise<T>): Promise<T>;
   step<T>(name: string, options: StepOptions, work: (step: StepInfo) => T | Promise<T>): Promise<T>;
+  /** Your statements and the record that they are done, in one transaction of Holdfast's own database: exactly once. */
+  transaction<T>(name: string, work: (tx: Transaction, step: StepInfo) => T | Promise<T>): Promise<T>;
+  transaction<T>(
+    name: string,
+    options: TransactionOptions,
+    work: (tx: Transaction, step: StepInfo) => T | Promise<T>,
+  ): Promise<T>;
   /** Holds no slot and no lease while it sleeps. */
   sleep(name: string, duration: Duration): Promise<void>;
   sleepUntil(name: string, when: Date): Promise<void>;
@@ -41,32 +67,41 @@ export interface Context {
   waitFor<T>(signal: Signal<T>): Promise<T>;
   waitFor<T>(signal: Signal<T>, options: { readonly timeout: Duration }): Promise<T | undefined>;
   /** Asks a person. One decision counts, and it is recorded who made it. */
-  approval<const Choices extends readonly string[] = ["approve", "deny"]>(
+  approval<const Choices extends readonly string[] = ["approved", "denied"]>(
     name: string,
     options: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>>;
   /** Starts a run and waits for its result; fails with what it failed with. */
-  child<In, Out>(workflow: Workflow<string, In, Out>, input: In): Promise<Out>;
+  child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out>;
   /** Many at once: this run wakes when the last of them has ended. */
-  children<In, Out>(workflow: Workflow<string, In, Out>, inputs: readonly In[]): Promise<Out[]>;
+  children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]>;
   /** For whoever watches the run. */
   progress(value: unknown): Promise<void>;
   /** Recorded, so that they are the same when the function runs again. */
   now(): Promise<Date>;
   random(): Promise<number>;
   uuid(): Promise<string>;
+  /**
+   * Ends here and begins anew with this input: the same run, key and inbox, an empty log. For loops without an end, whose
+   * log would grow without one.
+   */
+  continueAsNew(input: In): Promise<never>;
+  /** Changes code under live runs: false in those that had passed this point before the change, true in all others. */
+  patched(change: string): Promise<boolean>;
 }
 
-export type WorkflowFunction<In, Out> = (ctx: Context, input: In) => Promise<Out>;
+export type WorkflowFunction<In, Out> = (ctx: Context<In>, input: In) => Promise<Out>;
 
-export interface Workflow<Name extends string, In, Out> {
+/** `In` is what a start takes; `Parsed` what the function gets: the same, unless a schema makes something else of it. */
+export interface Workflow<Name extends string, In, Out, Parsed = In> {
   readonly kind: "workflow";
   readonly name: Name;
   readonly queue: string;
   readonly version: string | null;
   readonly timeoutMs: number | null;
-  readonly run: WorkflowFunction<In, Out>;
+  readonly schema: StandardSchemaV1<In, Parsed> | null;
+  readonly run: WorkflowFunction<Parsed, Out>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any workflow, whatever it takes and returns
-export type AnyWorkflow = Workflow<string, any, any>;
+export type AnyWorkflow = Workflow<string, any, any, any>;

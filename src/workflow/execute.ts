@@ -7,7 +7,7 @@ import type { Effect } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import { storeError } from "../kernel/stored-error.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import type { AnyWorkflow } from "./context.js";
+import type { AnyWorkflow, Services } from "./context.js";
 import { type NewChild, WorkflowContext } from "./workflow-context.js";
 
 /** The run took longer than its workflow allows. */
@@ -37,14 +37,45 @@ export class JournalMismatch extends HoldfastError {
   }
 }
 
-export function workflowProgram(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild): Program {
-  const { kind, name, version, queue } = workflow;
-  return { kind, name, version, queue, execute: (session) => execute(workflow, codecs, newChild, session) };
+/** The log of this generation has grown beyond the node's limit. It is kept: the run can be read, cancelled and redriven. */
+export class HistoryTooLong extends HoldfastError {
+  readonly code = "HISTORY_LIMIT";
+
+  constructor(runId: string, length: number) {
+    super(
+      `The journal of run ${runId} has ${length} entries; no more are added. ` +
+        "Let the workflow begin anew in time (continueAsNew), or raise historyLimit and redrive the run.",
+    );
+  }
 }
 
-async function execute(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild, session: Session): Promise<void> {
-  const history = await session.history();
-  const replay = new Replay(session, history, workflow.timeoutMs);
+/** What every workflow of a node shares. */
+export interface Household {
+  readonly codecs: Codecs;
+  readonly newChild: NewChild;
+  readonly historyWarning: number;
+  readonly historyLimit: number;
+  /** The services for one run: the node's, with the run's own over them. */
+  readonly servicesFor: (run: RunOfServices) => Promise<Services>;
+  readonly onLongHistory: (runId: string, length: number) => void;
+}
+
+export interface RunOfServices {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly input: unknown;
+}
+
+export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
+  const { kind, name, version, queue } = workflow;
+  return { kind, name, version, queue, execute: (session) => execute(workflow, household, session) };
+}
+
+async function execute(workflow: AnyWorkflow, household: Household, session: Session): Promise<void> {
+  const { timeoutMs } = workflow;
+  const { historyLimit, historyWarning, codecs } = household;
+  const history = await session.history(timeoutMs !== null);
+  const replay = new Replay(session, history, { timeoutMs, historyLimit });
   let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
   let ownUpTo = 0;
   const takeMessages = async () => {
@@ -54,15 +85,29 @@ async function execute(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild
     await take(session, replay);
   };
   await takeMessages();
-  const body = start(workflow, codecs, newChild, replay);
+  const before = session.length;
+  const { body } = await start(workflow, household, replay);
   const outcome = await replay.run(body, takeMessages);
+  const after = session.length;
+  if (before < historyWarning && after >= historyWarning) household.onLongHistory(session.run.runId, after);
   await session.commit([settlement(outcome, codecs, session)]);
 }
 
-/** A function that throws before its first await fails its run like any other. */
-async function start(workflow: AnyWorkflow, codecs: Codecs, newChild: NewChild, replay: Replay): Promise<unknown> {
-  const input = codecs.decode(replay.recorded.start.payload!);
-  return workflow.run(new WorkflowContext(replay, codecs, newChild), input);
+/**
+ * Answers the function's own promise, boxed: it is under way when this resolves. One that throws before its first await,
+ * or whose services cannot be had, fails its run like any other.
+ */
+async function start(workflow: AnyWorkflow, household: Household, replay: Replay): Promise<{ body: Promise<unknown> }> {
+  const { codecs, newChild, servicesFor } = household;
+  try {
+    const { runId } = replay.session.run;
+    const input = codecs.decode(replay.recorded.start.payload!);
+    const services = await servicesFor({ runId, workflow: workflow.name, input });
+    const ctx = new WorkflowContext(replay, { codecs, newChild, services });
+    return { body: (async () => workflow.run(ctx, input))() };
+  } catch (error) {
+    return { body: Promise.reject(error) };
+  }
 }
 
 /** Everything unread goes into the journal at once, also what nobody waits for yet. */
@@ -98,6 +143,14 @@ function settlement(outcome: Outcome, codecs: Codecs, session: Session): Effect 
       const wakeInMs = outcome.wakeAt === null ? null : Math.max(Math.ceil(outcome.wakeAt - session.databaseNow()), 0);
       return { kind: "park", wakeInMs, wakeAfter: outcome.wakeAfter, seenInboxSeq: session.inboxSeq };
     }
+    case "anew":
+      return { kind: "continue", input: outcome.input, reopen: outcome.reopen };
+    case "tooLong":
+      return {
+        kind: "fail",
+        as: "quarantined",
+        reason: storeError(codecs, new HistoryTooLong(session.run.runId, outcome.length)),
+      };
     case "timeout":
       return { kind: "fail", as: "failed", reason: storeError(codecs, new RunTimeout(session.run.runId)) };
     case "mismatch":

@@ -1,17 +1,20 @@
 // A step: user code that runs until its result, or its last failure, stands in the journal.
 
+import { JournalMoved } from "../engine/committer.js";
 import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { AppendEffect } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
+import type { Payload } from "../kernel/payload.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
-import { attemptsLeft, type RetryPolicy, retryDelayMs } from "../kernel/retry.js";
+import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/retry.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Call } from "../replay/call.js";
 import type { CallId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
+import type { Transaction } from "../store/contract/transaction.js";
 
 export interface StepInfo {
   /** The same for every attempt of this step, on every node: pass it to outside systems. */
@@ -48,8 +51,11 @@ export class StepInterrupted extends PermanentError {
   }
 }
 
+/** A back-off longer than this gives the claim back; shorter ones are waited out in place. */
+const LONGEST_LINGER_MS = 5_000;
+
 export interface StepCallOptions {
-  readonly kind?: "step" | "value" | "progress";
+  readonly kind: "step" | "transaction" | "value" | "progress" | "patched";
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;
@@ -57,7 +63,10 @@ export interface StepCallOptions {
   readonly name: string;
   readonly key: string;
   readonly policy: RetryPolicy;
-  readonly work: (info: StepInfo) => unknown;
+  /** Which errors are worth another attempt. */
+  readonly retryIf?: (error: unknown) => boolean;
+  /** With a transaction when the kind is one: its statements and the result are committed together. */
+  readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
   readonly replay: Replay;
   readonly codecs: Codecs;
   readonly resolve: (value: never) => void;
@@ -66,9 +75,12 @@ export interface StepCallOptions {
 
 export class StepCall implements Call {
   readonly id: CallId;
-  readonly deadline = null;
+  /** When the next attempt is due. */
+  deadline: number | null = null;
+  lingers = false;
   started = false;
   running = false;
+  #failures = 0;
   readonly #options: StepCallOptions;
 
   constructor(options: StepCallOptions) {
@@ -77,11 +89,34 @@ export class StepCall implements Call {
   }
 
   get title(): string {
-    return `${this.#options.kind ?? "step"} ${JSON.stringify(this.#options.name)}`;
+    return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
   }
 
   start(): void {
     this.started = true;
+    const tries = this.#options.replay.recorded.tries.get(this.id);
+    this.#failures = tries?.count ?? 0;
+    if (tries) this.#backOff(tries.last);
+    else this.#go();
+  }
+
+  /** The back-off is over. */
+  expire(): void {
+    this.deadline = null;
+    this.lingers = false;
+    this.#go();
+  }
+
+  /** The decoded value or error, the first time too: what user code sees never depends on a crash. */
+  tell({ kind, payload }: JournalEntry): void {
+    this.running = false;
+    const { codecs, resolve, reject } = this.#options;
+    const value = payload ? codecs.decode(payload) : undefined;
+    if (kind.endsWith(".failed")) reject(decodeError(value as StoredError));
+    else resolve(value as never);
+  }
+
+  #go(): void {
     this.running = true;
     const { replay } = this.#options;
     this.#work().catch((error) => {
@@ -92,63 +127,72 @@ export class StepCall implements Call {
     });
   }
 
-  expire(): void {}
-
-  /** The decoded value or error, the first time too: what user code sees never depends on a crash. */
-  tell({ kind, payload }: JournalEntry): void {
-    this.running = false;
-    const { codecs, resolve, reject } = this.#options;
-    const value = payload ? codecs.decode(payload) : undefined;
-    if (kind === "step.failed") reject(decodeError(value as StoredError));
-    else resolve(value as never);
-  }
-
+  /** One attempt, and what comes of it. */
   async #work(): Promise<void> {
-    const { replay, policy, codecs, id, kind = "step", atMostOnce = false } = this.#options;
+    const { replay, codecs, kind, atMostOnce = false } = this.#options;
     if (atMostOnce) {
-      if (replay.recorded.begun.has(id))
-        return this.#write("step.failed", storeError(codecs, new StepInterrupted(this.title)));
-      await this.#commit("step.begun", codecs.encode(null));
+      if (replay.recorded.begun.has(this.id))
+        return this.#end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
+      await this.#write(`${kind}.begun`, codecs.encode(null));
     }
-    for (let failures = replay.recorded.tries.get(id) ?? 0; ; ) {
-      // A node that could not renew starts nothing new: somebody else may have done it already.
-      await replay.session.sure();
-      replay.signal.throwIfAborted();
-      const result = await this.#attempt(failures + 1);
-      if ("payload" in result) return this.#write(kind, result.payload);
-      failures++;
-      if (result.error instanceof ClaimLost) throw result.error;
-      // What the abort of a stopping node does to a step is no failure of the step.
-      if (!atMostOnce) replay.session.workSignal.throwIfAborted();
-      const payload = storeError(codecs, result.error);
-      if (atMostOnce || result.error instanceof PermanentError || attemptsLeft(policy, failures) <= 0) {
-        return this.#write("step.failed", payload);
-      }
-      await this.#commit("step.tried", payload);
-      const { world } = replay.session;
-      const delayMs = retryDelayMs(policy, failures, () => world.random());
-      await replay.session.pause(delayMs, replay.signal);
-    }
+    // A node that could not renew starts nothing new: somebody else may have done it already.
+    await replay.session.sure();
+    replay.signal.throwIfAborted();
+    const result = await this.#attempt(this.#failures + 1);
+    if ("entry" in result) return this.#end(result.entry);
+    if ("payload" in result) return this.#end(await this.#write(kind, result.payload));
+    if (isOurs(result.error)) throw result.error;
+    // What the abort of a stopping node does to a step is no failure of the step.
+    if (!atMostOnce) replay.session.workSignal.throwIfAborted();
+    this.#failures++;
+    const payload = storeError(codecs, result.error);
+    if (this.#isLast(result.error)) return this.#end(await this.#write(`${kind}.failed`, payload));
+    this.#backOff(await this.#write(`${kind}.tried`, payload));
   }
 
-  async #attempt(attempt: number) {
-    const { replay, work, codecs, name, key, timeoutMs = null } = this.#options;
+  #isLast(error: unknown): boolean {
+    const { policy, atMostOnce = false, retryIf } = this.#options;
+    if (atMostOnce || error instanceof PermanentError || attemptsLeft(policy, this.#failures) <= 0) return true;
+    return retryIf !== undefined && !retryIf(error);
+  }
+
+  /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
+  #backOff({ at, seq }: JournalEntry): void {
+    const { policy, replay } = this.#options;
+    const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
+    this.running = false;
+    this.deadline = at + delayMs;
+    this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
+    replay.poke();
+  }
+
+  async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
+    const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
     const { run, world } = replay.session;
     const limit = new AbortController();
-    const idempotencyKey = `${run.runId}:${run.generation}:${name}:${key}`;
+    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
+    const idempotencyKey = `${run.runId}:${run.baseSeq}:${name}:${key}`;
     const signal = AbortSignal.any([replay.signal, limit.signal]);
+    const info: StepInfo = { idempotencyKey, fence: BigInt(run.epoch), attempt, signal };
     let cancelTimer = () => {};
-    try {
-      const working = (async () => work({ idempotencyKey, fence: BigInt(run.epoch), attempt, signal }))();
-      const late = new Promise<never>((_, reject) => {
-        if (timeoutMs === null) return;
-        cancelTimer = world.after(timeoutMs, () => {
-          const error = new StepTimeout(this.title, timeoutMs);
-          limit.abort(error);
-          reject(error);
-        });
+    const late = new Promise<never>((_, reject) => {
+      if (timeoutMs === null) return;
+      cancelTimer = world.after(timeoutMs, () => {
+        const error = new StepTimeout(this.title, timeoutMs);
+        limit.abort(error);
+        reject(error);
       });
-      return { payload: codecs.encode(await Promise.race([working, late]), `result of ${this.title}`) };
+    });
+    const encoded = async (tx: Transaction | null) =>
+      codecs.encode(await Promise.race([(async () => work(info, tx))(), late]), `result of ${this.title}`);
+    try {
+      if (kind !== "transaction") return { payload: await encoded(null) };
+      let payload: Payload | null = null;
+      const { seq } = await replay.session.transaction(async (tx) => {
+        payload = await encoded(tx);
+        return [{ kind: "append", entry: { kind, name, key, payload } }];
+      });
+      return { entry: this.#entry(seq, kind, payload!) };
     } catch (error) {
       return { error };
     } finally {
@@ -156,15 +200,24 @@ export class StepCall implements Call {
     }
   }
 
-  async #write(kind: string, payload: { codec: string; data: string }): Promise<void> {
-    const entry = await this.#commit(kind, payload);
+  #end(entry: JournalEntry): void {
     this.#options.replay.ended({ id: this.id, entry });
   }
 
-  async #commit(kind: string, payload: { codec: string; data: string }): Promise<JournalEntry> {
+  async #write(kind: string, payload: Payload): Promise<JournalEntry> {
     const { replay, name, key } = this.#options;
     const effect: AppendEffect = { kind: "append", entry: { kind, name, key, payload } };
     const { seq } = await replay.session.commit([effect]);
+    return this.#entry(seq, kind, payload);
+  }
+
+  #entry(seq: number, kind: string, payload: Payload): JournalEntry {
+    const { replay, name, key } = this.#options;
     return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
   }
+}
+
+/** Not a failure of the user's: the claim is lost, or the journal is not where this process thought. */
+function isOurs(error: unknown): boolean {
+  return error instanceof ClaimLost || error instanceof JournalMoved;
 }

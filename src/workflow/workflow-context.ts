@@ -8,9 +8,20 @@ import type { NewRun } from "../kernel/new-run.js";
 import { retryPolicy } from "../kernel/retry.js";
 import { callId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
-import { ApprovalCall, type DecisionPayload } from "./approval-call.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import { type Answer, ApprovalCall } from "./approval-call.js";
 import { ChildCall } from "./child-call.js";
-import type { AnyWorkflow, ApprovalOptions, Context, Decision, StepOptions, Workflow } from "./context.js";
+import type {
+  AnyWorkflow,
+  ApprovalOptions,
+  Context,
+  Decision,
+  Services,
+  StepOptions,
+  TransactionOptions,
+  Workflow,
+} from "./context.js";
+import { parseInputNow } from "./parse-input.js";
 import type { Signal } from "./signal.js";
 import { StepCall, type StepInfo } from "./step-call.js";
 import { WaitCall } from "./wait-call.js";
@@ -19,17 +30,30 @@ import { WaitCall } from "./wait-call.js";
 export type NewChild = (workflow: AnyWorkflow, input: unknown) => Omit<NewRun, "key" | "parentId">;
 
 type Work<T> = (step: StepInfo) => T | Promise<T>;
+type TransactionWork<T> = (tx: Transaction, step: StepInfo) => T | Promise<T>;
+
+/** What a round of work is given by its node. */
+export interface Surroundings {
+  readonly codecs: Codecs;
+  readonly newChild: NewChild;
+  readonly services: Services;
+}
 
 export class WorkflowContext implements Context {
   readonly runId: string;
   readonly #replay: Replay;
+  readonly generation: number;
+  readonly services: Services;
   readonly #codecs: Codecs;
   readonly #newChild: NewChild;
+  readonly #patches = new Map<string, Promise<boolean>>();
   /** How often each kind and name was asked for: the default key. */
   readonly #asked = new Map<string, number>();
 
-  constructor(replay: Replay, codecs: Codecs, newChild: NewChild) {
+  constructor(replay: Replay, { codecs, newChild, services }: Surroundings) {
     this.runId = replay.session.run.runId;
+    this.generation = replay.session.run.generation;
+    this.services = services;
     this.#replay = replay;
     this.#codecs = codecs;
     this.#newChild = newChild;
@@ -37,12 +61,27 @@ export class WorkflowContext implements Context {
 
   step<T>(name: string, ...rest: [Work<T>] | [StepOptions, Work<T>]): Promise<T> {
     const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
-    const path = `step ${JSON.stringify(stepName(name, "step"))}`;
+    return this.#work("step", name, options, work);
+  }
+
+  transaction<T>(name: string, ...rest: [TransactionWork<T>] | [TransactionOptions, TransactionWork<T>]): Promise<T> {
+    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
+    return this.#work("transaction", name, options, (step, tx) => work(tx!, step));
+  }
+
+  #work<T>(
+    kind: "step" | "transaction",
+    name: string,
+    options: StepOptions,
+    work: (step: StepInfo, tx: Transaction | null) => T | Promise<T>,
+  ): Promise<T> {
+    const path = `${kind} ${JSON.stringify(stepName(name, kind))}`;
     const policy = retryPolicy(options.retry, path);
     const timeoutMs = options.timeout === undefined ? null : toMs(options.timeout, path);
-    const { atMostOnce = false } = options;
-    return this.#call("step", name, options.key, (call) =>
-      this.#replay.ask(new StepCall({ ...call, policy, work, timeoutMs, atMostOnce })),
+    const { atMostOnce = false, retryIf } = options;
+    const rules = { policy, timeoutMs, atMostOnce, ...(retryIf && { retryIf }) };
+    return this.#call(kind, name, options.key, (call) =>
+      this.#replay.ask(new StepCall({ ...call, ...rules, kind, work })),
     );
   }
 
@@ -63,26 +102,26 @@ export class WorkflowContext implements Context {
     );
   }
 
-  approval<const Choices extends readonly string[] = ["approve", "deny"]>(
+  approval<const Choices extends readonly string[] = ["approved", "denied"]>(
     name: string,
-    { ask, choices, to, timeout }: ApprovalOptions<Choices>,
+    { ask, choices, to, timeout, default: otherwise }: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>> {
-    const question = { ask, choices: choices ?? ["approve", "deny"], to: to ?? null };
+    const question = { ask, choices: choices ?? ["approved", "denied"], to: to ?? null, otherwise: otherwise ?? null };
     const timeoutMs = timeout === undefined ? null : toMs(timeout, `approval ${JSON.stringify(name)}`);
     return this.#call<Decision<Choices[number]>>("approval", waitName(name, "approval"), undefined, (call) => {
-      const resolve = (made: DecisionPayload | null) =>
-        call.resolve(made ? { outcome: "decided", ...made } : { outcome: "expired" });
+      const resolve = (answer: Answer) => call.resolve(answer as Decision<Choices[number]>);
       this.#replay.ask(new ApprovalCall({ ...call, question, timeoutMs, resolve }));
     });
   }
 
-  async child<In, Out>(workflow: Workflow<string, In, Out>, input: In): Promise<Out> {
+  async child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out> {
     return (await this.children(workflow, [input]))[0]!;
   }
 
-  children<In, Out>(workflow: Workflow<string, In, Out>, inputs: readonly In[]): Promise<Out[]> {
+  async children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
     let left = inputs.length;
-    const calls = inputs.map((input) =>
+    const parsed = inputs.map((input) => parseInputNow(workflow, input));
+    const calls = parsed.map((input) =>
       this.#call<Out>("child", workflow.name, undefined, (call) => {
         const newRun = () => this.#newChild(workflow, input);
         const resolve = (output: unknown) => call.resolve(output as Out);
@@ -110,7 +149,23 @@ export class WorkflowContext implements Context {
     return this.#value("value", "uuid", () => this.#replay.session.world.token());
   }
 
-  #value<T>(kind: "value" | "progress", name: string, work: () => T): Promise<T> {
+  continueAsNew(input: unknown): Promise<never> {
+    this.#replay.beginAnew(this.#codecs.encode(input, "input of continueAsNew"));
+    return new Promise<never>(() => {});
+  }
+
+  patched(change: string): Promise<boolean> {
+    let answer = this.#patches.get(change);
+    if (!answer) {
+      const old =
+        !this.#replay.isRecorded(callId("patched", stepName(change, "patched"), "1")) && this.#replay.catchingUp;
+      answer = old ? Promise.resolve(false) : this.#value("patched", change, () => true);
+      this.#patches.set(change, answer);
+    }
+    return answer;
+  }
+
+  #value<T>(kind: "value" | "progress" | "patched", name: string, work: () => T): Promise<T> {
     return this.#call(kind, name, undefined, (call) =>
       this.#replay.ask(new StepCall({ ...call, kind, work, policy: retryPolicy(1) })),
     );

@@ -1,5 +1,6 @@
 // A workflow: an async function with a context whose calls are recorded, so that it goes on where it was.
 
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
 import type { Workflow, WorkflowFunction } from "./context.js";
@@ -17,6 +18,11 @@ export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
   run: WorkflowFunction<In, Out>,
 ): Workflow<Name, In, Out>;
+export function workflow<const Name extends string, Schema extends StandardSchemaV1, Out = void>(
+  name: Name,
+  options: WorkflowOptions & { readonly input: Schema },
+  run: WorkflowFunction<StandardSchemaV1.InferOutput<Schema>, Out>,
+): Workflow<Name, StandardSchemaV1.InferInput<Schema>, Out, StandardSchemaV1.InferOutput<Schema>>;
 export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
   options: WorkflowOptions,
@@ -24,9 +30,10 @@ export function workflow<const Name extends string, In = void, Out = void>(
 ): Workflow<Name, In, Out>;
 export function workflow<const Name extends string, In, Out>(
   name: Name,
-  ...rest: [WorkflowFunction<In, Out>] | [WorkflowOptions, WorkflowFunction<In, Out>]
+  ...rest: [WorkflowFunction<In, Out>] | [WorkflowOptions & { input?: StandardSchemaV1<In> }, WorkflowFunction<In, Out>]
 ): Workflow<Name, In, Out> {
-  const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
+  const [options, run]: [WorkflowOptions & { input?: StandardSchemaV1<In> }, WorkflowFunction<In, Out>] =
+    rest.length === 1 ? [{}, rest[0]] : rest;
   programName(name, "workflow name");
   return {
     kind: "workflow",
@@ -34,6 +41,7 @@ export function workflow<const Name extends string, In, Out>(
     queue: queueName(options.queue ?? name, "queue"),
     version: options.version === undefined ? null : versionName(options.version, "version"),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout, "timeout"),
+    schema: options.input ?? null,
     run,
   };
 }

@@ -17,7 +17,7 @@ const pinned = workflow("pinned", { queue: "other", version: "2" }, async () => 
 const billed = workflow("billed", async (ctx) => (await ctx.waitFor(paid)).cents);
 const asked = workflow("asked", async (ctx) => {
   const answer = await ctx.approval("ship", { ask: "Ship?" });
-  return answer.outcome === "decided" ? `${answer.choice} by ${answer.by}` : "expired";
+  return answer.outcome === "expired" ? "expired" : `${answer.outcome} by ${answer.by}`;
 });
 const programs = [double, pinned, billed, asked];
 
@@ -162,12 +162,12 @@ describe("in the caller's own transaction, on PostgreSQL", () => {
   test("a decision that is rolled back leaves the question open; one that is committed counts", async () => {
     const run = await client().start("asked");
     await parked(run.id);
-    await transaction("rollback", (tx) => run.decide("ship", { choice: "deny", by: "ann" }, { tx }));
-    await transaction("commit", (tx) => run.decide("ship", { choice: "approve", by: "bob" }, { tx }));
-    await expect(run.decide("ship", { choice: "deny", by: "ann" })).rejects.toMatchObject({
+    await transaction("rollback", (tx) => run.decide("ship", { choice: "denied", by: "ann" }, { tx }));
+    await transaction("commit", (tx) => run.decide("ship", { choice: "approved", by: "bob" }, { tx }));
+    await expect(run.decide("ship", { choice: "denied", by: "ann" })).rejects.toMatchObject({
       code: expect.stringMatching(/DECISION_CONFLICT|RUN_FAILED/),
     });
-    expect(await run.result({ timeout: "10s" })).toBe("approve by bob");
+    expect(await run.result({ timeout: "10s" })).toBe("approved by bob");
   });
 
   test("unknown, ended and decided runs are refused there as anywhere", async () => {
@@ -179,8 +179,8 @@ describe("in the caller's own transaction, on PostgreSQL", () => {
       const unknown = client().run("00000000-0000-7000-8000-000000000000");
       await expect(unknown.signal(paid, { cents: 1 }, { tx })).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
       await expect(ended.signal(paid, { cents: 1 }, { tx })).rejects.toMatchObject({ code: "RUN_FAILED" });
-      await open.decide("ship", { choice: "approve", by: "ann" }, { tx });
-      await expect(open.decide("ship", { choice: "deny", by: "bob" }, { tx })).rejects.toMatchObject({
+      await open.decide("ship", { choice: "approved", by: "ann" }, { tx });
+      await expect(open.decide("ship", { choice: "denied", by: "bob" }, { tx })).rejects.toMatchObject({
         code: "DECISION_CONFLICT",
         by: "ann",
       });

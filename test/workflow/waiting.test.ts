@@ -7,7 +7,7 @@ import { onBothStores } from "./node-suite.js";
 
 const ship = workflow("ship", async (ctx, timeout: number) => {
   const answer = await ctx.approval("ship", { ask: "Ship o-1?", choices: ["ship", "hold"], to: "warehouse", timeout });
-  return answer.outcome === "decided" ? `${answer.choice} by ${answer.by}` : answer.outcome;
+  return answer.outcome !== "expired" ? `${answer.outcome} by ${answer.by}` : answer.outcome;
 });
 const double = workflow("double", async (ctx, n: number) => {
   if (n < 0) throw new Error("negative");

@@ -50,6 +50,8 @@ export interface ModelRun {
 const ENDS: Readonly<Record<string, string>> = {
   step: "step",
   "step.failed": "step",
+  transaction: "transaction",
+  "transaction.failed": "transaction",
   sleep: "sleep",
   "wait.expired": "wait",
   value: "value",

@@ -27,6 +27,7 @@ const KINDS: readonly Effect["kind"][] = [
   "park",
   "handBack",
   "pause",
+  "continue",
 ];
 const ENDS: readonly Extract<Effect, { kind: "fail" }>["as"][] = [
   "failed",
@@ -120,10 +121,21 @@ function checkEffect(path: string, effect: Effect): Problem {
         checkInteger(`${path}.wakeAfter`, effect.wakeAfter, 1) ??
         checkInteger(`${path}.seenInboxSeq`, effect.seenInboxSeq, 0, Number.MAX_VALUE)
       );
+    case "continue":
+      return checkPayload(`${path}.input`, effect.input) ?? checkReopen(`${path}.reopen`, effect.reopen);
     case "handBack":
     case "pause":
       return null;
   }
+}
+
+function checkReopen(path: string, keys: unknown): Problem {
+  if (!Array.isArray(keys)) return new InvalidInput(path, "must be a list of message keys");
+  for (let i = 0; i < keys.length; i++) {
+    const problem = checkText(`${path}[${i}]`, keys[i]);
+    if (problem) return problem;
+  }
+  return null;
 }
 
 function checkEntry(path: string, entry: unknown): Problem {

@@ -7,6 +7,7 @@ import type { HoldfastError } from "../../kernel/error.js";
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
+import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
 
 export type InsertAnswer =
@@ -143,11 +144,24 @@ export interface RunStore {
   /** At most one commit per run and claim in a call. Answers stand in the order of the commits. */
   commit(commits: readonly Commit[]): Promise<readonly CommitAnswer[]>;
 
+  /**
+   * A transaction of the store's own for a step: `work` makes its statements in it and answers the commit, entries only,
+   * that is written as its last statement. Both are there or neither. Anything but `accepted` and `recorded` was rolled
+   * back; so was what `work` threw over. Rejects with StoreUnavailable when it can simply be tried again.
+   */
+  transact(work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer>;
+
   /** Takes back the claims whose lease is over: `waiting` again, or `dead` at the crash limit. Executes nothing. */
   sweepExpired(options: { readonly limit: number }): Promise<readonly Reclaimed[]>;
 
   /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
   wakeParked(options: { readonly limit: number }): Promise<number>;
+
+  /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
+  nextDue(groupIds: readonly number[]): Promise<number | null>;
+
+  /** Opens failed, dead and quarantined runs again. Answers stand in the order of the ids. */
+  redrive(runIds: readonly string[], options: Redrive): Promise<readonly RedriveAnswer[]>;
 
   cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;
 

@@ -38,6 +38,11 @@ export function commit(tables: Tables, commits: readonly Commit[]): readonly Com
   return answers.map((answer, i) => answer ?? classify(tables, commits[i]!));
 }
 
+/** Whether this commit would be written now. */
+export function accepts(tables: Tables, one: Commit): boolean {
+  return checkCommits([one])[0] === null && fencedRow(tables, one) !== null && checkNeeds(tables, one) === null;
+}
+
 /** The fence. `running` is implied: in any other state the row has no token. */
 function fencedRow(tables: Tables, { claim, expectedSeq }: Commit): RunRow | null {
   const row = tables.runs.get(claim.runId);

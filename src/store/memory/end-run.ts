@@ -7,7 +7,7 @@ import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 /** In `takenSeq`: the run ended without reading it. */
-const CLOSED = 0;
+export const CLOSED = 0;
 
 export function endRun(tables: Tables, row: RunRow, state: EndedState, nowUs: number): void {
   moveRun(tables, row, state);

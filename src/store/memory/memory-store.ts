@@ -12,15 +12,18 @@ import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
+import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
 import { readInbox } from "./read-inbox.js";
 import { readJournal } from "./read-journal.js";
+import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { newTables } from "./tables.js";
+import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
 import { wakeParked } from "./wake-parked.js";
 
@@ -47,6 +50,9 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       count: async (filter) => countRuns(tables, filter),
       archive: async (options) => archiveRuns(tables, options),
       prune: async (options) => pruneRuns(tables, options),
+      nextDue: async (groupIds) => nextDue(tables, groupIds),
+      redrive: async (runIds, options) => redriveRuns(tables, runIds, options),
+      transact: (work) => transact(store, tables, work),
     },
     journal: { read: async (runId, options) => readJournal(tables, runId, options) },
     inbox: {

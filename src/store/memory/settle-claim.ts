@@ -1,6 +1,7 @@
 // Gives a claim back: what the last effect of a commit makes of the run.
 
 import type { SettleEffect } from "../../kernel/effect.js";
+import { findMessage } from "./deliver-message.js";
 import { endRun } from "./end-run.js";
 import { toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
@@ -33,6 +34,16 @@ export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, n
       return;
     case "handBack":
       moveRun(tables, row, "waiting");
+      return;
+    case "continue":
+      moveRun(tables, row, "waiting");
+      row.baseSeq = row.seq - 1;
+      row.generation++;
+      row.failures = 0;
+      for (const key of effect.reopen) {
+        const message = findMessage(tables, row.id, key);
+        if (message) message.takenSeq = null;
+      }
       return;
     case "pause":
       moveRun(tables, row, "paused");

@@ -1,6 +1,6 @@
 // A batch of commits as the arrays that the statements unnest.
 
-import { type Effect, type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
+import { type ContinueEffect, type Effect, type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import type { Commit } from "../contract/runs.js";
@@ -23,6 +23,7 @@ export function fenceColumns(commits: readonly Commit[]): unknown[][] {
     changes.map((c) => c?.state ?? null),
     changes.map((c) => c?.ends ?? false),
     changes.map((c) => c?.failed ?? false),
+    changes.map((c) => c?.anew ?? false),
     changes.map((c) => c?.delayMs ?? null),
     changes.map((c) => c?.wakeAfter ?? 1),
     changes.map((c) => c?.seenInboxSeq ?? null),
@@ -67,7 +68,15 @@ export async function childColumns(groups: Groups, commits: readonly Commit[]): 
   return [ord, id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!, position];
 }
 
-function effectsOf<E extends TakeEffect | EnqueueEffect>(commits: readonly Commit[], kinds: readonly Effect["kind"][]) {
+/** One row per message that is unread again. */
+export function reopenColumns(commits: readonly Commit[]): unknown[][] {
+  const reopened = effectsOf<ContinueEffect>(commits, ["continue"]).flatMap(({ ord, effect }) =>
+    effect.reopen.map((key) => ({ ord, key })),
+  );
+  return [reopened.map(({ ord }) => ord), reopened.map(({ key }) => key)];
+}
+
+function effectsOf<E extends Effect>(commits: readonly Commit[], kinds: readonly Effect["kind"][]) {
   return commits.flatMap(({ effects }, c) =>
     effects.flatMap((effect, i) =>
       kinds.includes(effect.kind) ? [{ ord: c + 1, i: i + 1, effect: effect as E }] : [],

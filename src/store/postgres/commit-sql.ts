@@ -6,7 +6,7 @@ import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { interval } from "./instant.js";
 
-const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "float8", "int", "bigint"];
+const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "bool", "float8", "int", "bigint"];
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
 const NEED = ["int", "int", "text", "uuid"];
 const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int"];
@@ -48,7 +48,7 @@ with t as materialized (select ${now} as now
 ), f as materialized (
   select f.*
   from ${unnest(1, FENCE)} with ordinality
-    as f(run_id, epoch, token, seq, n, to_state, ends, failed, delay_ms, wake_after, seen_inbox_seq, ord)
+    as f(run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, ord)
   join ${s}.runs r on r.id = f.run_id
   for no key update of r skip locked
 ), ok as (
@@ -62,7 +62,9 @@ with t as materialized (select ${now} as now
                           else r.available_at end,
       wake_at = case when f.to_state = 'parked' and not (${wakesAtOnce}) then t.now + ${interval("f.delay_ms")} end,
       wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
-      failures = r.failures + f.failed::int,
+      failures = case when f.anew then 0 else r.failures + f.failed::int end,
+      generation = r.generation + f.anew::int,
+      base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
       crashes = case when f.failed then greatest(r.crashes - 1, 0) else 0 end,
       ended_at = case when f.ends then t.now end
   from f, t
@@ -72,7 +74,7 @@ with t as materialized (select ${now} as now
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
   select ${runId("e.ord")}, ${seq("e.ord")} + e.i, ${epoch("e.ord")}, ${token("e.ord")},
     e.kind, e.name, e.key, e.codec, e.data, t.now
-  from ${unnest(12, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
+  from ${unnest(13, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
   where ${oneOf("e.ord", "select ord from ok")}
 ), ended as (select run_id, parent_id, state from ok where ends
 ), ${endNotices(d)}`;
@@ -86,17 +88,17 @@ select null, null, null, run_id from told`;
 export const commitRuns = statement("commit_runs", (d) => fenced(d, "") + ANSWER);
 
 /**
- * The same, for batches in which somebody takes messages in or starts children. A child that is there already is a
+ * The same, for batches in which somebody takes messages in, starts children or begins anew. A child that is there already is a
  * child of this run, started before. Another run with its id, inserted since this statement began, fails the statement.
  */
 export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   const { schema: s } = d;
   const allFit = `
-    and not ${oneOf("f.ord", `select ord from (${unfit(d, 19)}) unfit`)}`;
+    and not ${oneOf("f.ord", `select ord from (${unfit(d, 20)}) unfit`)}`;
   return `${fenced(d, allFit)}
 , taken as (
   update ${s}.inbox i set taken_seq = ${seq("k.ord")} + k.i
-  from ${unnest(19, NEED)} as k(ord, i, key, child)
+  from ${unnest(20, NEED)} as k(ord, i, key, child)
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
   returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
 ), taken_in as (
@@ -105,7 +107,7 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   from taken k, t
 ), c as materialized (
   select *
-  from ${unnest(23, CHILD)} as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position)
+  from ${unnest(24, CHILD)} as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position)
   where ${oneOf("c.ord", "select ord from ok")} and (select r.id from ${s}.runs r where r.id = c.id limit 1) is null
 ), children as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
@@ -115,6 +117,10 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
 ), children_start as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now from c, t
+), reopened as (
+  update ${s}.inbox i set taken_seq = null
+  from ${unnest(34, ["int", "text"])} as k(ord, key)
+  where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
 )${ANSWER}`;
 });
 

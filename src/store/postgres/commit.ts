@@ -4,7 +4,8 @@ import type { Effect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { checkCommits } from "../check/commit.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
-import { childColumns, entryColumns, fenceColumns, takeColumns } from "./commit-columns.js";
+import type { Transaction } from "../contract/transaction.js";
+import { childColumns, entryColumns, fenceColumns, reopenColumns, takeColumns } from "./commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "./commit-sql.js";
 import type { Database } from "./database.js";
 import type { Groups } from "./groups.js";
@@ -23,6 +24,9 @@ interface RefusedRow {
   seq: string | null;
   bad_takes: number[];
 }
+
+/** Effects on other rows than the run's own and its journal. */
+const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue"]);
 
 export async function commit(
   db: Database,
@@ -44,10 +48,11 @@ export async function commit(
 }
 
 async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
-  const more = commits.some((c) => c.effects.some((effect) => effect.kind === "take" || effect.kind === "enqueue"));
+  const more = commits.some((c) => c.effects.some(({ kind }) => MORE.has(kind)));
   const values = async () => {
     const columns = [...fenceColumns(commits), ...entryColumns(commits)];
-    return more ? [...columns, ...takeColumns(commits), ...(await childColumns(groups, commits))] : columns;
+    if (!more) return columns;
+    return [...columns, ...takeColumns(commits), ...(await childColumns(groups, commits)), ...reopenColumns(commits)];
   };
   const rows = await db.run<Row>(more ? commitRunsAndMore : commitRuns, values);
 
@@ -71,8 +76,21 @@ async function send(db: Database, groups: Groups, commits: readonly Commit[]): P
   return commits.map((commit) => answers.get(commit)!);
 }
 
-async function whyRefused(db: Database, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
-  const rows = await db.run<RefusedRow>(refusedCommits, [
+/** One commit of entries only, in a transaction that commits or rolls back with its answer. */
+export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
+  const [problem] = checkCommits([commit]);
+  if (problem) return { outcome: "refused", error: problem };
+  const [row] = await db.run<Row>(commitRuns, [...fenceColumns([commit]), ...entryColumns([commit])], { tx });
+  if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
+  return (await whyRefused(db, [commit], tx))[0]!;
+}
+
+export async function whyRefused(
+  db: Database,
+  commits: readonly Commit[],
+  tx?: Transaction,
+): Promise<readonly CommitAnswer[]> {
+  const values = [
     commits.map((c) => c.claim.runId),
     commits.map((c) => c.claim.epoch),
     commits.map((c) => c.claim.token),
@@ -80,7 +98,8 @@ async function whyRefused(db: Database, commits: readonly Commit[]): Promise<rea
     commits.map((c) => c.effects.length),
     ...takeColumns(commits),
     ...entryColumns(commits),
-  ]);
+  ];
+  const rows = await db.run<RefusedRow>(refusedCommits, values, { tx });
   return commits.map((commit, i): CommitAnswer => {
     const { reason, seq, bad_takes } = rows[i]!;
     if (reason === "recorded") return { outcome: "recorded", seq: commit.expectedSeq + commit.effects.length };

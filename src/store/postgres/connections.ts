@@ -8,8 +8,9 @@ import { connectionSurvives } from "./sqlstate.js";
 /**
  * Renewals never queue behind other work: they have a connection of their own. `aside` serves what must not wait for a
  * connection that the caller's own transactions hold: on a shared pool it is one more connection, opened when needed.
+ * `transactions` are the user's steps that write to the database; they never take a connection from the engine.
  */
-export type Line = "main" | "renewals" | "aside";
+export type Line = "main" | "renewals" | "aside" | "transactions";
 
 export interface ConnectionOptions {
   readonly world: World;
@@ -17,6 +18,8 @@ export interface ConnectionOptions {
   readonly source: string | pg.Pool;
   /** At most this many connections on the main line of our own. */
   readonly connections: number;
+  /** At most this many transactions of the user's steps at a time. */
+  readonly transactions: number;
   readonly queryTimeoutMs: number;
 }
 
@@ -46,7 +49,8 @@ export class Connections {
     this.#shared = typeof options.source === "string" ? null : options.source;
     const main = this.#shared ?? new pg.Pool(this.#config(options.connections));
     const aside = this.#shared ? new pg.Pool(this.#config(1)) : main;
-    this.#pools = { main, renewals: new pg.Pool(this.#config(1)), aside };
+    const transactions = this.#shared ?? new pg.Pool(this.#config(options.transactions));
+    this.#pools = { main, renewals: new pg.Pool(this.#config(1)), aside, transactions };
     // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
     for (const pool of new Set(Object.values(this.#pools))) pool.on("error", ignore).on("connect", onNew);
   }

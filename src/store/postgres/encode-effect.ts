@@ -7,6 +7,8 @@ export interface RowChange {
   readonly state: string;
   readonly ends: boolean;
   readonly failed: boolean;
+  /** Begins the next generation with the entry it writes. */
+  readonly anew: boolean;
   /** Retry: until claimable. Park: until it wakes by itself, null for never. */
   readonly delayMs: number | null;
   readonly wakeAfter: number;
@@ -17,6 +19,7 @@ const give = (state: string, change: Partial<RowChange> = {}): RowChange => ({
   state,
   ends: false,
   failed: false,
+  anew: false,
   delayMs: null,
   wakeAfter: 1,
   seenInboxSeq: null,
@@ -39,6 +42,8 @@ export function changeOf(effect: SettleEffect): RowChange {
       });
     case "handBack":
       return give("waiting");
+    case "continue":
+      return give("waiting", { anew: true });
     case "pause":
       return give("paused");
   }

@@ -26,12 +26,15 @@ import { insert } from "./insert-runs.js";
 import { leaseStore } from "./leases.js";
 import { count, get, list } from "./list-runs.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
+import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
 import { read } from "./read-journal.js";
+import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
 import { send, unread } from "./send-messages.js";
 import { sweep } from "./sweep-expired.js";
+import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
 
 export interface PostgresOptions {
@@ -39,6 +42,8 @@ export interface PostgresOptions {
   readonly schema?: string;
   /** Connections besides the one reserved for renewals, from 1 to 4. Default 3. Not used with a Pool of your own. */
   readonly connections?: number;
+  /** Steps that are transactions at the same time: connections besides. Default 5. Not used with a Pool of your own. */
+  readonly transactions?: number;
   /** When a statement without an answer is given up on this side; its connection is closed. Default 10 s. */
   readonly queryTimeout?: Duration;
   /** How long a call is repeated while the database is away. Default 30 s. */
@@ -76,12 +81,17 @@ export function openPostgres(
   if (!Number.isInteger(connections) || connections < 1 || connections > 4) {
     throw new InvalidInput("connections", "must be 1 to 4; one more is reserved for renewals");
   }
+  const transactions = options.transactions ?? 5;
+  if (!Number.isInteger(transactions) || transactions < 1) {
+    throw new InvalidInput("transactions", "must be a whole number of at least 1");
+  }
   const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
   const db = new Database({
     world,
     source,
     dialect: dialect(options.schema ?? "holdfast", now),
     connections,
+    transactions,
     queryTimeoutMs: toMs(options.queryTimeout ?? "10s", "queryTimeout"),
     retryForMs,
   });
@@ -152,5 +162,8 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     count: (filter) => count(db, filter),
     archive: (age) => archive(db, age),
     prune: (age) => prune(db, age),
+    nextDue: (groupIds) => next(db, groupIds),
+    redrive: (runIds, options) => redrive(db, runIds, options),
+    transact: (work) => transact(db, work),
   };
 }

@@ -5,6 +5,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
 import { keyCases } from "./keys.js";
@@ -13,6 +14,7 @@ import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
 import { retentionCases } from "./retention.js";
+import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
 import { transactionCases } from "./transactions.js";
@@ -25,6 +27,8 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...renewCases,
   ...commitCases,
   ...settlingCases,
+  ...generationCases,
+  ...sealedTransactionCases,
   ...messageCases,
   ...childCases,
   ...sweepCases,

@@ -1,0 +1,111 @@
+// Dead letters: runs that gave up, with the reason; an operator opens them again.
+
+import type { Codecs } from "../kernel/codecs.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
+import { REOPENED_STATES, type RunState } from "../kernel/run-state.js";
+import type { World } from "../kernel/world.js";
+import type { RedriveAnswer } from "../store/contract/redrive.js";
+import type { RunRecord } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+
+export interface DeadFilter {
+  readonly program?: string;
+  readonly queue?: string;
+  /** Default: dead, failed and quarantined. */
+  readonly states?: readonly DeadState[];
+}
+
+export type DeadState = (typeof REOPENED_STATES)[number];
+
+export interface DeadLetter extends RunRecord {
+  /** What it failed with. */
+  readonly reason: RecordedError | null;
+}
+
+export interface RedriveOptions {
+  /** Who asks; stands in the run's journal. Default "client". */
+  readonly by?: string;
+  /** `last`: goes on where it was, and what failed last is tried again. `start`: begins anew with the same input. */
+  readonly from?: "last" | "start";
+}
+
+/** Opened per call at most; more are opened page by page. */
+const PAGE = 500;
+
+export class DeadLetters {
+  readonly #store: Store;
+  readonly #codecs: Codecs;
+  readonly #env: string;
+  readonly #world: World;
+
+  constructor(store: Store, codecs: Codecs, env: string, world: World) {
+    this.#store = store;
+    this.#codecs = codecs;
+    this.#env = env;
+    this.#world = world;
+  }
+
+  /** Newest first. `next` is the `before` of the following page. */
+  async list(
+    filter: DeadFilter = {},
+    page: { readonly limit?: number; readonly before?: string } = {},
+  ): Promise<{ readonly letters: readonly DeadLetter[]; readonly next: string | null }> {
+    const { limit = 50, before } = page;
+    const { runs, next } = await this.#store.runs.list(this.#filter(filter), {
+      limit,
+      ...(before !== undefined && { before }),
+    });
+    const letters = await Promise.all(runs.map(async (run) => ({ ...run, reason: await this.#reason(run) })));
+    return { letters, next };
+  }
+
+  async count(filter: DeadFilter = {}): Promise<number> {
+    const counts = await this.#store.runs.count(this.#filter(filter));
+    return Object.values(counts).reduce((sum, n) => sum + n, 0);
+  }
+
+  /** Opens these runs again. Answers stand in the order of the ids. */
+  redrive(runIds: readonly string[], options: RedriveOptions = {}): Promise<readonly RedriveAnswer[]> {
+    const { by = "client", from = "last" } = options;
+    return this.#store.runs.redrive(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
+  }
+
+  /** Opens all of them again, page by page; answers how many. Those that die meanwhile are left for another call. */
+  async redriveAll(filter: DeadFilter = {}, options: RedriveOptions = {}): Promise<number> {
+    let opened = 0;
+    let before: string | null = null;
+    do {
+      const { runs, next }: { runs: readonly RunRecord[]; next: string | null } = await this.#store.runs.list(
+        this.#filter(filter),
+        { limit: PAGE, ...(before !== null && { before }) },
+      );
+      const ids = runs.map(({ id }) => id);
+      const answers = ids.length > 0 ? await this.redrive(ids, options) : [];
+      opened += answers.filter(({ outcome }) => outcome === "redriven").length;
+      before = next;
+    } while (before !== null);
+    return opened;
+  }
+
+  #filter({ program, queue, states = REOPENED_STATES }: DeadFilter) {
+    return {
+      env: this.#env,
+      states: states as readonly RunState[],
+      ...(program !== undefined && { program }),
+      ...(queue !== undefined && { queue }),
+    };
+  }
+
+  /** The last entry of its journal says why it ended. */
+  async #reason({ id, seq }: RunRecord): Promise<RecordedError | null> {
+    const page = await this.#store.journal.read(id, { after: seq - 1, limit: 1 });
+    const payload = page?.entries[0]?.payload;
+    if (!payload) return null;
+    const stored = this.#codecs.decode(payload) as Partial<StoredError> & { crashes?: number };
+    if (stored.code === "CRASH_LIMIT") {
+      const message = `Its node died ${stored.crashes} times in a row while it held this run.`;
+      return decodeError({ name: "CrashLimit", code: "CRASH_LIMIT", message });
+    }
+    return typeof stored.message === "string" ? decodeError({ name: "Error", ...stored }) : null;
+  }
+}

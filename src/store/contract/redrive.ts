@@ -1,0 +1,22 @@
+// Opening ended runs again: what an operator asks for, and what each run answers.
+
+import { REOPENED_STATES, type RunState } from "../../kernel/run-state.js";
+
+export interface Redrive {
+  /** Who asks; stands in the journal. */
+  readonly by: string;
+  /** Drawn by the caller: the same call repeated finds its own effect. */
+  readonly callId: string;
+  /** False: goes on where it was, and what failed last is tried again. True: begins anew with the same input. */
+  readonly fromStart: boolean;
+}
+
+export type RedriveAnswer =
+  | { readonly outcome: "redriven" }
+  /** Only failed, dead and quarantined runs are opened again. */
+  | { readonly outcome: "not ended so"; readonly state: RunState }
+  | { readonly outcome: "unknown" };
+
+export function reopens(state: RunState): boolean {
+  return (REOPENED_STATES as readonly RunState[]).includes(state);
+}

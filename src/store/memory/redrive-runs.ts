@@ -1,0 +1,52 @@
+// Opens ended runs again, for an operator: from where they were, or from their start.
+
+import { isEnded } from "../../kernel/run-state.js";
+import { checkRedrive } from "../check/redrive.js";
+import { refuse } from "../check/value.js";
+import { type Redrive, type RedriveAnswer, reopens } from "../contract/redrive.js";
+import { appendEntry } from "./append-entry.js";
+import { CLOSED } from "./end-run.js";
+import { moveRun } from "./move-run.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
+  refuse(checkRedrive(runIds, options));
+  const nowUs = tables.nowUs();
+  return runIds.map((id): RedriveAnswer => {
+    const row = tables.runs.get(id);
+    if (!row) return { outcome: "unknown" };
+    const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
+    if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
+    if (!mine) open(tables, row, options, nowUs);
+    return { outcome: "redriven" };
+  });
+}
+
+/** The same call repeated finds its entry. */
+function wrote(tables: Tables, row: RunRow, callId: string): boolean {
+  const log = [...(tables.journal.get(row.id)?.values() ?? [])];
+  return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
+}
+
+function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, nowUs: number): void {
+  const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
+  row.generation++;
+  moveRun(tables, row, "waiting");
+  if (fromStart) row.baseSeq = row.seq;
+  const kind = fromStart ? "start" : "redriven";
+  appendEntry(
+    tables,
+    row,
+    { kind, name: by, key: callId, payload: fromStart ? (start?.payload ?? null) : null },
+    nowUs,
+  );
+  row.failures = 0;
+  row.crashes = 0;
+  row.endedAtUs = null;
+  row.archivedAtUs = null;
+  row.availableAtUs = nowUs;
+  const messages = (tables.inbox.get(row.id) ?? []).filter(({ key }) => key !== "cancel");
+  for (const message of messages) if (message.takenSeq === CLOSED) message.takenSeq = null;
+  tables.inbox.set(row.id, messages);
+}

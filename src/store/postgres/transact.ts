@@ -1,0 +1,56 @@
+// A step that is a transaction: the user's own statements and the entry that says it is done, committed together.
+
+import { sleep } from "../../kernel/world.js";
+import type { Commit, CommitAnswer } from "../contract/runs.js";
+import type { Transaction } from "../contract/transaction.js";
+import { sendIn, whyRefused } from "./commit.js";
+import type { Database } from "./database.js";
+import { StoreUnavailable } from "./errors.js";
+import { connectionSurvives, faultOf } from "./sqlstate.js";
+
+/** The run's row is locked by a renewal or another statement for a moment; the transaction asks again instead of waiting. */
+const BUSY_DELAY_MS = 5;
+
+/**
+ * The fenced commit is the last statement: with the fence first, one user's transaction of 2 s held up a renewal of 50
+ * runs for 2 s. A fault that passes (a broken connection, a deadlock) is StoreUnavailable: nothing was written, try again.
+ */
+export async function transact(db: Database, work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer> {
+  let sent: Commit | null = null;
+  const startedAt = db.world.monotonicNow();
+  const unavailable = (error: unknown) => new StoreUnavailable("transact", db.world.monotonicNow() - startedAt, error);
+  try {
+    return await db.connections.use("transactions", async (client) => {
+      await client.query("begin");
+      try {
+        const tx: Transaction = { query: (text, values) => client.query(text, values) };
+        const commit = await work(tx);
+        const answer = await append(db, commit, tx);
+        if (answer.outcome !== "accepted") await client.query("rollback");
+        else {
+          sent = commit;
+          await client.query("commit");
+        }
+        return answer;
+      } catch (error) {
+        if (sent === null && connectionSurvives(error)) await client.query("rollback");
+        throw error;
+      }
+    });
+  } catch (error) {
+    if (faultOf(error) !== "transient") throw error;
+    if (sent === null) throw unavailable(error);
+    // COMMIT had no answer: the journal knows.
+    const [answer] = await whyRefused(db, [sent]);
+    if (answer!.outcome === "recorded" || answer!.outcome === "lost") return answer!;
+    throw unavailable(error);
+  }
+}
+
+async function append(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
+  for (;;) {
+    const answer = await sendIn(db, commit, tx);
+    if (answer.outcome !== "busy") return answer;
+    await sleep(db.world, BUSY_DELAY_MS);
+  }
+}

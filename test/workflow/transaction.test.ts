@@ -1,0 +1,192 @@
+// Steps that are transactions, on real PostgreSQL: exactly once, whatever happens around their COMMIT.
+
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createNode, type Node } from "../../src/client/create-node.js";
+import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { testSchema } from "../harness/database.js";
+import { startProxy } from "../harness/proxy.js";
+import { QUICK } from "./node-suite.js";
+
+const { url, schema } = testSchema();
+const bookings = `${schema}_bookings`;
+let pool: pg.Pool;
+let store: PostgresStore;
+const nodes: Node[] = [];
+
+async function open(programs: Parameters<typeof createNode>[0]["programs"], at: PostgresStore = store) {
+  const node = await createNode({ store: at, ...QUICK, programs });
+  nodes.push(node);
+  return node;
+}
+const booked = async (run: string): Promise<number> =>
+  (await pool.query(`select count(*)::int as n from ${bookings} where run = $1`, [run])).rows[0].n;
+
+beforeAll(async () => {
+  pool = new pg.Pool({ connectionString: url, max: 2 });
+  await pool.query(`create table ${bookings} (run text, what text)`);
+  store = openPostgres(url, { schema });
+  await store.migrate();
+});
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop({ grace: "1s" })));
+  await store.close();
+  await pool.query(`drop table ${bookings}`);
+  await pool.end();
+});
+
+const insert = `insert into ${bookings} (run, what) values ($1, $2)`;
+
+test("what a transaction did is there once, with its result in the journal", async () => {
+  const book = workflow("book", async (ctx) => {
+    const n = await ctx.transaction("book", async (tx, { attempt }) => {
+      await tx.query(insert, [ctx.runId, "seat"]);
+      return attempt;
+    });
+    return ctx.step("after", () => n);
+  });
+  const node = await open([book]);
+  const run = await node.start(book);
+  expect(await run.result({ timeout: "5s" })).toBe(1);
+  expect(await booked(run.id)).toBe(1);
+  const { entries } = (await store.journal.read(run.id))!;
+  expect(entries.map(({ kind }) => kind)).toEqual(["start", "transaction", "step", "completed"]);
+});
+
+test("an attempt that throws leaves nothing behind, and the next one is counted", async () => {
+  const shaky = workflow("shaky", async (ctx) =>
+    ctx.transaction("book", { retry: { attempts: 3, delay: 1 } }, async (tx, { attempt }) => {
+      await tx.query(insert, [ctx.runId, `attempt ${attempt}`]);
+      if (attempt < 3) throw new Error("not yet");
+      return attempt;
+    }),
+  );
+  const node = await open([shaky]);
+  const run = await node.start(shaky);
+  expect(await run.result({ timeout: "5s" })).toBe(3);
+  expect(await booked(run.id)).toBe(1);
+});
+
+test("a statement that fails fails the step, not the engine", async () => {
+  const bad = workflow("bad-sql", async (ctx) =>
+    ctx.transaction("bad", { retry: 1 }, async (tx) => {
+      await tx.query(insert, [ctx.runId, "x"]);
+      await tx.query("select 1 / 0", []).catch(() => {});
+    }),
+  );
+  const node = await open([bad]);
+  const run = await node.start(bad);
+  await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ code: "RUN_FAILED" });
+  expect(await booked(run.id)).toBe(0);
+});
+
+test("runs started in a transaction are there when it commits", async () => {
+  const child = workflow("started-inside", async (ctx, from: string) => `${from} ${ctx.runId}`);
+  let node: Node;
+  const parent = workflow("starter", async (ctx) =>
+    ctx.transaction("start", async (tx, { attempt }) => {
+      const run = await node.start(child, ctx.runId, { tx });
+      if (attempt === 1) throw new Error("rolled back");
+      return run.id;
+    }),
+  );
+  node = await open([child, parent]);
+  const run = await node.start(parent);
+  const childId = await run.result({ timeout: "10s" });
+  expect(await node.run(childId).result({ timeout: "5s" })).toBe(`${run.id} ${childId}`);
+  const { runs } = await store.runs.list({ env: "default", program: "started-inside" }, { limit: 10 });
+  expect(runs).toHaveLength(1);
+});
+
+test("a long transaction holds up neither renewals nor the commits of other runs", async () => {
+  const held = workflow("held", { queue: "held" }, async (ctx) =>
+    ctx.transaction("wait", async (tx) => {
+      await tx.query(insert, [ctx.runId, "long"]);
+      await tx.query("select pg_sleep(1.5)", []);
+    }),
+  );
+  const quick = workflow("quick", async (ctx) => ctx.step("one", () => 1));
+  const node = await createNode({ store, ...QUICK, lease: 900, programs: [held, quick] });
+  nodes.push(node);
+  const lost: unknown[] = [];
+  node.on("claim.lost", (event) => void lost.push(event));
+  const run = await node.start(held);
+  await expect.poll(() => node.active).toBe(1);
+  const others = await Promise.all(Array.from({ length: 10 }, () => node.start(quick)));
+  await Promise.all(others.map((other) => other.result({ timeout: "5s" })));
+  expect((await run.status()).state).toBe("running");
+  await run.result({ timeout: "10s" });
+  expect(lost).toEqual([]);
+  expect(await booked(run.id)).toBe(1);
+});
+
+test("parallel transactions and steps of one run do not get into each other's way", async () => {
+  const many = workflow("many", async (ctx, n: number) => {
+    await Promise.all(
+      Array.from({ length: n }, (_, i) =>
+        i % 2 === 0
+          ? ctx.transaction("book", { key: `k${i}` }, (tx) => tx.query(insert, [ctx.runId, `k${i}`]).then(() => i))
+          : ctx.step("step", { key: `k${i}` }, () => i),
+      ),
+    );
+  });
+  const node = await open([many]);
+  const run = await node.start(many, 40);
+  await run.result({ timeout: "20s" });
+  expect(await booked(run.id)).toBe(20);
+  const { entries } = (await store.journal.read(run.id))!;
+  expect(entries).toHaveLength(42);
+});
+
+test("a transaction of a claim that was taken over writes nothing", async () => {
+  let release = () => {};
+  const waiting = new Promise<void>((resolve) => (release = resolve));
+  const attempts: number[] = [];
+  const slow = workflow("slow", { queue: "taken-over" }, async (ctx) =>
+    ctx.transaction("book", async (tx, { fence }) => {
+      attempts.push(Number(fence));
+      await tx.query(insert, [ctx.runId, String(fence)]);
+      if (fence === 1n) await waiting;
+    }),
+  );
+  const hung = await createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs: [slow] });
+  const run = await hung.start(slow);
+  await expect.poll(() => attempts.length, { timeout: 5_000 }).toBe(1);
+  await hung.stop({ grace: 1 });
+  const other = await open([slow]);
+  await other.run(run.id).result({ timeout: "10s" });
+  release();
+  await expect
+    .poll(
+      async () =>
+        (await pool.query(`select 1 from pg_stat_activity where state like 'idle in%' and query like '%${bookings}%'`))
+          .rowCount,
+    )
+    .toBe(0);
+  const { rows } = await pool.query(`select what from ${bookings} where run = $1`, [run.id]);
+  expect(rows).toEqual([{ what: "2" }]);
+});
+
+test("a COMMIT without an answer is found out: the transaction is there once", async () => {
+  const { hostname, port } = new URL(url);
+  const proxy = await startProxy({ host: hostname, port: Number(port) });
+  const cut = openPostgres(proxy.url(url), { schema, queryTimeout: "1s" });
+  const commit = (request: Buffer) => request.includes("commit\0");
+  let lost: Promise<void> | null = null;
+  const book = workflow("unanswered", { queue: "unanswered" }, async (ctx) => {
+    await ctx.transaction("book", async (tx) => {
+      await tx.query(insert, [ctx.runId, "seat"]);
+      lost ??= proxy.loseNextReply(commit);
+    });
+    return "done";
+  });
+  const node = await createNode({ store: cut, ...QUICK, lease: "5s", programs: [book] });
+  const run = await node.start(book);
+  expect(await run.result({ timeout: "20s" })).toBe("done");
+  await lost!;
+  expect(await booked(run.id)).toBe(1);
+  await node.stop({ grace: "1s" });
+  await cut.close();
+  await proxy.stop();
+}, 40_000);
