@@ -21,6 +21,7 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
   readonly #stop = new AbortController();
   #active = 0;
+  #claiming = false;
   #hinted = false;
   #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
@@ -34,8 +35,16 @@ export class ClaimLoop {
     return this.#active;
   }
 
+  /** Whether it may still be granted something. */
+  get claiming(): boolean {
+    return this.#claiming;
+  }
+
   start(): void {
-    this.#running = this.#loop();
+    this.#claiming = true;
+    this.#running = this.#loop().finally(() => {
+      this.#claiming = false;
+    });
   }
 
   /** Claims nothing more; what was claimed goes on. */

@@ -52,6 +52,7 @@ export class Engine {
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
   #stopping = false;
+  #lastClaim: Promise<void> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
   #worked = 0;
 
@@ -140,16 +141,13 @@ export class Engine {
     const { store, world, bus, incarnation } = this.#options;
     this.#stopping = true;
     bus.emit("node.stopping", { active: this.active, graceMs });
-    const until = world.monotonicNow() + graceMs;
-    const claiming = this.#loop?.stop() ?? Promise.resolve();
-    // A claim that is on its way could take again what is handed back.
-    await within(world, graceMs, claiming);
-    await this.#ask((session) => session.stop(), until - world.monotonicNow());
+    this.#lastClaim = this.#loop?.stop() ?? Promise.resolve();
+    await this.#ask((session) => session.stop(this.#lastClaim), graceMs);
     await this.#ask((session) => session.expire(), ABORTED_GRACE_MS);
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
     this.#house.abort();
-    const farewell = Promise.all([claiming, this.#keeping, this.#keeper.stop(), store.nodes.stop(incarnation)]);
+    const farewell = Promise.all([this.#lastClaim, this.#keeping, this.#keeper.stop(), store.nodes.stop(incarnation)]);
     const gone = farewell
       .then(() => this.#attendance?.leave())
       .catch((error) => bus.emit("housekeeping.failed", { error }));
@@ -162,7 +160,7 @@ export class Engine {
     const { world } = this.#options;
     const until = world.monotonicNow() + timeMs;
     for (const session of this.#keeper.held) tell(session);
-    while (this.active > 0 && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
+    while ((this.active > 0 || this.#loop?.claiming) && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
   }
 
   async #work(run: ClaimedRun, askedAt: number): Promise<void> {
@@ -170,8 +168,8 @@ export class Engine {
     const program = this.#programs.get(run.groupId)!;
     const writer = this.#committer.open(run, run.seq);
     const session = new Session(run, writer, store, world, askedAt, settings.leaseMs, (id) => this.nearby.tell(id));
-    // Granted when the node had given up waiting for the claim's answer.
-    if (this.#stopping) session.stop();
+    // Granted by the last claim of all, which was on its way.
+    if (this.#stopping) session.stop(this.#lastClaim);
     this.#keeper.add(session);
     const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
     bus.emit("run.claimed", { ...facts, attempt: run.failures + 1 });

@@ -27,6 +27,7 @@ export class Session {
   readonly #receivedAt: number;
   #inboxSeq: number;
   #stopping = false;
+  #lastClaim: Promise<unknown> = Promise.resolve();
   #settledAs: string | null = null;
   #wakers: (() => void)[] = [];
   /** Messages this process sent to its own inbox: news without a ring. */
@@ -127,11 +128,12 @@ export class Session {
 
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */
   async commit(effects: readonly Effect[]): Promise<Committed> {
+    const last = effects.at(-1);
+    if (last?.kind === "handBack") await this.#lastClaim;
     for (;;) {
       if (this.signal.aborted) throw this.signal.reason;
       try {
         const committed = await this.#writer.commit(effects);
-        const last = effects.at(-1);
         if (last && settles(last)) this.#settledAs = entryOf(last).kind;
         if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
         this.#onCommitted(this.run.runId);
@@ -213,8 +215,10 @@ export class Session {
     this.#wake();
   }
 
-  stop(): void {
+  /** `lastClaim`: when the node has claimed for the last time; before that it could take again what it hands back. */
+  stop(lastClaim: Promise<unknown>): void {
     this.#stopping = true;
+    this.#lastClaim = lastClaim;
     this.#wake();
   }
 

@@ -15,7 +15,7 @@ onBothStores((bench) => {
     gate = deferred();
   };
   const work = workflow("stop-work", async (ctx, retry: number) => {
-    const got = await ctx.step("first", { retry: { attempts: retry, delay: "1h" } }, (step) => {
+    const got = await ctx.step("first", { retry: { attempts: retry, delay: "4s" } }, (step) => {
       begun.resolve(step);
       return gate.promise;
     });
@@ -126,7 +126,7 @@ onBothStores((bench) => {
 
   test("a step between two attempts is not waited for", async () => {
     renew();
-    gate.reject(new TypeError("try again in an hour"));
+    gate.reject(new TypeError("try again in four seconds"));
     gate.promise.catch(() => {});
     const node = await bench.open({ programs: [work] });
     const run = await node.start(work, 3);
