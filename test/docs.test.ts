@@ -11,6 +11,7 @@ import { describe, expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
   "claim-and-commit.ts": "accepted lost",
+  "client.ts": ["started existing conflict", "true 2", "2 halfway", "4 completed hello Ann"].join("\n"),
   "enqueue-in-your-transaction.ts": "waiting",
   "queue-worker.ts": [
     "{ waiting: 0, active: 0, paused: 1, dead_letter: 0 }",

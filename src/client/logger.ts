@@ -18,6 +18,7 @@ const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
   "run.handed_back": "info",
   "run.reclaimed": "warn",
   "run.broken": "error",
+  "run.history_long": "warn",
   "claim.lost": "warn",
   "claim.in_doubt": "warn",
   "claim.failed": "warn",
