@@ -23,6 +23,11 @@ const travel = workflow("travel", async (ctx, to: string) => {
   await ctx.sleep("fly", 20);
   return `in ${to}`;
 });
+const laps = workflow("laps", async (ctx, left: number): Promise<string> => {
+  await ctx.progress(left);
+  await ctx.waitFor(go);
+  return left > 1 ? ctx.continueAsNew(left - 1) : "done";
+});
 const fails = workflow("fails", async () => {
   throw new RangeError("no");
 });
@@ -73,6 +78,28 @@ onBothStores((bench) => {
     for await (const event of run.watch({ after: 1 })) rest.push(event);
     expect(rest).toEqual(all.slice(1));
     for await (const event of run.watch({ after: all.at(-1)!.seq })) expect.fail(`told ${event.type}`);
+    await node.stop();
+  });
+
+  test("goes on through a run that begins anew: one sequence, and another start with its input", async () => {
+    const node = await bench.open({ programs: [laps] });
+    const run = await node.start(laps, 3);
+    const seen: RunEvent[] = [];
+    for await (const event of createClient({ store: bench.store }).run(run.id).watch()) {
+      seen.push(event);
+      // Each lap waits until the one before was seen whole.
+      if (event.type === "progress") await run.signal(go);
+    }
+    const starts = seen.flatMap((event) => (event.type === "started" ? event.input : []));
+    const progress = seen.flatMap((event) => (event.type === "progress" ? event.value : []));
+    expect(starts).toEqual([3, 2, 1]);
+    expect(progress).toEqual([3, 2, 1]);
+    expect(seen.at(-1)).toMatchObject({ type: "ended", state: "completed", value: "done" });
+    const seqs = seen.map(({ seq }) => seq);
+    expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+    const rest: number[] = [];
+    for await (const { seq } of run.watch({ after: seqs.at(-3)! })) rest.push(seq);
+    expect(rest).toEqual(seqs.slice(-2));
     await node.stop();
   });
 
