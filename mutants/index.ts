@@ -2,5 +2,6 @@
 
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
+import { node } from "./node.js";
 
-export const MUTANTS: readonly Mutant[] = [...ground];
+export const MUTANTS: readonly Mutant[] = [...ground, ...node];

@@ -81,6 +81,11 @@ export class Replay {
     return this.#signal;
   }
 
+  throwIfOver(): void {
+    this.session.signal.throwIfAborted();
+    this.#over.signal.throwIfAborted();
+  }
+
   /** Registers a call of the function's; it is made when the journal turns out not to have it. */
   ask(call: Call): void {
     this.#asked++;

@@ -137,7 +137,7 @@ export class StepCall implements Call {
     }
     // A node that could not renew starts nothing new: somebody else may have done it already.
     await replay.session.sure();
-    replay.signal.throwIfAborted();
+    replay.throwIfOver();
     const result = await this.#attempt(this.#failures + 1);
     if ("entry" in result) return this.#end(result.entry);
     if ("payload" in result) return this.#end(await this.#write(kind, result.payload));
@@ -168,23 +168,12 @@ export class StepCall implements Call {
 
   async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
-    const { run, world } = replay.session;
-    const limit = new AbortController();
-    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
-    const idempotencyKey = `${run.runId}:${run.baseSeq}:${name}:${key}`;
-    const signal = AbortSignal.any([replay.signal, limit.signal]);
-    const info: StepInfo = { idempotencyKey, fence: BigInt(run.epoch), attempt, signal };
-    let cancelTimer = () => {};
-    const late = new Promise<never>((_, reject) => {
-      if (timeoutMs === null) return;
-      cancelTimer = world.after(timeoutMs, () => {
-        const error = new StepTimeout(this.title, timeoutMs);
-        limit.abort(error);
-        reject(error);
-      });
-    });
-    const encoded = async (tx: Transaction | null) =>
-      codecs.encode(await Promise.race([(async () => work(info, tx))(), late]), `result of ${this.title}`);
+    const info = new Attempt(replay, name, key, attempt);
+    const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
+    const encoded = async (tx: Transaction | null) => {
+      const working = (async () => work(info, tx))();
+      return codecs.encode(await (late ? Promise.race([working, late.over]) : working), `result of ${this.title}`);
+    };
     try {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
@@ -196,8 +185,22 @@ export class StepCall implements Call {
     } catch (error) {
       return { error };
     } finally {
-      cancelTimer();
+      late?.cancel();
     }
+  }
+
+  /** A promise that rejects when the attempt's time is over. */
+  #late(info: Attempt, timeoutMs: number): { readonly over: Promise<never>; readonly cancel: () => void } {
+    const { world } = this.#options.replay.session;
+    let cancel = () => {};
+    const over = new Promise<never>((_, reject) => {
+      cancel = world.after(timeoutMs, () => {
+        const error = new StepTimeout(this.title, timeoutMs);
+        info.abort(error);
+        reject(error);
+      });
+    });
+    return { over, cancel };
   }
 
   #end(entry: JournalEntry): void {
@@ -214,6 +217,34 @@ export class StepCall implements Call {
   #entry(seq: number, kind: string, payload: Payload): JournalEntry {
     const { replay, name, key } = this.#options;
     return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
+  }
+}
+
+/** What a step's function is given. Its signal is made when it is asked for: most steps never do, and it is not cheap. */
+class Attempt implements StepInfo {
+  readonly idempotencyKey: string;
+  readonly fence: bigint;
+  readonly attempt: number;
+  readonly #replay: Replay;
+  readonly #limit = new AbortController();
+  #signal: AbortSignal | null = null;
+
+  constructor(replay: Replay, name: string, key: string, attempt: number) {
+    const { runId, baseSeq, epoch } = replay.session.run;
+    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
+    this.idempotencyKey = `${runId}:${baseSeq}:${name}:${key}`;
+    this.fence = BigInt(epoch);
+    this.attempt = attempt;
+    this.#replay = replay;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    return this.#signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#limit.abort(reason);
   }
 }
 

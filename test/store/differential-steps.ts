@@ -44,6 +44,7 @@ export class Steps {
   readonly #fences: LeaseFence[] = [];
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
+  #lastRedrive: Step | null = null;
 
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
@@ -60,6 +61,8 @@ export class Steps {
       [5, () => this.#sweep()],
       [4, () => this.#wake()],
       [5, () => this.#cancel()],
+      [4, () => this.#redrive()],
+      [3, () => this.#transact()],
       [2, () => this.#retain()],
       [10, () => this.#lease()],
       [3, () => this.#node()],
@@ -214,6 +217,11 @@ export class Steps {
     return unread.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(unread).key : "signal:none";
   }
 
+  #takenOf(runId: string): string[] {
+    const taken = this.#both.snapshot().inbox.filter((message) => message.runId === runId && message.takenSeq !== null);
+    return taken.filter(() => this.#dice.chance(0.4)).map(({ key }) => key);
+  }
+
   #settling(runId: string): Effect {
     const known = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
     const seenInboxSeq = this.#dice.chance(0.8) ? known : Math.max(known - 1, 0);
@@ -232,6 +240,7 @@ export class Steps {
       [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
       [3, { kind: "handBack" }],
       [1, { kind: "pause" }],
+      [2, () => ({ kind: "continue", input: json("next"), reopen: this.#takenOf(runId) })],
       [0.3, { kind: "retry", delayMs: -1, error: json("no") }],
     ]);
   }
@@ -289,6 +298,27 @@ export class Steps {
     const runId = this.#runId();
     const options = { by: "me", ...(this.#dice.chance(0.5) ? { reason: "why" } : {}) };
     return { name: "cancel", call: (store) => store.runs.cancel(runId, options) };
+  }
+
+  #redrive(): Step {
+    if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
+    const runIds = this.#dice.many(1, 4, () => this.#runId());
+    if (this.#dice.chance(0.05)) runIds.push("nobody");
+    const options = { by: "me", callId: this.#dice.uuid(), fromStart: this.#dice.chance(0.4) };
+    this.#lastRedrive = { name: "redrive", call: (store) => store.runs.redrive(runIds, options) };
+    return this.#lastRedrive;
+  }
+
+  #transact(): Step {
+    const { claim, seq } = this.#someClaim();
+    const expectedSeq = this.#dice.chance(0.1) ? seq + 1 : seq;
+    const entry = { kind: "transaction", name: "t", payload: json(this.#dice.int(0, 3)) };
+    const commit: Commit = { claim, expectedSeq, effects: [{ kind: "append", entry }] };
+    const learn = (answer: CommitAnswer) => {
+      const held = this.#held.find((one) => one.claim === claim);
+      if (held && (answer.outcome === "accepted" || answer.outcome === "moved")) held.seq = answer.seq;
+    };
+    return { name: "transact", call: (store) => store.runs.transact(async () => commit), learn };
   }
 
   #retain(): Step {
@@ -372,6 +402,7 @@ export class Steps {
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
+      [2, step("nextDue", (store, ids) => store.runs.nextDue(ids))],
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],

@@ -161,6 +161,15 @@ export function operations(): readonly Operation[] {
     commits("park", [park({ wakeInMs: 60_000 })]),
     commits("hand back", [{ kind: "handBack" }]),
     commits("pause", [{ kind: "pause" }]),
+    commits("begin anew", [{ kind: "continue", input: json("next"), reopen: [] }], "commit_runs_and_more"),
+    {
+      name: "redrive",
+      statement: "redrive_runs",
+      prepare: onClaim(async (store, claim) => {
+        await store.runs.commit([commitOf(claim, { kind: "fail", as: "failed", reason: json("no") })]);
+        return store.runs.redrive([claim.runId], { by: "me", callId: claim.token, fromStart: false });
+      }),
+    },
     commits("enqueue", [{ kind: "enqueue", name: "child", run: child }, append("started")], "commit_runs_and_more"),
     {
       name: "commit: take",
