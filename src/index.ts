@@ -1,6 +1,13 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
-export { createNode, KeyConflict, type Node, type NodeOptions, type StartOptions } from "./client/create-node.js";
+export {
+  createNode,
+  KeyConflict,
+  type Node,
+  type NodeOptions,
+  type Queues,
+  type StartOptions,
+} from "./client/create-node.js";
 export {
   DecisionConflict,
   ResultTimeout,
@@ -15,7 +22,9 @@ export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
 export type { Duration } from "./kernel/duration.js";
 export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
+export type { ScalarPath } from "./kernel/input-path.js";
 export { jsonCodec } from "./kernel/json-codec.js";
+export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
 export { RecordedError } from "./kernel/recorded-error.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";
 export { LeaseLost, LeaseMisused, LeaseUnsupported } from "./lease/error.js";
@@ -25,6 +34,7 @@ export { type AcquireOptions, type BusyLease, createLeases, type Leases, type Le
 export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
 export { JournalCorrupt } from "./store/contract/journal.js";
+export type { QueueRecord } from "./store/contract/queues.js";
 export type { Store } from "./store/contract/store.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
 export type { ApprovalOptions, Context, Decision, StepOptions, Workflow } from "./workflow/context.js";

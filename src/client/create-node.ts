@@ -7,12 +7,14 @@ import type { Codec } from "../kernel/codec.js";
 import { type Codecs, codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
+import { newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey, envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import type { NewKey, NewRun } from "../kernel/new-run.js";
 import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
+import type { QueueRecord } from "../store/contract/queues.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
@@ -60,6 +62,13 @@ export class KeyConflict extends HoldfastError {
 export type StartArguments<In> = undefined extends In
   ? [input?: In, options?: StartOptions]
   : [input: In, options?: StartOptions];
+
+export interface Queues {
+  /** Hands out no more runs of this queue, on any node; what runs goes on. */
+  pause(queue: string, options?: { readonly by?: string }): Promise<void>;
+  resume(queue: string): Promise<void>;
+  list(): Promise<readonly QueueRecord[]>;
+}
 
 export class Node implements AsyncDisposable {
   readonly identity: string;
@@ -115,6 +124,16 @@ export class Node implements AsyncDisposable {
 
   on: Bus<EngineEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
 
+  /** The queues of this node's env. */
+  get queues(): Queues {
+    const { queues } = this.#store;
+    return {
+      pause: (queue, options = {}) => queues.pause(this.env, queue, options.by ?? this.name),
+      resume: (queue) => queues.resume(this.env, queue),
+      list: () => queues.list(this.env),
+    };
+  }
+
   /** Called by createNode. */
   open(): Promise<void> {
     return this.#engine.start();
@@ -155,6 +174,7 @@ export class Node implements AsyncDisposable {
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit: this.#settings.crashLimit,
       input: this.#codecs.encode(input, "input"),
+      ...(workflow.limits.length > 0 && { limits: newLimits(workflow.limits, queue, input) }),
       ...(options.key !== undefined && { key: this.#newKey(program, options.key, input) }),
     };
   }

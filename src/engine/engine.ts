@@ -1,11 +1,13 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
+import { settles } from "../kernel/effect.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
-import type { ClaimedRun } from "../store/contract/runs.js";
+import type { ClaimedRun, Commit } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
+import { Admitter } from "./admitter.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
 import type { EngineEvents } from "./events.js";
@@ -32,6 +34,7 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
+  readonly #admitter: Admitter;
   readonly #programs = new Map<number, Program>();
   readonly #house = new AbortController();
   #loop: ClaimLoop | null = null;
@@ -42,7 +45,8 @@ export class Engine {
     const { store, settings, world, bus } = options;
     this.#options = options;
     this.incarnation = world.token();
-    this.#committer = new Committer(store.runs, world);
+    this.#admitter = new Admitter(store.runs, () => this.hint());
+    this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#keeper = new LeaseKeeper(store.runs, settings, world, bus);
   }
 
@@ -98,6 +102,7 @@ export class Engine {
     this.#house.abort();
     await this.#keeping;
     await this.#keeper.stop();
+    await this.#admitter.stop();
     await store.nodes.stop(this.incarnation);
     await this.#attendance?.leave();
     bus.emit("node.stopped", { incarnation: this.incarnation });
@@ -122,6 +127,15 @@ export class Engine {
       this.#keeper.remove(session);
     }
   }
+}
+
+/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
+function movedInLine({ claim, effects }: Commit): string[] {
+  const children = effects.flatMap((effect) =>
+    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
+  );
+  const { limited } = claim as Partial<ClaimedRun>;
+  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }
 
 /** A run without a stack belongs to any stack, one without a version to any version. */

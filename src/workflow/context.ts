@@ -1,6 +1,7 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
 import type { Duration } from "../kernel/duration.js";
+import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
 import type { Signal } from "./signal.js";
 import type { StepInfo } from "./step-call.js";
@@ -65,6 +66,8 @@ export interface Workflow<Name extends string, In, Out> {
   readonly queue: string;
   readonly version: string | null;
   readonly timeoutMs: number | null;
+  /** Narrow to wide. */
+  readonly limits: readonly LimitRule[];
   readonly run: WorkflowFunction<In, Out>;
 }
 

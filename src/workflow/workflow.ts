@@ -1,10 +1,11 @@
 // A workflow: an async function with a context whose calls are recorded, so that it goes on where it was.
 
 import { type Duration, toMs } from "../kernel/duration.js";
+import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
 import type { Workflow, WorkflowFunction } from "./context.js";
 
-export interface WorkflowOptions {
+export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   /** Where its runs wait. Default: its name. */
   readonly queue?: string;
   /** Pins new runs to programs of this version. Default: any version may go on with them. */
@@ -19,12 +20,12 @@ export function workflow<const Name extends string, In = void, Out = void>(
 ): Workflow<Name, In, Out>;
 export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
-  options: WorkflowOptions,
+  options: WorkflowOptions<NoInfer<In>>,
   run: WorkflowFunction<In, Out>,
 ): Workflow<Name, In, Out>;
 export function workflow<const Name extends string, In, Out>(
   name: Name,
-  ...rest: [WorkflowFunction<In, Out>] | [WorkflowOptions, WorkflowFunction<In, Out>]
+  ...rest: [WorkflowFunction<In, Out>] | [WorkflowOptions<In>, WorkflowFunction<In, Out>]
 ): Workflow<Name, In, Out> {
   const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
   programName(name, "workflow name");
@@ -34,6 +35,7 @@ export function workflow<const Name extends string, In, Out>(
     queue: queueName(options.queue ?? name, "queue"),
     version: options.version === undefined ? null : versionName(options.version, "version"),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout, "timeout"),
+    limits: limitRules(options),
     run,
   };
 }

@@ -15,6 +15,9 @@ export type InsertAnswer =
   | { readonly outcome: "conflict"; readonly runId: string }
   | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
 
+/** Runs whose keys are looked at, or how many keys of the whole store are looked at in one call. */
+export type Admission = { readonly runIds: readonly string[] } | { readonly keys: number };
+
 export interface ClaimRequest {
   /** The node's incarnation. */
   readonly owner: string;
@@ -38,6 +41,8 @@ export interface ClaimedRun extends Claim {
   /** Claims in a row without committed progress, this one included. */
   readonly crashes: number;
   readonly parentId: string | null;
+  /** It has limits: when its claim is given back, others may be admitted. */
+  readonly limited: boolean;
   readonly input: Payload;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
@@ -133,6 +138,13 @@ export interface RunStore {
 
   /** With a transaction: only INSERTs, visible when the caller commits. Answers stand in the order of the runs. */
   insert(runs: readonly NewRun[], options?: { readonly tx?: Transaction }): Promise<readonly InsertAnswer[]>;
+
+  /**
+   * Lets held runs go on as far as their limits allow: those that share a key with the given runs, or whoever is next,
+   * keys in turn. Answers how many became claimable. Inserts and cancels outside a transaction do it by themselves; after
+   * a commit, a wake-up or a sweep it is the caller's to ask, and forgetting it costs time only.
+   */
+  admit(whom: Admission): Promise<number>;
 
   claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
 

@@ -5,17 +5,22 @@ import { at, oneOf, unnest } from "./batch.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { interval } from "./instant.js";
+import { LIMIT, LIMIT_COLUMNS } from "./limit-columns.js";
 
 const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "float8", "int", "bigint"];
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
 const NEED = ["int", "int", "text", "uuid"];
-const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int"];
+const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int", "bool"];
+const CHILDREN = 23;
+const CHILD_LIMITS = CHILDREN + CHILD.length;
 
 /** What stands at a fence row's place in the arrays of the fence. */
 const runId = (ord: string) => at(1, "uuid", ord);
 const epoch = (ord: string) => at(2, "bigint", ord);
 const token = (ord: string) => at(3, "uuid", ord);
 const seq = (ord: string) => at(4, "bigint", ord);
+/** What stands at a limit's run in an array of the children. */
+const child = (type: "uuid" | "int" | "float8", column: number) => at(CHILDREN + column, type, "l.run");
 
 /**
  * Rows (ord, i) of the effects that cannot be carried out, from arrays that begin at parameter `from`: the message is
@@ -105,13 +110,21 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   from taken k, t
 ), c as materialized (
   select *
-  from ${unnest(23, CHILD)} as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position)
+  from ${unnest(CHILDREN, CHILD)}
+    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited)
   where ${oneOf("c.ord", "select ord from ok")} and (select r.id from ${s}.runs r where r.id = c.id limit 1) is null
 ), children as (
-  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit,
-    ${runId("c.ord")}, t.now
+  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited)
+  select id, claim_group, priority, case when limited then 'held' else 'waiting' end,
+    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited
   from c, t
+), children_limits as (
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
+  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms,
+    case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
+    t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
+  from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t
+  where ${oneOf(child("uuid", 1), "select id from c")}
 ), children_start as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now from c, t

@@ -9,9 +9,11 @@ import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
 import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
+import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
+import { queueCases } from "./queues.js";
 import { retentionCases } from "./retention.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
@@ -31,6 +33,8 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...wakeCases,
   ...cancelCases,
   ...journalCases,
+  ...limitCases,
+  ...queueCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

@@ -1,11 +1,15 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { limits } from "./0001-limits.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: ({ schema: s }: Dialect) => `
+  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect),
+};
+
+const groundSql = ({ schema: s }: Dialect) => `
 -- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group.
 -- '' stands for "any" in stack and version.
 create table ${s}.claim_groups (
@@ -39,6 +43,7 @@ create table ${s}.runs (
   failures      int not null default 0,
   crashes       int not null default 0,
   crash_limit   int not null,
+  limited       boolean not null default false,
   parent_id     uuid,
   created_at    timestamptz not null,
   ended_at      timestamptz,
@@ -163,5 +168,4 @@ create table ${s}.nodes (
   presence     int,
   absent_since timestamptz
 ) with (fillfactor = 50);
-`,
-};
+`;
