@@ -40,7 +40,11 @@ export interface LimitRule {
 
 const MOST = 1_000_000;
 
-/** Narrow to wide: a customer with 10,000 runs in its own line takes no place in the queue's. */
+/**
+ * Narrow to wide: a customer with 10,000 runs in its own line takes no place in the queue's. Those with a key in the order
+ * of their paths, however they were written: two programs of one queue that pass the same limits in different orders
+ * would hold what the other waits for, for ever.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: paths were checked against the input where they were written
 export function limitRules({ serial, concurrency, rate }: FlowOptions<any>): readonly LimitRule[] {
   const slots = listOf(concurrency).map((one, i): LimitRule => {
@@ -56,7 +60,7 @@ export function limitRules({ serial, concurrency, rate }: FlowOptions<any>): rea
   });
   const rates = listOf(rate).map((one, i) => rateRule(one, Array.isArray(rate) ? `rate[${i}]` : "rate"));
   const keyedFirst = (rules: readonly LimitRule[]) => [
-    ...rules.filter(({ path }) => path !== null),
+    ...rules.filter(({ path }) => path !== null).sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1)),
     ...rules.filter(({ path }) => path === null),
   ];
   const first = serial === undefined ? [] : [serialRule(serial)];

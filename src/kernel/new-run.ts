@@ -25,7 +25,10 @@ export interface NewRun {
   readonly input: Payload;
   readonly parentId?: string;
   readonly key?: NewKey;
-  /** Passed one after the other, narrow to wide, before the run may be claimed. None: claimable at once. */
+  /**
+   * Passed one after the other before the run may be claimed, narrow to wide and in one order everywhere: runs that pass
+   * the same limits in different orders would wait for each other. None: claimable at once.
+   */
   readonly limits?: readonly NewLimit[];
 }
 

@@ -11,6 +11,8 @@ import type { Tables } from "./tables.js";
 /** Starts of a rate are given out so far ahead; of one line, so many in one call. */
 const AHEAD_US = 2_000_000;
 const MOST_OF_A_LINE = 1000;
+/** Runs of one batch stand up to a millisecond apart. */
+const DUE_SLACK_US = 2000;
 
 /** Answers the runs that became claimable. */
 export function admitRuns(tables: Tables, whom: Admission): readonly RunRow[] {
@@ -49,7 +51,7 @@ function admitLines(tables: Tables, keys: ReadonlySet<string>): RunRow[] {
   for (const row of rowsOf(tables)) {
     const line = lines.get(row.key);
     if (row.state === "granted" && line) line.taken++;
-    if (row.state === "waits" && row.availableAtUs <= nowUs) line?.waits.push(row);
+    if (row.state === "waits" && row.availableAtUs <= nowUs + DUE_SLACK_US) line?.waits.push(row);
   }
   const going = [...lines].flatMap(([key, { waits, taken }]) => {
     const line = waits.sort(inTurn);

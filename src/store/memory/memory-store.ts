@@ -45,8 +45,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       insert: async (runs, { tx } = {}) => {
         const answers = insertRuns(tablesSeenBy(tables, tx), runs);
         if (tx) return answers;
-        const held = answers.flatMap(({ outcome, runId }) => (outcome === "inserted" ? runId : []));
-        admit({ runIds: held });
+        const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && (run.limits?.length ?? 0) > 0);
+        admit({ runIds: held.map(({ id }) => id) });
         hint(hearers, tables, runs);
         return answers;
       },

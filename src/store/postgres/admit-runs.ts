@@ -6,6 +6,7 @@ import type { Admission } from "../contract/runs.js";
 import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
+import { DUE_SLACK } from "./migrations/0001-limits.js";
 
 /** Starts of a rate are given out so far ahead: few enough that priority still means something, more than a round of housekeeping. */
 const AHEAD = "interval '2 seconds'";
@@ -22,7 +23,7 @@ from t cross join lateral ${s}.admit_runs(array(
   select a.key from asked a
   cross join lateral (
     select l.kind, l.max from ${s}.run_limits l
-    where l.key = a.key and l.state = 'waits' and l.available_at <= (select now from t)
+    where l.key = a.key and l.state = 'waits' and l.available_at <= (select now from t) + ${DUE_SLACK}
     order by l.priority, l.available_at, l.run_id limit 1
   ) head
   where case head.kind

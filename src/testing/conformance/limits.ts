@@ -222,7 +222,11 @@ export const limitCases = cases("limits", {
   "a child has limits as well": async (s) => {
     const parent = await s.start();
     const children = [1, 2].map(() => {
-      const { key: _, parentId: __, ...run } = s.newRun({ limits: [slots(1, "slots child")], group: { queue: "child" } });
+      const {
+        key: _,
+        parentId: __,
+        ...run
+      } = s.newRun({ limits: [slots(1, "slots child")], group: { queue: "child" } });
       return run;
     });
     await s.accept(

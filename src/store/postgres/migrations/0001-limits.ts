@@ -8,6 +8,8 @@ import { ENDED } from "../ended-states.js";
 const ADMISSION_CLASS = 0x686f6c65;
 /** Of one line, in one call. */
 const MOST_OF_A_LINE = 1000;
+/** Runs of one batch stand up to a millisecond apart: without it, the last ones of a batch would be admitted a round later. */
+export const DUE_SLACK = "interval '2 ms'";
 
 /**
  * follow_limits is the whole life of a place in a line, in the transaction that moves the run, so that counting rows is
@@ -104,7 +106,7 @@ begin
     from unnest(keys) as k(key)
     cross join lateral (
       select l.kind, l.max, l.per_ms from ${s}.run_limits l
-      where l.key = k.key and l.state = 'waits' and l.available_at <= at
+      where l.key = k.key and l.state = 'waits' and l.available_at <= at + ${DUE_SLACK}
       order by l.priority, l.available_at, l.run_id limit 1
     ) x
   ), room as materialized (
@@ -118,7 +120,7 @@ begin
         row_number() over (order by l.priority, l.available_at, l.run_id) as n
       from ${s}.run_limits l
       cross join lateral (select from ${s}.runs r where r.id = l.run_id and r.state is not distinct from 'held' limit 1) r
-      where l.key = room.key and l.state = 'waits' and l.available_at <= at
+      where l.key = room.key and l.state = 'waits' and l.available_at <= at + ${DUE_SLACK}
       order by l.priority, l.available_at, l.run_id
       limit room.places
     ) x
