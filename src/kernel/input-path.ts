@@ -7,11 +7,12 @@ import { formatPath } from "./value-path.js";
 type Scalar = string | number | bigint | boolean;
 /** Inputs are deeper than this only where a type refers to itself. */
 type Deeper = [never, 0, 1, 2, 3, 4, 5];
-type IsAny<T> = 0 extends 1 & T ? true : false;
+/** True of `unknown` and `any`. */
+type IsOpen<T> = unknown extends T ? true : false;
 
 /** The paths of `T` that always lead to a text, a number or a boolean; a name with a dot in it has none. */
 export type ScalarPath<T, Depth extends number = 6> =
-  IsAny<T> extends true
+  IsOpen<T> extends true
     ? string
     : [Depth] extends [never]
       ? never

@@ -3,7 +3,7 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import type { Workflow, WorkflowFunction } from "./context.js";
+import type { Context, Workflow, WorkflowFunction } from "./context.js";
 
 export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   /** Where its runs wait. Default: its name. */
@@ -14,15 +14,25 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   readonly timeout?: Duration;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: any function of a workflow, whatever it takes and returns
+type AnyRun = (ctx: Context, input: any) => Promise<any>;
+// biome-ignore lint/suspicious/noExplicitAny: only its input is asked for
+type InputOf<Run extends AnyRun> = Run extends (ctx: any, ...rest: infer Rest) => unknown
+  ? Rest extends []
+    ? void
+    : Rest[0]
+  : never;
+
 export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
   run: WorkflowFunction<In, Out>,
 ): Workflow<Name, In, Out>;
-export function workflow<const Name extends string, In = void, Out = void>(
+/** The function as a whole is inferred: asked for its input alone, TypeScript would judge paths before it looks at it. */
+export function workflow<const Name extends string, Run extends AnyRun>(
   name: Name,
-  options: WorkflowOptions<NoInfer<In>>,
-  run: WorkflowFunction<In, Out>,
-): Workflow<Name, In, Out>;
+  options: WorkflowOptions<InputOf<Run>>,
+  run: Run,
+): Workflow<Name, InputOf<Run>, Awaited<ReturnType<Run>>>;
 export function workflow<const Name extends string, In, Out>(
   name: Name,
   ...rest: [WorkflowFunction<In, Out>] | [WorkflowOptions<In>, WorkflowFunction<In, Out>]
