@@ -38,6 +38,18 @@ export const limitCases = cases("limits", {
     matches(await s.claimOne(), { runId: ids[2]! }, "the next in line");
   },
 
+  "each is judged by its own limit, and the first that must wait stops the line": async (s) => {
+    const inLine = [3, 1, 3].map((max) => s.newRun({ limits: [slots(max)] }));
+    await s.store.runs.insert(inLine);
+    const ids = inLine.map(({ id }) => id);
+    same(await states(s, ids), ["waiting", "held", "held"], "a smaller limit in the middle");
+    await s.accept(await s.claimOne(), [complete]);
+    same(await s.store.runs.admit({ runIds: ids }), 1, "admitted");
+    await s.advance(1);
+    same(await states(s, ids), ["completed", "waiting", "held"], "its turn has come");
+    same(await s.store.runs.admit({ runIds: ids }), 1, "the larger limit behind it");
+  },
+
   "a run without limits does not stand in line": async (s) => {
     await insertAll(s, 2, slots(1));
     const free = await s.insert();
@@ -264,6 +276,8 @@ export const limitCases = cases("limits", {
     same(await s.store.runs.insert([taken]), [{ outcome: "existing", runId: run.id }], "its key is taken");
     const [third] = await insertAll(s, 1, slots(3));
     same((await s.run(third!)).state, "waiting", "judged by its own limit");
+    await s.accept((await s.claim()).find(({ runId }) => runId === run.id)!, [handBack]);
+    same((await s.run(run.id)).state, "waiting", "no limit was added to it");
   },
 
   "pruned runs leave nothing in line": async (s) => {
