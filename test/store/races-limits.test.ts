@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { NewLimit, RunGroup } from "../../src/kernel/new-run.js";
+import type { Effect } from "../../src/kernel/effect.js";
+import type { NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { PostgresStore } from "../../src/store/postgres/open.js";
 import {
@@ -12,6 +13,7 @@ import {
   complete,
   countingWorld,
   group,
+  json,
   newRun,
   newRuns,
   park,
@@ -147,6 +149,28 @@ test("a serial key: cancels and signals at the head of the line do not let other
   }
   expect(order).toEqual(runs.map(({ id }) => id));
 }, 60_000);
+
+test("a run that is opened again stands in line again, for all that it had given up", async () => {
+  for (const from of ["failed", "dead", "quarantined", "paused"] as const) {
+    const { from: queue, limit } = own();
+    const limits = [limit(1, { kind: "serial", key: `serial ${queue.queue}` }), limit(1)];
+    const [first, second] = newRuns(2, { group: queue, limits }) as [NewRun, NewRun];
+    await s.store.runs.insert([first]);
+    const [claim] = await claimFrom(s.store, queue);
+    await s.store.runs.insert([second]);
+    const effect: Effect = from === "paused" ? { kind: "pause" } : { kind: "fail", as: from, reason: json("no") };
+    expect((await commitOne(s.store, commitOf(claim!, effect))).outcome).toBe("accepted");
+    await s.store.runs.admit({ runIds: [first.id] });
+    // One that was paused has kept its serial place.
+    const others = from === "paused" ? "held" : "waiting";
+    expect([from, (await s.store.runs.get(second.id))!.state]).toEqual([from, others]);
+    await s.rows("update {s}.runs set state = 'waiting', generation = generation + 1, ended_at = null where id = $1", [
+      first.id,
+    ]);
+    expect([from, (await s.store.runs.get(first.id))!.state]).toEqual([from, "held"]);
+    expect([from, await s.store.runs.admit({ runIds: [first.id] })]).toEqual([from, from === "paused" ? 1 : 0]);
+  }
+});
 
 test("a transaction that keeps one snapshot is refused, not counted wrong", async () => {
   // Our own connections are set to read committed; behind a pooler, a setting may be somebody else's.
