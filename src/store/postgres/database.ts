@@ -38,8 +38,8 @@ export class Database {
   /** Stores on several schemas may share a pool: the same name must not stand for two texts. */
   readonly #prefix: string;
   #newConnections = 0;
-  /** Told of the groups in which runs became claimable by something else than an insert. */
-  onWork: (groupIds: readonly number[]) => void = () => {};
+  /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
+  onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
 
   constructor(options: DatabaseOptions) {
     this.#options = options;

@@ -32,21 +32,26 @@ with t as materialized (select ${d.now} as now
     and not ${oneOf("presence", "select presence from here")}
 ), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3", "array(select incarnation from gone)")}
 select x.*, (select count(*)::int from beat) as beats, (select count(*)::int from awake) as woken,
-  (select ceil(extract(epoch from min(r.wake_at) - (select now from t)) * 1000)::float8
-   from ${d.schema}.runs r where r.state = 'parked' and r.wake_at > (select now from t)) as next_wake_ms
+  exists (select from awake where state = 'held')
+    or exists (select from ${d.schema}.run_limits where state = 'waits' and available_at <= (select now from t)) as held,
+  ceil(extract(epoch from least(
+    (select min(r.wake_at) from ${d.schema}.runs r where r.state = 'parked' and r.wake_at > (select now from t)),
+    (select min(l.available_at) from ${d.schema}.run_limits l where l.state = 'waits' and l.available_at > (select now from t))
+  ) - (select now from t)) * 1000)::float8 as next_wake_ms
 from (select) one left join (${RECLAIMED(d)}) x on true`,
 );
 
 interface Row extends ReclaimedRow {
   beats: number;
   woken: number;
+  held: boolean;
   next_wake_ms: number | null;
 }
 
 export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
   const { incarnation, limit, reclaim, presenceGraceMs } = round;
   const rows = await db.run<Row>(keepHouse, [incarnation, limit, reclaim, presenceGraceMs]);
-  const { beats, woken, next_wake_ms } = rows[0]!;
+  const { beats, woken, held, next_wake_ms } = rows[0]!;
   const reclaimed = await tellParents(db, rows);
-  return { registered: beats > 0, woken, reclaimed, nextWakeMs: next_wake_ms };
+  return { registered: beats > 0, woken, reclaimed, held, nextWakeMs: next_wake_ms };
 }
