@@ -7,7 +7,7 @@ import { type PostgresStore, postgres, StoreUnavailable } from "../src/store/pos
 import { paid, programsWith, STARTED } from "./programs.js";
 import { SETTINGS, STORE_SETTINGS } from "./settings.js";
 
-const EVERY_MS = 100;
+const EVERY_MS = 70;
 const programs = programsWith(async () => {
   throw new Error("the client works on nothing");
 });
@@ -59,7 +59,8 @@ export class Load {
 
   async #one(n: number): Promise<void> {
     const kind = this.#chance.one(STARTED);
-    const job = { n, workMs: this.#chance.int(100, 900) };
+    // Long enough that a holder who was missed comes back while the next one is still at it.
+    const job = { n, workMs: this.#chance.int(50, 2_000) };
     const signalsAfterMs = [this.#chance.int(0, 1_500), this.#chance.int(0, 500)];
     const run = await insist(() => this.#node!.start(programs[kind], job, { key: `job-${n}` }));
     this.acknowledged.set(run.id, n);

@@ -64,7 +64,7 @@ export function programsWith(effect: Effect) {
   const flaky = workflow("flaky", async (ctx, { n, workMs }: Job) => {
     await ctx.step("stumble", { retry: RETRY }, async (info) => {
       const made = mark(ctx, "stumble", "1", info);
-      await effect(made, info.idempotencyKey, workMs);
+      await effect(made, info.idempotencyKey, info.attempt <= FAILS ? 20 : workMs);
       if (info.attempt <= FAILS) throw new Error(`attempt ${info.attempt} fails`);
       return made;
     });

@@ -2,7 +2,7 @@
 
 /** Crashes are what this is about: no run may be given up because it met too many. */
 export const SETTINGS = {
-  concurrency: 8,
+  concurrency: 20,
   lease: "2s",
   renewEvery: 600,
   housekeeping: 500,
