@@ -1,6 +1,6 @@
 // A PostgreSQL server of its own that can be crashed and started again, and that remembers what its log said.
 
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -71,11 +71,9 @@ export class Database {
 
   /** What the server has complained about since the first start: each message with how often. */
   async complaints(): Promise<Map<string, number>> {
-    const lines = `${this.#log}\n${await this.#readLog()}`.split("\n");
     const counts = new Map<string, number>();
-    for (const line of lines) {
-      const message = / (?:ERROR|PANIC): {2}(.*)$/.exec(line)?.[1];
-      if (message !== undefined) counts.set(message, (counts.get(message) ?? 0) + 1);
+    for (const [, message] of (await this.#wholeLog()).matchAll(/ (?:ERROR|PANIC): {2}(.*)$/gm)) {
+      counts.set(message!, (counts.get(message!) ?? 0) + 1);
     }
     return counts;
   }
@@ -83,7 +81,10 @@ export class Database {
   /** Answers the folder when it was to be kept. */
   async stop(options: { keep: boolean }): Promise<string | null> {
     await this.halt();
-    if (options.keep) return join(this.#folder, "postgres");
+    if (options.keep) {
+      await writeFile(join(this.#folder, "postgres", "whole.log"), this.#log);
+      return join(this.#folder, "postgres");
+    }
     await rm(this.#folder, { recursive: true, force: true });
     return null;
   }
@@ -97,6 +98,10 @@ export class Database {
     await server.stop();
     // The next start puts the log aside and the one after that deletes it.
     this.#log += await this.#readLog();
+  }
+
+  async #wholeLog(): Promise<string> {
+    return this.#server === null ? this.#log : `${this.#log}${await this.#readLog()}`;
   }
 
   #readLog(): Promise<string> {
