@@ -1,4 +1,4 @@
-// Planted bugs for the chaos run: `npm run chaos -- --mutant NAME` must report that something is wrong.
+// Planted bugs that only show between processes. `npm run chaos -- --mutant NAME` runs any mutant's copy under chaos.
 
 import type { Mutant } from "./mutant.js";
 
@@ -14,5 +14,23 @@ export const chaos: readonly Mutant[] = [
       },
     ],
     killedBy: ["test/conformance/postgres.test.ts"],
+  },
+  {
+    name: "housekeeping repeated through an outage",
+    breaks: "S5",
+    edits: [{ file: "src/store/postgres/housekeep.ts", find: ", { once: true }", put: "" }],
+    killedBy: ["test/engine/outage.test.ts"],
+  },
+  {
+    name: "nodes wait for each other's rows",
+    breaks: "lock rules",
+    edits: [
+      {
+        file: "src/store/postgres/housekeep.ts",
+        find: "  for no key update skip locked\n), absent",
+        put: "), absent",
+      },
+    ],
+    killedBy: ["test/store/races-nodes.test.ts"],
   },
 ];
