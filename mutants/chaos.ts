@@ -27,6 +27,11 @@ export const chaos: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/housekeep.ts",
+        find: " and stopped_at is null for no key update skip locked",
+        put: " and stopped_at is null",
+      },
+      {
+        file: "src/store/postgres/housekeep.ts",
         find: "  for no key update skip locked\n), absent",
         put: "), absent",
       },
