@@ -67,8 +67,7 @@ function onTold(node: string, { event, runId = "", what = "", epoch = 1, expired
     const why = expiredForMs > 0 ? "its lease is over" : "the process that held it is gone";
     tellNode(node, run, `is free again: ${why}`);
   }
-  // Told by the renewal, by the refused commit, or by both.
-  if (event === "lost" && !refused.has(runId)) {
+  if (event === "lost") {
     refused.add(runId);
     held.delete(runId);
     tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, somebody else holds it now`);

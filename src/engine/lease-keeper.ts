@@ -75,8 +75,8 @@ export class LeaseKeeper {
         session.renewed(sentAt);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
+        // The engine tells of it when the work has ended, however it came to know.
         this.#held.delete(session);
-        this.#bus.emit("claim.lost", { runId: session.run.runId, epoch: session.run.epoch });
         session.lose();
       }
     }
