@@ -80,7 +80,8 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const tested = [...Object.keys(EXPECTED), "demo.ts", "demo-worker.ts", "order.ts", "prove-your-claims.test.ts"];
+    const demo = ["demo.ts", "demo-screen.ts", "demo-worker.ts", "order.ts"];
+    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 
@@ -89,7 +90,7 @@ describe("every example works", () => {
     const run = promisify(execFile);
     const { stdout } = await run(
       process.execPath,
-      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--json"],
+      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--once", "--json"],
       {
         cwd: folder,
         env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },

