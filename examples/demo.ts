@@ -122,7 +122,7 @@ function onAsked(node: string, runId: string): void {
     tellNode(node, labelOf(runId), "waits for a person: you");
   } else {
     tellNode(node, labelOf(runId), "waits for the warehouse, which approves");
-    run.decide("ship", { choice: "approve", by: "warehouse" }).catch((error) => tell(String(error)));
+    run.decide("ship", { choice: "approved", by: "warehouse" }).catch((error) => tell(String(error)));
   }
 }
 
