@@ -16,6 +16,8 @@ const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
   "node.stopped": "info",
   "node.blocked": "warn",
   "run.handed_back": "info",
+  "step.retried": "warn",
+  "step.failed": "warn",
   "run.reclaimed": "warn",
   "run.broken": "error",
   "run.history_long": "warn",

@@ -173,7 +173,16 @@ export class Engine {
     const { store, settings, world, bus } = this.#options;
     const program = this.#programs.get(run.groupId)!;
     const writer = this.#committer.open(run, run.seq);
-    const session = new Session(run, writer, store, world, askedAt, settings.leaseMs, (id) => this.nearby.tell(id));
+    const session = new Session({
+      run,
+      writer,
+      store,
+      world,
+      bus,
+      askedAt,
+      leaseMs: settings.leaseMs,
+      onCommitted: (id) => this.nearby.tell(id),
+    });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
     this.#keeper.add(session);

@@ -9,6 +9,14 @@ interface OfRun {
   readonly epoch: number;
 }
 
+/** One attempt of a step or a transaction. */
+export interface StepFacts {
+  readonly runId: string;
+  readonly step: string;
+  readonly key: string;
+  readonly attempt: number;
+}
+
 export interface EngineEvents {
   "node.started": { readonly serves: readonly RunGroup[] };
   /** It claims nothing more, and lets what it works on come to an end. */
@@ -22,6 +30,13 @@ export interface EngineEvents {
   "run.settled": OfRun & { readonly as: string };
   /** The node stops: another may take the run at once, and it cost the run nothing. */
   "run.handed_back": OfRun;
+  "step.started": StepFacts;
+  /** Its result stands in the journal. */
+  "step.completed": StepFacts & { readonly ms: number };
+  /** It is tried again after the delay. */
+  "step.retried": StepFacts & { readonly error: unknown; readonly delayMs: number };
+  /** It is not tried again. */
+  "step.failed": StepFacts & { readonly error: unknown };
   /** A program broke outside the user's code; the run is left to its lease. */
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */

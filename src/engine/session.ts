@@ -11,15 +11,30 @@ import type { JournalEntry } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { Telemetry } from "../telemetry/bus.js";
 import type { Committed, RunWriter } from "./committer.js";
+import type { EngineEvents } from "./events.js";
 import { NodeStopping } from "./node-stopping.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;
 
+export interface SessionOptions {
+  readonly run: ClaimedRun;
+  readonly writer: RunWriter;
+  readonly store: Store;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  /** Monotonic time before the claim was asked for: its lease runs from there. */
+  readonly askedAt: number;
+  readonly leaseMs: number;
+  readonly onCommitted: (runId: string) => void;
+}
+
 export class Session {
   readonly run: ClaimedRun;
   readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
   readonly #store: Store;
   readonly #writer: RunWriter;
   readonly #lost = new AbortController();
@@ -37,17 +52,10 @@ export class Session {
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
 
-  constructor(
-    run: ClaimedRun,
-    writer: RunWriter,
-    store: Store,
-    world: World,
-    askedAt: number,
-    leaseMs: number,
-    onCommitted: (runId: string) => void = () => {},
-  ) {
+  constructor({ run, writer, store, world, bus, askedAt, leaseMs, onCommitted }: SessionOptions) {
     this.run = run;
     this.world = world;
+    this.bus = bus;
     this.#writer = writer;
     this.#store = store;
     this.#inboxSeq = run.inboxSeq;

@@ -1,6 +1,7 @@
 // A step: user code that runs until its result, or its last failure, stands in the journal.
 
 import { JournalMoved } from "../engine/committer.js";
+import type { StepFacts } from "../engine/events.js";
 import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
@@ -138,16 +139,38 @@ export class StepCall implements Call {
     // A node that could not renew starts nothing new: somebody else may have done it already.
     await replay.session.sure();
     replay.throwIfOver();
+    const { bus, world } = replay.session;
+    const facts = this.#facts();
+    const startedAt = world.monotonicNow();
+    if (facts) bus.emit("step.started", facts);
     const result = await this.#attempt(this.#failures + 1);
-    if ("entry" in result) return this.#end(result.entry);
-    if ("payload" in result) return this.#end(await this.#write(kind, result.payload));
-    if (isOurs(result.error)) throw result.error;
+    if ("error" in result) return this.#failed(result.error, facts);
+    this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
+    if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
+  }
+
+  async #failed(error: unknown, facts: StepFacts | null): Promise<void> {
+    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    const { bus, workSignal } = replay.session;
+    if (isOurs(error)) throw error;
     // What the abort of a stopping node does to a step is no failure of the step.
-    if (!atMostOnce) replay.session.workSignal.throwIfAborted();
+    if (!atMostOnce) workSignal.throwIfAborted();
     this.#failures++;
-    const payload = storeError(codecs, result.error);
-    if (this.#isLast(result.error)) return this.#end(await this.#write(`${kind}.failed`, payload));
-    this.#backOff(await this.#write(`${kind}.tried`, payload));
+    const payload = storeError(codecs, error);
+    if (this.#isLast(error)) {
+      this.#end(await this.#write(`${kind}.failed`, payload));
+      if (facts) bus.emit("step.failed", { ...facts, error });
+    } else {
+      const delayMs = this.#backOff(await this.#write(`${kind}.tried`, payload));
+      if (facts) bus.emit("step.retried", { ...facts, error, delayMs });
+    }
+  }
+
+  /** What listeners are told of an attempt; null for values, which are ours to draw. */
+  #facts(): StepFacts | null {
+    const { replay, kind, name, key } = this.#options;
+    if (kind !== "step" && kind !== "transaction") return null;
+    return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
   }
 
   #isLast(error: unknown): boolean {
@@ -157,13 +180,14 @@ export class StepCall implements Call {
   }
 
   /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
-  #backOff({ at, seq }: JournalEntry): void {
+  #backOff({ at, seq }: JournalEntry): number {
     const { policy, replay } = this.#options;
     const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
     this.running = false;
     this.deadline = at + delayMs;
     this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
     replay.poke();
+    return delayMs;
   }
 
   async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
