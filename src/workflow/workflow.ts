@@ -17,9 +17,9 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
 // biome-ignore lint/suspicious/noExplicitAny: any function of a workflow, whatever it takes and returns
 type AnyRun = (ctx: Context, input: any) => Promise<any>;
 // biome-ignore lint/suspicious/noExplicitAny: only its input is asked for
-type InputOf<Run extends AnyRun> = Run extends (ctx: any, ...rest: infer Rest) => unknown
+type InputOf<Run extends AnyRun, None = void> = Run extends (ctx: any, ...rest: infer Rest) => unknown
   ? Rest extends []
-    ? void
+    ? None
     : Rest[0]
   : never;
 
