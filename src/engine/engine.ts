@@ -233,6 +233,7 @@ function movedInLine({ claim, effects }: Commit): string[] {
   const children = effects.flatMap((effect) =>
     effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
   );
+  // A writer is opened with the whole claimed run.
   const { limited } = claim as Partial<ClaimedRun>;
   return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }

@@ -20,10 +20,9 @@ type OptionsWithSchema<In> = WorkflowOptions<In> & { readonly input?: StandardSc
 // biome-ignore lint/suspicious/noExplicitAny: any function of a workflow, whatever it takes and returns
 type AnyRun = (ctx: Context, input: any) => Promise<any>;
 // biome-ignore lint/suspicious/noExplicitAny: only its input is asked for
-type InputOf<Run extends AnyRun> = Run extends (ctx: any, ...rest: infer Rest) => unknown
+type InputOf<Run extends AnyRun, None = void> = Run extends (ctx: any, ...rest: infer Rest) => unknown
   ? Rest extends []
-    ? // biome-ignore lint/suspicious/noConfusingVoidType: a workflow without input, as the overload above has it
-      void
+    ? None
     : Rest[0]
   : never;
 

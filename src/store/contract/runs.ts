@@ -157,8 +157,8 @@ export interface RunStore {
 
   /**
    * Lets held runs go on as far as their limits allow: those that share a key with the given runs, or whoever is next,
-   * keys in turn. Answers how many became claimable. Inserts and cancels outside a transaction do it by themselves; after
-   * a commit, a wake-up or a sweep it is the caller's to ask, and forgetting it costs time only.
+   * keys in turn. Answers how many became claimable. Inserts, cancels and messages outside a transaction do it by
+   * themselves; after a commit, a wake-up or a sweep it is the caller's to ask, and forgetting it costs time only.
    */
   admit(whom: Admission): Promise<number>;
 

@@ -28,6 +28,7 @@ export function storeMessage(tables: Tables, message: NewMessage, atUs: number):
 /** The number alone keeps a running run from parking over the message; a parked one wakes here. */
 export function ringRun(tables: Tables, row: RunRow, nowUs: number): void {
   row.inboxSeq++;
+  if (row.limited) tables.rung.add(row.id);
   if (row.state !== "parked" || !isCalled(tables, row)) return;
   row.availableAtUs = nowUs;
   moveRun(tables, row, "waiting");

@@ -42,6 +42,13 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     tellReady(admitted);
     return admitted.length;
   };
+  /** Whoever was rung into a line is looked after at once, as whoever rings in the database does. */
+  const ringing = <T>(answer: T): T => {
+    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
+    tables.rung.clear();
+    admit({ runIds: held });
+    return answer;
+  };
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
@@ -67,10 +74,16 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       admit: async (whom) => admit(whom),
       claim: async (request) => claimRuns(tables, request),
       renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
-      commit: async (commits) => commit(tables, commits),
-      sweepExpired: async (options) => sweepExpired(tables, options),
+      commit: async (commits) => ringing(commit(tables, commits)),
+      sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
       wakeParked: async (options) => wakeParked(tables, options),
-      cancel: async (runId, options) => cancelRun(tables, runId, options, tellReady),
+      cancel: async (runId, options) => {
+        const before = tables.runs.get(runId)?.state;
+        const answer = ringing(cancelRun(tables, runId, options));
+        // Somebody may take its place.
+        if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
+        return answer;
+      },
       get: async (runId) => getRun(tables, runId),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
@@ -83,13 +96,13 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     journal: { read: async (runId, options) => readJournal(tables, runId, options) },
     inbox: {
       send: async (messages, { tx } = {}) =>
-        sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined }),
+        ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
       unread: async (runId) => readInbox(tables, runId),
     },
     leases: memoryLeases(tables),
     nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
-    housekeep: async (round) => housekeep(tables, round),
+    housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };

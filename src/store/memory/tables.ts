@@ -25,6 +25,8 @@ export interface Tables {
   readonly limits: Map<string, readonly LimitRow[]>;
   /** By key: when the next run of a rate may start. */
   readonly rates: Map<string, number>;
+  /** Limited runs that were rung since the last look at their lines. */
+  readonly rung: Set<string>;
   readonly pausedQueues: Map<string, PausedQueueRow>;
 }
 
@@ -43,6 +45,7 @@ export function newTables(world: World): Tables {
     nodes: new Map(),
     limits: new Map(),
     rates: new Map(),
+    rung: new Set(),
     pausedQueues: new Map(),
   };
 }

@@ -95,12 +95,21 @@ export const limitCases = cases("limits", {
     matches(await s.claimOne(), { runId: first }, "the woken one");
   },
 
-  "a ring wakes into the line, too": async (s) => {
+  "a ring wakes into the line, and past it when there is room": async (s) => {
     const [first, second] = (await insertAll(s, 2, slots(1))) as [string, string];
     await s.accept(await s.claimOne(), [park()]);
     await s.store.runs.admit({ runIds: [first] });
     await s.store.inbox.send([s.message(first)]);
     same(await states(s, [first, second]), ["held", "waiting"], "states");
+    const third = await s.start(
+      { limits: [slots(1, "slots another")], group: { queue: "another" } },
+      {
+        groupIds: await s.store.runs.groupIds([s.group({ queue: "another" })]),
+      },
+    );
+    await s.accept(third, [park()]);
+    await s.store.inbox.send([s.message(third.runId)]);
+    same((await s.run(third.runId)).state, "waiting", "rung while there is room");
   },
 
   "a run that parks over new mail keeps its slot": async (s) => {
