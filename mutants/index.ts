@@ -1,7 +1,9 @@
 // All planted bugs, by the part they are planted in.
 
+import { chaos } from "./chaos.js";
+import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 
-export const MUTANTS: readonly Mutant[] = [...ground, ...node];
+export const MUTANTS: readonly Mutant[] = [...ground, ...node, ...flow, ...chaos];

@@ -1,46 +1,19 @@
 // `npm run mutants [-- --only TEXT] [--json]`: plants each bug on a copy, runs its tests, and demands that they fail.
 
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MUTANTS } from "../mutants/index.js";
-import { applyEdit, type Mutant } from "../mutants/mutant.js";
+import type { Mutant } from "../mutants/mutant.js";
+import { plant } from "../mutants/plant.js";
 import { startEmbedded } from "../src/embedded/index.js";
 
-const ROOT = join(import.meta.dirname, "..");
-const COPIED = [
-  "src",
-  "test",
-  "bench",
-  "examples",
-  "scripts",
-  "mutants",
-  "package.json",
-  "tsconfig.json",
-  "vitest.config.ts",
-];
 const json = process.argv.includes("--json");
 const onlyAt = process.argv.indexOf("--only");
 const only = onlyAt === -1 ? "" : (process.argv[onlyAt + 1] ?? "");
 
 type Verdict = "killed" | "survived" | "does not apply" | "tests fail without it";
-
-async function copyOf(mutant: Mutant | null): Promise<string | null> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
-  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const edit of mutant?.edits ?? []) {
-    const file = join(folder, edit.file);
-    const patched = applyEdit(await readFile(file, "utf8"), edit);
-    if (patched === null) {
-      await rm(folder, { recursive: true });
-      return null;
-    }
-    await writeFile(file, patched);
-  }
-  return folder;
-}
 
 function testsPass(folder: string, files: readonly string[], url: string): Promise<boolean> {
   return new Promise((resolve) => {
@@ -54,7 +27,7 @@ function testsPass(folder: string, files: readonly string[], url: string): Promi
 }
 
 async function judge(mutant: Mutant, url: string): Promise<Verdict> {
-  const folder = await copyOf(mutant);
+  const folder = await plant(mutant);
   if (!folder) return "does not apply";
   try {
     return (await testsPass(folder, mutant.killedBy, url)) ? "survived" : "killed";
@@ -74,7 +47,7 @@ const chosen = MUTANTS.filter(({ name }) => name.includes(only));
 const survivors: { name: string; verdict: Verdict }[] = [];
 try {
   // A test that fails anyway would "kill" everything.
-  const clean = await copyOf(null);
+  const clean = await plant(null);
   const files = [...new Set(chosen.flatMap(({ killedBy }) => killedBy))];
   const sound = await testsPass(clean!, files, server.url);
   await rm(clean!, { recursive: true, force: true });

@@ -10,6 +10,7 @@ export {
 } from "./client/dead-letters.js";
 export type { Logger } from "./client/logger.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
+export type { Queues } from "./client/queues.js";
 export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
@@ -33,7 +34,9 @@ export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
 export type { Duration } from "./kernel/duration.js";
 export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
+export type { ScalarPath } from "./kernel/input-path.js";
 export { jsonCodec } from "./kernel/json-codec.js";
+export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
 export { RecordedError } from "./kernel/recorded-error.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";
 export { LeaseLost, LeaseMisused, LeaseUnsupported } from "./lease/error.js";
@@ -43,6 +46,7 @@ export { type AcquireOptions, type BusyLease, createLeases, type Leases, type Le
 export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
 export { JournalCorrupt } from "./store/contract/journal.js";
+export type { QueueRecord } from "./store/contract/queues.js";
 export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";

@@ -18,6 +18,7 @@ const EXPECTED: Record<string, string> = {
     "order-1 goes on: approved, claim epoch 2",
     "completed",
   ].join("\n"),
+  "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
@@ -79,7 +80,8 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const tested = [...Object.keys(EXPECTED), "demo.ts", "demo-worker.ts", "order.ts", "prove-your-claims.test.ts"];
+    const demo = ["demo.ts", "demo-screen.ts", "demo-worker.ts", "order.ts"];
+    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 
@@ -88,7 +90,7 @@ describe("every example works", () => {
     const run = promisify(execFile);
     const { stdout } = await run(
       process.execPath,
-      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--json"],
+      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--once", "--json"],
       {
         cwd: folder,
         env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },

@@ -9,7 +9,9 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { AnyWorkflow, Workflow } from "../workflow/context.js";
+import { DeadLetters } from "./dead-letters.js";
 import { fromEnvironment } from "./identity.js";
+import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import {
   Runs,
@@ -63,6 +65,9 @@ export interface Client<Programs extends readonly AnyWorkflow[]> {
     options?: { readonly tx?: Transaction },
   ): Promise<StartOutcome<Out>[]>;
   run<Out = unknown>(id: string): RunHandle<Out>;
+  /** Runs that gave up. */
+  readonly dead: DeadLetters;
+  readonly queues: Queues;
 }
 
 export function createClient<Programs extends readonly AnyWorkflow[] = readonly []>(
@@ -73,33 +78,39 @@ export function createClient<Programs extends readonly AnyWorkflow[] = readonly 
     ...(options.env !== undefined && { env: options.env }),
     ...(options.stack !== undefined && { stack: options.stack }),
   });
+  const { store } = options;
+  const codecs = openCodecs(options.codecs);
+  const inEnv = envName(env ?? "default", "env");
   const runs = new Runs({
-    store: options.store,
-    codecs: openCodecs(options.codecs),
+    store,
+    codecs,
     world,
-    env: envName(env ?? "default", "env"),
+    env: inEnv,
     stack: stack === undefined ? null : stackName(stack, "stack"),
     crashLimit: withDefaults({}).crashLimit,
   });
   const client = {
-    start: (program: string | Startable, input?: unknown, options: StartOptions & ByName = {}) =>
-      runs.start(startable(program, options), input, options),
-    startMany: (
+    start: async (program: string | Startable, input?: unknown, options: StartOptions & ByName = {}) =>
+      runs.start(await startable(runs, program, options), input, options),
+    startMany: async (
       program: string | Startable,
       items: readonly StartItem<unknown>[],
       options: ByName & { readonly tx?: Transaction } = {},
-    ) => runs.startMany(startable(program, options), items, options.tx),
+    ) => runs.startMany(await startable(runs, program, options), items, options.tx),
     run: (id: string) => runs.run(id),
+    dead: new DeadLetters(store, codecs, inEnv, world),
+    queues: queuesOf(store, inEnv, "client"),
   };
   return client as Client<Programs>;
 }
 
-function startable(program: string | Startable, { queue, version }: ByName): Startable {
+/** A program known by its name alone has the limits that its nodes declared. */
+async function startable(runs: Runs, program: string | Startable, { queue, version }: ByName): Promise<Startable> {
   if (typeof program !== "string") return program;
-  return {
+  const known = {
     name: programName(program, "program"),
     queue: queueName(queue ?? program, "queue"),
     version: version === undefined ? null : versionName(version, "version"),
-    schema: null,
   };
+  return { ...known, schema: null, limits: await runs.limitsOf(known) };
 }

@@ -20,6 +20,7 @@ import { findIdentity, type Identity, type IdentityOptions } from "./identity.js
 import type { Logger } from "./logger.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
 import { type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
+import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
 
@@ -54,6 +55,7 @@ export class Node implements AsyncDisposable {
   readonly warnings: readonly string[];
   /** Runs that gave up. */
   readonly dead: DeadLetters;
+  readonly queues: Queues;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
@@ -82,6 +84,7 @@ export class Node implements AsyncDisposable {
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
     this.dead = new DeadLetters(store, opened, this.env, world);
+    this.queues = queuesOf(store, this.env, this.name);
     const household: Household = {
       codecs: opened,
       newChild: (child, input) => this.#runs.newRun(child, input, {}),

@@ -5,6 +5,7 @@ import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
+import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import type { NewKey, NewRun } from "../kernel/new-run.js";
 import type { World } from "../kernel/world.js";
@@ -63,6 +64,7 @@ export interface Startable {
   readonly queue: string;
   readonly version: string | null;
   readonly schema: StandardSchemaV1 | null;
+  readonly limits: readonly LimitRule[];
 }
 
 export interface RunsOptions {
@@ -112,7 +114,8 @@ export class Runs {
   }
 
   /** The input has been through the program's schema. */
-  newRun({ name: program, queue, version }: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
+  newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
+    const { name: program, queue, version, limits } = startable;
     const { world, codecs, env, stack, crashLimit } = this.#options;
     return {
       id: world.id(),
@@ -121,8 +124,14 @@ export class Runs {
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
       input: codecs.encode(input, "input"),
+      ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
       ...(options.key !== undefined && { key: newKey(program, options.key, input) }),
     };
+  }
+
+  limitsOf({ name: program, queue, version }: Omit<Startable, "schema" | "limits">): Promise<readonly LimitRule[]> {
+    const { store, env, stack } = this.#options;
+    return store.runs.limitsOf({ env, stack, queue, program, version });
   }
 
   #insert(runs: readonly NewRun[], tx: Transaction | undefined): Promise<readonly InsertAnswer[]> {

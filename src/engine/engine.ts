@@ -1,12 +1,14 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
+import { settles } from "../kernel/effect.js";
 import type { RunGroup } from "../kernel/new-run.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
-import type { ClaimedRun } from "../store/contract/runs.js";
+import type { ClaimedRun, Commit } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
+import { Admitter } from "./admitter.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
 import type { EngineEvents } from "./events.js";
@@ -46,6 +48,7 @@ export class Engine {
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
   readonly #slots: Slots;
+  readonly #admitter: Admitter;
   readonly #programs = new Map<number, Program>();
   readonly #house = new AbortController();
   #loop: ClaimLoop | null = null;
@@ -59,7 +62,8 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { store, settings, world, bus } = options;
     this.#options = options;
-    this.#committer = new Committer(store.runs, world);
+    this.#admitter = new Admitter(store.runs, () => this.hint());
+    this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#keeper = new LeaseKeeper(store.runs, settings, world, bus);
     this.#slots = new Slots(settings.concurrency);
   }
@@ -90,6 +94,7 @@ export class Engine {
     const groups = served.map(({ group }) => group);
     const ids = await store.runs.groupIds(groups);
     for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
+    await store.runs.declare(served.map(({ program, group }) => ({ group, limits: program.limits })));
     const { housekeepingMs: heartbeatMs, leaseMs } = settings;
     const serves = [...this.#programs.keys()];
     await store.nodes.register({ incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs });
@@ -149,6 +154,7 @@ export class Engine {
     this.#house.abort();
     const farewell = Promise.all([this.#lastClaim, this.#keeping, this.#keeper.stop(), store.nodes.stop(incarnation)]);
     const gone = farewell
+      .then(() => this.#admitter.stop())
       .then(() => this.#attendance?.leave())
       .catch((error) => bus.emit("housekeeping.failed", { error }));
     await within(world, FAREWELL_MS, gone);
@@ -211,6 +217,15 @@ async function within<T>(world: World, ms: number, work: Promise<T>): Promise<T 
     late.catch(() => {});
     timer.abort("answered");
   }
+}
+
+/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
+function movedInLine({ claim, effects }: Commit): string[] {
+  const children = effects.flatMap((effect) =>
+    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
+  );
+  const { limited } = claim as Partial<ClaimedRun>;
+  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }
 
 /** A run without a stack belongs to any stack, one without a version to any version. */

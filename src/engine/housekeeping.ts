@@ -1,4 +1,4 @@
-// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, once per interval and node.
+// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, admission of held ones, once per interval and node.
 
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -8,6 +8,8 @@ import type { EngineEvents } from "./events.js";
 import type { SweeperLease } from "./sweeper-lease.js";
 
 const PAGE = 500;
+/** Keys of limits looked at in one round. */
+const LINES = 200;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
 
@@ -64,7 +66,9 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
     presenceGraceMs: settings.presenceGraceMs,
   });
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
-  if (report.woken > 0 || report.reclaimed.length > 0) onWork();
+  // A second statement, but only while somebody waits for a limit.
+  const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
+  if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0) onWork();
   // A full page: there is more.
   return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;
 }

@@ -103,6 +103,7 @@ export class LeaseKeeper {
         session.renewed(sentAt);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
+        // The engine tells of it when the work has ended, however it came to know.
         this.remove(session);
         session.lose();
       }

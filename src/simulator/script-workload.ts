@@ -40,9 +40,14 @@ export class ScriptWorkload implements Workload {
   readonly #left = new Set<string>();
   /** Makes signals and deciders unlike any other. */
   #told = 0;
+  readonly #slots: number | null;
+
+  constructor({ slots }: Pick<Swarm, "slots">) {
+    this.#slots = slots;
+  }
 
   programs(place: Place): readonly AnyWorkflow[] {
-    return [scripted(place)];
+    return [scripted(place, this.#slots)];
   }
 
   drive(options: DriveOptions): void {
@@ -78,7 +83,7 @@ export class ScriptWorkload implements Workload {
   }
 
   async #follow({ client, at }: DriveOptions, plan: Plan): Promise<void> {
-    const runId = await client.start(scripted(null), plan.script, plan.options);
+    const runId = await client.start(scripted(null, this.#slots), plan.script, plan.options);
     if (runId === null) return;
     if (plan.left) this.#left.add(runId);
     for (const { name, afterMs, twice } of plan.signals) {
@@ -117,8 +122,9 @@ function drawPlan(chance: Chance, { leaseMs, faultsForMs }: Swarm, i: number): P
 }
 
 /** Without a place it can be started, but not worked on. */
-function scripted(place: Place | null): Workflow<string, Script, Seen> {
-  const program: Workflow<string, Script, Seen> = workflow("script", (ctx, script: Script) => {
+function scripted(place: Place | null, slots: number | null): Workflow<string, Script, Seen> {
+  const limits = slots === null ? {} : { concurrency: slots };
+  const program: Workflow<string, Script, Seen> = workflow("script", limits, (ctx, script: Script): Promise<Seen> => {
     const stage: Stage = {
       step: (op, after) =>
         ctx.step(op.name, { retry: { attempts: op.attempts, delay: op.ms, backoff: "fixed" } }, (info) =>

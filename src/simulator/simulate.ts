@@ -50,7 +50,8 @@ const CLIENT = 2;
 const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
 
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
-  const simulation = new Simulation(drawSwarm(seed), options.workload?.() ?? new ScriptWorkload(), options.keepTrace);
+  const swarm = drawSwarm(seed);
+  const simulation = new Simulation(swarm, options.workload?.() ?? new ScriptWorkload(swarm), options.keepTrace);
   return simulation.run();
 }
 

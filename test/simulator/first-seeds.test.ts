@@ -5,6 +5,7 @@ import { expectSound, range } from "./seeds.js";
 
 /** Things that a simulator must bring about to be worth anything. */
 const MARKS = [
+  "admit",
   "attempts",
   "broken JOURNAL_MOVED",
   "broken STORE_UNAVAILABLE",

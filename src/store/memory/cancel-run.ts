@@ -4,16 +4,19 @@ import { nodeName } from "../../kernel/name.js";
 import { isEnded } from "../../kernel/run-state.js";
 import { checkName, checkText, optional } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
+import { admitRuns } from "./admit-runs.js";
 import { appendEntry } from "./append-entry.js";
 import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
 import { endRun, tellParents } from "./end-run.js";
 import { jsonPayload } from "./payload.js";
+import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export function cancelRun(
   tables: Tables,
   runId: string,
   options: { readonly by: string; readonly reason?: string },
+  onAdmitted: (runs: readonly RunRow[]) => void,
 ): CancelAnswer {
   const { by, reason = null } = options;
   const error = checkName(nodeName, "by", by) ?? optional(checkText)("reason", reason);
@@ -43,5 +46,6 @@ export function cancelRun(
   endRun(tables, row, "cancelled", nowUs);
   appendEntry(tables, row, { kind: "cancelled", name: "", key: null, payload }, nowUs);
   tellParents(tables, [row], nowUs);
+  if (row.limited) onAdmitted(admitRuns(tables, { runIds: [runId] }));
   return { outcome: "cancelled" };
 }

@@ -29,8 +29,8 @@ export function storeMessage(tables: Tables, message: NewMessage, atUs: number):
 export function ringRun(tables: Tables, row: RunRow, nowUs: number): void {
   row.inboxSeq++;
   if (row.state !== "parked" || !isCalled(tables, row)) return;
-  moveRun(tables, row, "waiting");
   row.availableAtUs = nowUs;
+  moveRun(tables, row, "waiting");
 }
 
 /** News of children call once `wakeAfter` messages are there (a parent of a thousand wakes once), others at once. */

@@ -1,11 +1,13 @@
 // The combinations of env, stack, queue, program and version that were ever seen, each with its number.
 
+import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { RunGroup } from "../../kernel/new-run.js";
 import { joinKey } from "./join-key.js";
 
 export class GroupTable {
   readonly #ids = new Map<string, number>();
   readonly #groups: RunGroup[] = [];
+  readonly #limits = new Map<number, readonly LimitRule[]>();
 
   idOf(group: RunGroup): number {
     const { env, stack, queue, program, version } = group;
@@ -15,6 +17,14 @@ export class GroupTable {
     const id = this.#groups.push(copyGroup(group));
     this.#ids.set(key, id);
     return id;
+  }
+
+  declare(group: RunGroup, limits: readonly LimitRule[]): void {
+    this.#limits.set(this.idOf(group), structuredClone(limits));
+  }
+
+  limitsOf(group: RunGroup): readonly LimitRule[] {
+    return structuredClone(this.#limits.get(this.idOf(group)) ?? []);
   }
 
   groupOf(id: number): RunGroup | undefined {

@@ -12,7 +12,7 @@ import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { KeyRow, LeaseRow, MessageRow, NodeRow } from "./rows.js";
+import type { KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export interface Snapshot {
@@ -28,6 +28,12 @@ export interface Snapshot {
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
   readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
+  /** By run and stage. */
+  readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
+  /** By key. */
+  readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
+  /** By env and queue. */
+  readonly pausedQueues: readonly (Omit<PausedQueueRow, "atUs"> & { readonly at: number })[];
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -47,6 +53,11 @@ export function snapshotMemory(store: Store): Snapshot {
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
     nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
+    limits: byId.flatMap(({ id }) => tables.limits.get(id) ?? []).map(limitOf),
+    rates: sortedBy([...tables.rates], ([key]) => [key]).map(([key, nextUs]) => ({ key, nextAt: toMs(nextUs) })),
+    pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
+      ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
+    ),
   };
 }
 
@@ -72,6 +83,10 @@ function messageOf(row: MessageRow): Snapshot["inbox"][number] {
 
 function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRow): Snapshot["keys"][number] {
   return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
+}
+
+function limitOf({ availableAtUs, ...row }: LimitRow): Snapshot["limits"][number] {
+  return { ...row, availableAt: toMs(availableAtUs) };
 }
 
 function leaseOf(row: LeaseRow): SnapshotLease {
