@@ -64,7 +64,9 @@ export class LeaseKeeper {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const before = this.#world.monotonicNow();
-      await sleep(this.#world, this.#settings.renewEveryMs, signal).catch(() => {});
+      await sleep(this.#world, this.#settings.renewEveryMs, signal).catch((error) => {
+        if (!signal.aborted) throw error;
+      });
       if (signal.aborted) return;
       const lateMs = this.#world.monotonicNow() - before - this.#settings.renewEveryMs;
       if (lateMs > this.#settings.renewEveryMs) this.#bus.emit("node.blocked", { lateMs });

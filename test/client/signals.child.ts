@@ -20,5 +20,9 @@ const node = await createNode({
   shutdownGrace: Number(grace),
 });
 node.on("node.stopped", () => say("stopped"));
+if (process.argv[6] === "beside an idle node") {
+  const idle = await createNode({ store: openPostgres(url, { schema }), programs: [], signals: true });
+  idle.on("node.stopped", () => say("the idle one has ended"));
+}
 say(`ready ${process.pid}`);
 await node.start(signalled);

@@ -65,8 +65,10 @@ function isThere(pid: number): boolean {
   }
 }
 
-const node = (stepMs: number, graceMs: number) =>
-  run(process.execPath, ["--import", LOADER, CHILD, url, schema, String(stepMs), String(graceMs)], process.cwd());
+const node = (stepMs: number, graceMs: number, ...more: string[]) => {
+  const words = ["--import", LOADER, CHILD, url, schema, String(stepMs), String(graceMs), ...more];
+  return run(process.execPath, words, process.cwd());
+};
 
 /** The only run that is not over; ended here, so that the next test finds its own. */
 async function theRun() {
@@ -99,6 +101,14 @@ describe("a process whose node listens", () => {
     child.kill("SIGINT");
     expect(await ended).toEqual({ code: 0, signal: null });
     expect(await theRun()).toMatchObject({ state: "waiting" });
+  });
+
+  test("exits when the last of its nodes has stopped", async () => {
+    const { child, ended, said } = await node(1_500, 25_000, "beside an idle node");
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(said()).toMatch(/the idle one has ended\n[\s\S]*stopped\n/);
+    expect(await theRun()).toEqual({ state: "waiting", kinds: ["start", "step", "handed-back"] });
   });
 
   test("exits now at the second signal, and leaves its run to its lease", async () => {

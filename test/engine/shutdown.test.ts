@@ -1,10 +1,45 @@
 // How a node stops: nothing new, steps under way end, then they are aborted; what has ended is handed back, the rest is not.
 
 import { expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import type { StepInfo } from "../../src/workflow/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { type Deferred, deferred } from "../harness/deferred.js";
-import { onBothStores } from "../workflow/node-suite.js";
+import { onBothStores, QUICK } from "../workflow/node-suite.js";
+
+test("a node whose database is away stops soon after its grace, not when the database is back", async () => {
+  const store = memoryStore();
+  const away = () => new Promise<never>(() => {});
+  const gate = deferred<void>();
+  const begun = deferred<void>();
+  const work = workflow("work", async (ctx) =>
+    ctx.step("hold", () => {
+      begun.resolve();
+      return gate.promise;
+    }),
+  );
+  let isAway = false;
+  const runs = {
+    ...store.runs,
+    claim: (...all: Parameters<Store["runs"]["claim"]>) => (isAway ? away() : store.runs.claim(...all)),
+    commit: (...all: Parameters<Store["runs"]["commit"]>) => (isAway ? away() : store.runs.commit(...all)),
+    renew: (...all: Parameters<Store["runs"]["renew"]>) => (isAway ? away() : store.runs.renew(...all)),
+  };
+  const nodes = { ...store.nodes, stop: away };
+  const node = await createNode({ store: { ...store, runs, nodes }, programs: [work], ...QUICK });
+  const told: unknown[] = [];
+  node.on("node.stopped", ({ left }) => told.push(left));
+  await node.start(work);
+  await begun.promise;
+  isAway = true;
+  gate.resolve();
+  const at = performance.now();
+  await node.stop({ grace: 200 });
+  expect(performance.now() - at).toBeLessThan(15_000);
+  expect(told).toEqual([1]);
+});
 
 onBothStores((bench) => {
   let begun: Deferred<StepInfo>;
