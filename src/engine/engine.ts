@@ -12,7 +12,7 @@ import { Admitter } from "./admitter.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
 import type { EngineEvents } from "./events.js";
-import { keepHouse } from "./housekeeping.js";
+import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
 import { Nearby } from "./nearby.js";
 import type { Program } from "./program.js";
@@ -75,15 +75,26 @@ export class Engine {
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(run, askedAt);
     this.#loop = new ClaimLoop({ store: store.runs, settings, world, bus, owner: incarnation, groupIds, onClaimed });
     const mine = new Set(groupIds);
+    const door = new Door(world);
     this.#attendance = await store.attend({
       incarnation,
+      onNews: () => door.knock(),
       onHint: (ids) => {
         if (ids.length === 0 || ids.some((id) => mine.has(id))) this.hint();
       },
     });
     this.#keeper.start();
     this.#loop.start();
-    const house = { store, settings, world, bus, incarnation, sweeper: this.#sweeper(), onWork: () => this.hint() };
+    const house = {
+      store,
+      settings,
+      world,
+      bus,
+      incarnation,
+      door,
+      sweeper: this.#sweeper(),
+      onWork: () => this.hint(),
+    };
     this.#keeping = keepHouse(house, this.#house.signal);
     bus.emit("node.started", { serves });
   }

@@ -21,8 +21,44 @@ export interface HousekeepingOptions {
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
+  /** Knocked at when somebody's own transaction left something to be found. */
+  readonly door: Door;
   /** Called when runs became claimable. */
   readonly onWork: () => void;
+}
+
+/** Many knock at once, on every node: answered after a while that differs from node to node, and not more often. */
+const KNOCK_MS = 50;
+
+/** Lets the next round come earlier. */
+export class Door {
+  readonly #world: World;
+  #open: (() => void) | null = null;
+  #knocked = false;
+  /** The knock is to be answered, and nobody was waiting. */
+  #due = false;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  knock(): void {
+    if (this.#knocked) return;
+    this.#knocked = true;
+    this.#world.after(KNOCK_MS * this.#world.random(), () => {
+      this.#due = true;
+      this.#open?.();
+    });
+  }
+
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const knocked = new AbortController();
+    this.#open = () => knocked.abort("knocked");
+    if (!this.#due) await sleep(this.#world, ms, AbortSignal.any([signal, knocked.signal])).catch(() => {});
+    this.#open = null;
+    this.#knocked = false;
+    this.#due = false;
+  }
 }
 
 /** Runs until the signal aborts. A round that fails is told and the next one comes. */
@@ -41,7 +77,7 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
       bus.emit("housekeeping.failed", { error });
       graceUntil = world.monotonicNow() + settings.startupGraceMs;
     }
-    await sleep(world, pauseMs, signal).catch(() => {});
+    await options.door.wait(pauseMs, signal);
   }
   await options.sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
 }

@@ -21,9 +21,14 @@ export function channelOf(schema: string): string {
   return `holdfast:${schema.replaceAll('"', "")}`;
 }
 
-/** Empty: any group. */
-export function groupsIn(payload: string): number[] {
-  return payload === "" ? [] : payload.split(",").map(Number);
+/** Before the groups: something is left for housekeeping. Alone: nothing else is. */
+const NEWS = "!";
+
+/** No groups and no news: look at any group. */
+export function readHint(payload: string): { readonly groupIds: readonly number[]; readonly news: boolean } {
+  const news = payload.startsWith(NEWS);
+  const groups = news ? payload.slice(NEWS.length) : payload;
+  return { groupIds: groups === "" ? [] : groups.split(",").map(Number), news };
 }
 
 export class Hints {
@@ -34,12 +39,16 @@ export class Hints {
   /** By when to tell, in steps: the groups, and how to take it back. */
   readonly #later = new Map<number, { readonly groups: Set<number>; readonly cancel: () => void }>();
 
-  constructor(db: Database) {
+  readonly #on: boolean;
+
+  constructor(db: Database, on: boolean) {
     this.#db = db;
+    this.#on = on;
     this.#channel = channelOf(db.dialect.schema);
   }
 
   tell(groupIds: Iterable<number>): void {
+    if (!this.#on) return;
     for (const id of groupIds) this.#pending.add(id);
     if (this.#sending || this.#pending.size === 0) return;
     this.#sending = true;
@@ -66,9 +75,11 @@ export class Hints {
     this.#later.clear();
   }
 
-  /** In the caller's transaction: heard when it commits. */
-  async tellInTransaction(tx: Transaction, groupIds: Iterable<number>): Promise<void> {
-    await this.#db.run(notifyIn, [this.#channel, payloadOf(new Set(groupIds))], { tx });
+  /** In the caller's transaction: heard when it commits. `news`: there is something for housekeeping. */
+  async tellInTransaction(tx: Transaction, groupIds: Iterable<number>, news: boolean): Promise<void> {
+    if (!this.#on) return;
+    const payload = `${news ? NEWS : ""}${payloadOf(new Set(groupIds))}`;
+    await this.#db.run(notifyIn, [this.#channel, payload], { tx });
   }
 
   async #send(): Promise<void> {

@@ -48,6 +48,8 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** Steps that are transactions at the same time: connections besides. Default 5. Not used with a Pool of your own. */
   readonly transactions?: number;
+  /** Tell other processes of work by NOTIFY. Without it they find it when they look, by default within 5 s. Default true. */
+  readonly notify?: boolean;
   /** When a statement without an answer is given up on this side; its connection is closed. Default 10 s. */
   readonly queryTimeout?: Duration;
   /** How long a call is repeated while the database is away. Default 30 s. */
@@ -103,7 +105,7 @@ export function openPostgres(
     retryForMs,
   });
   const groups = new Groups(db);
-  const hints = new Hints(db);
+  const hints = new Hints(db, options.notify ?? true);
   db.onWork = (groupIds, inMs = []) => {
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
@@ -112,7 +114,11 @@ export function openPostgres(
     runs: runStore(db, groups, world, hints),
     journal: { read: (runId, page) => read(db, runId, page) },
     inbox: {
-      send: (messages, { tx } = {}) => inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx)),
+      send: async (messages, { tx } = {}) => {
+        const answers = await inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx));
+        if (tx) await hints.tellInTransaction(tx, [], true);
+        return answers;
+      },
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
@@ -161,7 +167,8 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   );
   const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
     const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx));
-    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers));
+    const held = runs.some(({ limits = [] }) => limits.length > 0);
+    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers), held);
     return answers;
   };
   return {
