@@ -9,25 +9,25 @@ export const ground: readonly Mutant[] = [
     name: "epoch taken out of the fence",
     breaks: "S4",
     edits: [{ file: COMMIT, find: " and r.epoch = f.epoch and r.token", put: " and r.token" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "token taken out of the fence",
     breaks: "S4",
     edits: [{ file: COMMIT, find: " and r.token = f.token and r.seq", put: " and r.seq" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "expected sequence taken out of the fence",
     breaks: "S8",
     edits: [{ file: COMMIT, find: " and r.seq = f.seq${takes}", put: "${takes}" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "token not cleared when the claim is given back",
     breaks: "S3",
     edits: [{ file: COMMIT, find: "token = case when f.to_state is null then r.token end", put: "token = r.token" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "journal entries joined on the run's id only",
@@ -39,7 +39,7 @@ export const ground: readonly Mutant[] = [
         put: 'where ${oneOf(runId("e.ord"), "select run_id from ok")}\n), ended',
       },
     ],
-    killedBy: ["test/store/races-commits.test.ts", "test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/store/races-commits.test.ts" }, { file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "park does not look at inbox_seq",
@@ -51,13 +51,13 @@ export const ground: readonly Mutant[] = [
         put: '"false"',
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "dedupe keys not sorted before they are inserted",
     breaks: "lock rules",
     edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by env, scope, key, position\n", put: "" }],
-    killedBy: ["test/store/races-keys.test.ts"],
+    killedBy: [{ file: "test/store/races-keys.test.ts" }],
   },
   {
     name: "the node's clock decides about leases",
@@ -69,7 +69,7 @@ export const ground: readonly Mutant[] = [
         put: "now = `(timestamptz 'epoch' + ${Date.now()} * interval '1 ms')`",
       },
     ],
-    killedBy: ["test/store/clock.test.ts"],
+    killedBy: [{ file: "test/store/clock.test.ts" }],
   },
   {
     name: "crashes not counted when a run is claimed",
@@ -77,7 +77,7 @@ export const ground: readonly Mutant[] = [
     edits: [
       { file: "src/store/postgres/claim-runs.ts", find: "crashes = r.crashes + 1,", put: "crashes = r.crashes," },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "runs picked by a sub-select that is not materialized",
@@ -91,7 +91,7 @@ export const ground: readonly Mutant[] = [
     order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,
       },
     ],
-    killedBy: ["test/store/planner.test.ts"],
+    killedBy: [{ file: "test/store/planner.test.ts" }],
   },
   {
     name: "sweep acts on a list it read before",
@@ -108,19 +108,19 @@ export const ground: readonly Mutant[] = [
         put: "\n",
       },
     ],
-    killedBy: ["test/store/races-claims.test.ts"],
+    killedBy: [{ file: "test/store/races-claims.test.ts" }],
   },
   {
     name: "a renewal that asks for the owner's epoch only",
     breaks: "S4",
     edits: [{ file: "src/store/postgres/renew-claims.ts", find: " and r.token = l.token\n", put: "\n" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "a commit counted as written before by its sequence alone",
     breaks: "S1",
     edits: [{ file: COMMIT, find: '      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}\n', put: "" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "a lease is taken although its time is not over",
@@ -132,6 +132,6 @@ export const ground: readonly Mutant[] = [
         put: "or l.token is distinct from excluded.token",
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
 ];

@@ -1,11 +1,11 @@
-// `npm run mutants [-- --only TEXT] [--json]`: plants each bug on a copy, runs its tests, and demands that they fail.
+// `npm run mutants [-- --only TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
 
 import { spawn } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MUTANTS } from "../mutants/index.js";
-import { applyEdit, type Mutant } from "../mutants/mutant.js";
+import { applyEdit, type Killer, type Mutant } from "../mutants/mutant.js";
 import { startEmbedded } from "../src/embedded/index.js";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -20,6 +20,8 @@ const COPIED = [
   "tsconfig.json",
   "vitest.config.ts",
 ];
+/** One per core of the machines this runs on. */
+const AT_A_TIME = 2;
 const json = process.argv.includes("--json");
 const onlyAt = process.argv.indexOf("--only");
 const only = onlyAt === -1 ? "" : (process.argv[onlyAt + 1] ?? "");
@@ -42,9 +44,9 @@ async function copyOf(mutant: Mutant | null): Promise<string | null> {
   return folder;
 }
 
-function testsPass(folder: string, files: readonly string[], url: string): Promise<boolean> {
+function passes(folder: string, args: readonly string[], url: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "--bail", "1", ...files], {
+    const child = spawn(process.execPath, args, {
       cwd: folder,
       env: { ...process.env, HOLDFAST_TEST_DATABASE_URL: url },
       stdio: "ignore",
@@ -53,11 +55,42 @@ function testsPass(folder: string, files: readonly string[], url: string): Promi
   });
 }
 
+const VITEST = ["node_modules/vitest/vitest.mjs", "run", "--bail", "1"];
+const SIMULATE = ["--import", "tsx", "scripts/simulate.ts", "--bail"];
+
+function argumentsOf(killer: Killer): string[] {
+  if ("file" in killer) return [...VITEST, killer.file, ...(killer.test === undefined ? [] : ["-t", killer.test])];
+  return [...SIMULATE, "--seed", String(killer.from ?? 1), "--seeds", String(killer.seeds)];
+}
+
 async function judge(mutant: Mutant, url: string): Promise<Verdict> {
   const folder = await copyOf(mutant);
   if (!folder) return "does not apply";
   try {
-    return (await testsPass(folder, mutant.killedBy, url)) ? "survived" : "killed";
+    for (const killer of mutant.killedBy) if (!(await passes(folder, argumentsOf(killer), url))) return "killed";
+    return "survived";
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What fails anyway would "kill" everything. */
+async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean> {
+  const killers = chosen.flatMap(({ killedBy }) => killedBy);
+  const files = [...new Set(killers.flatMap((killer) => ("file" in killer ? killer.file : [])))];
+  const seeds = Math.max(
+    0,
+    ...killers.map((killer) => ("seeds" in killer ? (killer.from ?? 1) + killer.seeds - 1 : 0)),
+  );
+  const folder = (await copyOf(null))!;
+  try {
+    const [tested, simulated] = await Promise.all([
+      files.length === 0 || passes(folder, [...VITEST, ...files], url),
+      seeds === 0 || passes(folder, argumentsOf({ seeds }), url),
+    ]);
+    if (!tested) say(`the tests fail without any mutant: ${files.join(" ")}`);
+    if (!simulated) say(`one of ${seeds} seeds fails without any mutant`);
+    return tested && simulated;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -73,17 +106,19 @@ const server = await startEmbedded({
 const chosen = MUTANTS.filter(({ name }) => name.includes(only));
 const survivors: { name: string; verdict: Verdict }[] = [];
 try {
-  // A test that fails anyway would "kill" everything.
-  const clean = await copyOf(null);
-  const files = [...new Set(chosen.flatMap(({ killedBy }) => killedBy))];
-  const sound = await testsPass(clean!, files, server.url);
-  await rm(clean!, { recursive: true, force: true });
-  if (!sound) say(`the tests fail without any mutant: ${files.join(" ")}`);
-  for (const mutant of chosen) {
-    const verdict = sound ? await judge(mutant, server.url) : "tests fail without it";
-    if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
-    say(`${verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`} ${mutant.name} (${mutant.breaks})`);
-  }
+  const sound = await isSound(chosen, server.url);
+  const left = [...chosen];
+  const work = async () => {
+    for (let mutant = left.shift(); mutant; mutant = left.shift()) {
+      const startedAt = performance.now();
+      const verdict = sound ? await judge(mutant, server.url) : "tests fail without it";
+      if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      const shown = verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`;
+      say(`${shown} ${mutant.name} (${mutant.breaks}, ${seconds} s)`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
 } finally {
   await server.stop();
   await rm(dataDir, { recursive: true, force: true });

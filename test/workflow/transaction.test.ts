@@ -139,6 +139,28 @@ test("parallel transactions and steps of one run do not get into each other's wa
   expect(entries).toHaveLength(42);
 });
 
+test("while a transaction is open, other steps of its run are recorded", async () => {
+  let release = () => {};
+  const open = new Promise<void>((resolve) => (release = resolve));
+  const both = workflow("both", { queue: "both" }, async (ctx) => {
+    await Promise.all([
+      ctx.transaction("long", async (tx) => {
+        await tx.query(insert, [ctx.runId, "long"]);
+        await open;
+      }),
+      ctx.step("one", () => 1).then(() => ctx.step("two", () => 2)),
+    ]);
+  });
+  const node = await createNode({ store, ...QUICK, lease: "60s", programs: [both] });
+  nodes.push(node);
+  const run = await node.start(both);
+  const recorded = async () => (await store.journal.read(run.id))!.entries.map(({ name }) => name);
+  await expect.poll(recorded, { timeout: 10_000 }).toEqual(expect.arrayContaining(["one", "two"]));
+  release();
+  await run.result({ timeout: "10s" });
+  expect(await booked(run.id)).toBe(1);
+});
+
 test("a transaction of a claim that was taken over writes nothing", async () => {
   let release = () => {};
   const waiting = new Promise<void>((resolve) => (release = resolve));

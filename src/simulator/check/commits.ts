@@ -83,7 +83,16 @@ function accept(history: History, run: ModelRun, { claim, effects }: Commit): vo
   }
   const last = effects.at(-1)!;
   run.streak = last.kind === "retry" ? Math.max(run.streak - 1, 0) : 0;
+  if (last.kind === "handBack") checkHandBack(history, run, claim.epoch);
   if (settles(last)) settle(history, run, last);
+}
+
+/** An orderly hand-back waits for what runs: the next owner's effects must not overlap it. */
+function checkHandBack(history: History, run: ModelRun, epoch: number): void {
+  const grant = run.grants.find((one) => one.epoch === epoch);
+  if (!grant || grant.at <= history.disturbedAt) return;
+  const running = [...history.working].some((one) => one.runId === run.id && one.epoch === epoch);
+  history.expect(!running, "S7", run, "handed back while a step of it runs");
 }
 
 function settle(history: History, run: ModelRun, effect: Effect): void {
@@ -102,7 +111,9 @@ function takeMessage(history: History, run: ModelRun, key: string) {
   const message = run.messages.find((one) => one.key === key);
   const first = run.messages.find(({ takenSeq }) => takenSeq === null);
   history.expect(message?.takenSeq === null, "S12", run, `message ${key} taken again, or never sent`);
-  history.expect(message === undefined || message === first, "S12", run, `${key} taken before ${first?.key}`);
+  // The key was lost with a failover and taken by another message before its reader could notice.
+  const again = history.lost.has(`${run.id} ${key}`);
+  history.expect(again || message === undefined || message === first, "S12", run, `${key} taken before ${first?.key}`);
   if (message) message.takenSeq = run.seq + 1;
   return { kind: "take", name: message?.name ?? "", key, payload: message?.payload ?? null };
 }

@@ -6,6 +6,7 @@ import type { History } from "./history.js";
 import { hasEnded } from "./model.js";
 
 export function checkAttempt(history: History, record: EffectRecord): void {
+  history.working.add(record);
   const { runId, epoch, by, idempotencyKey } = record;
   const run = history.runs.get(runId);
   if (!run) {
@@ -42,6 +43,7 @@ export function checkAttempt(history: History, record: EffectRecord): void {
 
 /** Proven loss aborts at once what still runs. */
 export function checkFinished(history: History, record: EffectRecord, aborted: boolean): void {
+  history.working.delete(record);
   const { runId, epoch, by } = record;
   if (aborted || !history.knowsOfLoss(by, runId, epoch)) return;
   history.broken("S4", runId, `${callOf(record)} was not aborted when its claim was lost`);

@@ -5,6 +5,7 @@ import { type EndedState, isEnded } from "../../kernel/run-state.js";
 import type { ClaimRequest } from "../../store/contract/runs.js";
 import type { RunRow } from "../../store/memory/rows.js";
 import type { Tables } from "../../store/memory/tables.js";
+import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
 import type { ModelEntry, ModelRun } from "./model.js";
 
@@ -24,6 +25,8 @@ export class History {
   readonly lost = new Set<string>();
   /** Runs whose holder may break off: a failover took from it what it had seen. */
   readonly excused = new Set<string>();
+  /** Attempts under way, also those of processes that are gone. */
+  readonly working = new Set<EffectRecord>();
   /** The call that each claim token was drawn for. */
   readonly drawnFor = new Map<string, ClaimRequest>();
   /** When leases last stopped meaning what their holders think: a failover, or the database's clock jumped. */

@@ -133,7 +133,9 @@ async function checkRun(history: History, run: ModelRun): Promise<void> {
     const last = log.at(-1)!.kind;
     if (!continued && last !== "completed" && last !== "failed") continue;
     const end: End = continued ? { anew: decode(next.payload!) as Script } : { entry: log.at(-1)! };
-    await checkGeneration(history, run, log, end);
+    // What its holder had read under such a key was another message than the one that stands in the journal.
+    const replaced = log.some(({ kind, key }) => kind === "take" && history.lost.has(`${run.id} ${key}`));
+    if (!replaced) await checkGeneration(history, run, log, end);
   }
 }
 
