@@ -3,6 +3,9 @@
 import { Node } from "../client/create-node.js";
 import { isEnded } from "../kernel/run-state.js";
 import { resolveSettings } from "../kernel/settings.js";
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import { memoryStore } from "../store/memory/memory-store.js";
 import { describeApplied } from "./applied.js";
 import { Chance } from "./chance.js";
 import { checkApplied } from "./check/applied.js";
@@ -29,7 +32,10 @@ import { Trace } from "./trace.js";
 import type { DriveOptions, Workload } from "./workload.js";
 
 export interface SimulateOptions {
+  /** Default: random scripts. */
   readonly workload?: () => Workload;
+  /** On the memory store's tables, which fail over and are compared with. Default: the memory store itself. */
+  readonly openStore?: (world: World) => Store;
   /** Keeps the lines of the trace, to read them. */
   readonly keepTrace?: boolean;
 }
@@ -51,8 +57,7 @@ const CLIENT = 2;
 const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
 
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
-  const simulation = new Simulation(drawSwarm(seed), options.workload?.() ?? new ScriptWorkload(), options.keepTrace);
-  return simulation.run();
+  return new Simulation(drawSwarm(seed), options).run();
 }
 
 class Simulation {
@@ -68,14 +73,14 @@ class Simulation {
   readonly #nemesis: Nemesis;
   readonly #drive: DriveOptions;
 
-  constructor(swarm: Swarm, workload: Workload, keepTrace = false) {
+  constructor(swarm: Swarm, { workload, openStore, keepTrace = false }: SimulateOptions) {
     const chance = new Chance(swarm.seed);
     const scheduler = new Scheduler(swarm.seed);
     this.#swarm = swarm;
-    this.#workload = workload;
+    this.#workload = workload?.() ?? new ScriptWorkload();
     this.#scheduler = scheduler;
     this.#trace = new Trace(keepTrace);
-    this.#database = this.#openDatabase(chance.split("database"));
+    this.#database = this.#openDatabase(chance.split("database"), openStore);
     this.#history = new History(this.#database.tables, () => scheduler.now);
     this.#effects = this.#openEffects();
     this.#cluster = this.#openCluster(chance.split("cluster"));
@@ -174,11 +179,12 @@ class Simulation {
     return this.#workload.mayWait(run) && run.state === "parked" && run.wakeAtUs === null && !mustWake(run);
   }
 
-  #openDatabase(chance: Chance): Database {
+  #openDatabase(chance: Chance, openStore = (world: World): Store => memoryStore({ world })): Database {
     const scheduler = this.#scheduler;
     return new Database({
       scheduler,
       chance,
+      openStore,
       onApplied: (applied, by) => {
         this.#trace.add(scheduler.now, `${by} ${describeApplied(applied)}`);
         this.#tally.applied(applied);
