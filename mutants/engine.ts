@@ -17,7 +17,7 @@ export const engine: readonly Mutant[] = [
         put: "    const later: Ending[] = [];\n",
       },
     ],
-    killedBy: [{ seeds: 120 }],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "in another order" }],
   },
   {
     name: "recorded results told all at once",
@@ -29,7 +29,7 @@ export const engine: readonly Mutant[] = [
         put: "      if (next) for (let one: typeof next | null = next; one; one = this.#tellable()) this.#tell(one);\n",
       },
     ],
-    killedBy: [{ seeds: 120 }],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "one turn apart" }],
   },
   {
     name: "mismatch judged at the first new step, not when the function is idle",
@@ -41,7 +41,7 @@ export const engine: readonly Mutant[] = [
         put: "      if (this.#asked > before) return;\n      const next = this.#tellable();\n      if (next)",
       },
     ],
-    killedBy: [{ seeds: 20 }],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "no mismatch" }],
   },
   {
     name: "a late ending kept for a call that has ended another way",
@@ -53,7 +53,7 @@ export const engine: readonly Mutant[] = [
         put: "    }\n    return null;",
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [{ seeds: 30, from: 40 }],
   },
   {
     name: "a run handed back while a step of it runs",
@@ -101,7 +101,7 @@ export const engine: readonly Mutant[] = [
         put: "      if (this.signal.aborted) throw this.signal.reason;\n",
       },
     ],
-    killedBy: [{ seeds: 120 }],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "in doubt" }],
   },
   {
     name: "a commit that is told that the claim is lost is tried again, and the work goes on",
@@ -113,7 +113,7 @@ export const engine: readonly Mutant[] = [
         put: '        if (code !== "STORE_UNAVAILABLE" && code !== "CLAIM_LOST") throw error;\n',
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [{ seeds: 20, from: 75 }],
   },
   {
     name: "an idempotency key that changes with the claim",
@@ -222,7 +222,7 @@ export const engine: readonly Mutant[] = [
         put: '    case "busy":\n      writer.parts.splice(0, taken.length);\n      return;\n    case "moved":\n      writer.close(',
       },
     ],
-    killedBy: [{ seeds: 40 }],
+    killedBy: [{ file: "test/engine/committer.test.ts", test: "a busy row is sent again" }],
   },
   {
     name: "a transaction that does not wait for the commits of its own run",
@@ -246,7 +246,7 @@ export const engine: readonly Mutant[] = [
         put: "crashes = case when f.failed then greatest(r.crashes - 1, 0) else r.crashes end,",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "crash" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "progress sets the crashes back" }],
   },
   {
     name: "fence first in a transaction",
@@ -288,5 +288,47 @@ export const engine: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/workflow/redriven-child.test.ts", test: "memory" }],
+  },
+  {
+    name: "results are told while a patch is being recorded",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "    if (this.#heldBack()) return null;\n    for (const ending",
+        put: "    for (const ending",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "while a patch" }],
+  },
+  {
+    name: "a step that waited for its lease is started after its run is over",
+    breaks: "L5",
+    edits: [
+      {
+        file: STEP,
+        find: "    await replay.session.sure();\n    replay.signal.throwIfAborted();\n",
+        put: "    await replay.session.sure();\n",
+      },
+    ],
+    killedBy: [{ seeds: 300 }],
+  },
+  {
+    name: "a timeout sent to the own inbox counts as a message that was heard",
+    breaks: "S12",
+    edits: [{ file: SESSION, find: "    this.ownMail++;\n", put: "    this.ownMail++;\n    this.#inboxSeq++;\n" }],
+    killedBy: [{ seeds: 300 }],
+  },
+  {
+    name: "a cancelled child's last words are read as an error",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/workflow/child-call.ts",
+        find: 'decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value))',
+        put: "decodeError(value === undefined ? endedAs(state, value) : value)",
+      },
+    ],
+    killedBy: [{ seeds: 60 }],
   },
 ];

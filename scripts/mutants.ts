@@ -22,6 +22,7 @@ const COPIED = [
 ];
 /** One per core of the machines this runs on. */
 const AT_A_TIME = 2;
+const SHOWN_CHARS = 4_000;
 const json = process.argv.includes("--json");
 const onlyAt = process.argv.indexOf("--only");
 const only = onlyAt === -1 ? "" : (process.argv[onlyAt + 1] ?? "");
@@ -44,14 +45,29 @@ async function copyOf(mutant: Mutant | null): Promise<string | null> {
   return folder;
 }
 
-function passes(folder: string, args: readonly string[], url: string): Promise<boolean> {
+/** Whether it passes; `onFailure` gets the end of what it printed. */
+function passes(
+  folder: string,
+  args: readonly string[],
+  url: string,
+  onFailure: (output: string) => void = () => {},
+): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: folder,
       env: { ...process.env, HOLDFAST_TEST_DATABASE_URL: url },
-      stdio: "ignore",
+      stdio: ["ignore", "pipe", "pipe"],
     });
-    child.on("exit", (code) => resolve(code === 0));
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => {
+        output = (output + String(chunk)).slice(-SHOWN_CHARS);
+      });
+    }
+    child.on("close", (code) => {
+      if (code !== 0) onFailure(output);
+      resolve(code === 0);
+    });
   });
 }
 
@@ -77,19 +93,23 @@ async function judge(mutant: Mutant, url: string): Promise<Verdict> {
 /** What fails anyway would "kill" everything. */
 async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean> {
   const killers = chosen.flatMap(({ killedBy }) => killedBy);
-  const files = [...new Set(killers.flatMap((killer) => ("file" in killer ? killer.file : [])))];
+  const suites = killers.flatMap((killer) => ("file" in killer ? killer : []));
+  const whole = suites.filter(({ test }) => test === undefined);
+  const picked = suites.filter(({ test }) => test !== undefined);
+  const names = [...new Set(picked.map(({ test }) => test!))].join("|");
+  const files = (some: typeof suites) => [...new Set(some.map(({ file }) => file))];
   const seeds = Math.max(
     0,
     ...killers.map((killer) => ("seeds" in killer ? (killer.from ?? 1) + killer.seeds - 1 : 0)),
   );
   const folder = (await copyOf(null))!;
   try {
-    const [tested, simulated] = await Promise.all([
-      files.length === 0 || passes(folder, [...VITEST, ...files], url),
-      seeds === 0 || passes(folder, argumentsOf({ seeds }), url),
-    ]);
-    if (!tested) say(`the tests fail without any mutant: ${files.join(" ")}`);
-    if (!simulated) say(`one of ${seeds} seeds fails without any mutant`);
+    const test = async () =>
+      (whole.length === 0 || (await passes(folder, [...VITEST, ...files(whole)], url, say))) &&
+      (picked.length === 0 || (await passes(folder, [...VITEST, ...files(picked), "-t", names], url, say)));
+    const simulation = async () => seeds === 0 || passes(folder, argumentsOf({ seeds }), url, say);
+    const [tested, simulated] = await Promise.all([test(), simulation()]);
+    if (!tested || !simulated) say("That fails without any mutant.");
     return tested && simulated;
   } finally {
     await rm(folder, { recursive: true, force: true });

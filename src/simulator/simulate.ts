@@ -127,7 +127,10 @@ class Simulation {
   /** With all nodes up it takes a while: what was sent before comes in late, and a node that was paused wakes up. */
   #calmDown(): void {
     const { calm } = this.#history;
-    if (calm && this.#cluster.ready) calm.since = this.#scheduler.now + 7 * this.#swarm.leaseMs;
+    const { latencyMs, timeoutMs } = this.#swarm.weather;
+    // Where a round trip takes longer than callers wait, every other call is asked again, and nothing is bounded.
+    if (calm && this.#cluster.ready && 3 * latencyMs < timeoutMs)
+      calm.since = this.#scheduler.now + 7 * this.#swarm.leaseMs;
   }
 
   #calmBounds(): Calm {

@@ -91,6 +91,11 @@ export class StepCall implements Call {
     return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
   }
 
+  /** Code that passed this point before the change is told by a log that goes on without it. */
+  get first(): boolean {
+    return this.#options.kind === "patched";
+  }
+
   start(): void {
     this.started = true;
     const tries = this.#options.replay.recorded.tries.get(this.id);
