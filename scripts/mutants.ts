@@ -1,4 +1,4 @@
-// `npm run mutants [-- --only TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
+// `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
 
 import { spawn } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -123,7 +123,7 @@ const server = await startEmbedded({
   settings: { max_connections: "400" },
   onNotice: () => {},
 });
-const chosen = MUTANTS.filter(({ name }) => name.includes(only));
+const chosen = MUTANTS.filter(({ name }) => only.split("|").some((text) => name.includes(text)));
 const survivors: { name: string; verdict: Verdict }[] = [];
 try {
   const sound = await isSound(chosen, server.url);

@@ -71,8 +71,10 @@ export class ScriptWorkload implements Workload {
   }
 
   /** Not all at once: what comes while the first is looked into is the interesting part. */
-  urge({ client, chance, swarm, at }: DriveOptions, { id, program, messages, baseSeq }: ModelRun): void {
-    if (program !== "script") return;
+  urge({ client, chance, swarm, at }: DriveOptions, run: ModelRun): void {
+    const { id, program, state, wakeAtUs, messages, baseSeq } = run;
+    // What does not park has all it needs; what has a deadline comes back by itself.
+    if (program !== "script" || state !== "parked" || wakeAtUs !== null) return;
     const soon = () => chance.between(0, swarm.leaseMs / 4);
     for (const name of SIGNAL_NAMES) at(soon(), () => void client.signal(id, SIGNALS[name], this.#mark(name)));
     let nth = 1;

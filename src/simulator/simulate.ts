@@ -127,10 +127,7 @@ class Simulation {
   /** With all nodes up it takes a while: what was sent before comes in late, and a node that was paused wakes up. */
   #calmDown(): void {
     const { calm } = this.#history;
-    const { latencyMs, timeoutMs } = this.#swarm.weather;
-    // Where a round trip takes longer than callers wait, every other call is asked again, and nothing is bounded.
-    if (calm && this.#cluster.ready && 3 * latencyMs < timeoutMs)
-      calm.since = this.#scheduler.now + 7 * this.#swarm.leaseMs;
+    if (calm && this.#cluster.ready) calm.since = this.#scheduler.now + 7 * this.#swarm.leaseMs;
   }
 
   #calmBounds(): Calm {
@@ -191,7 +188,7 @@ class Simulation {
       onApplied: (applied, by) => {
         this.#trace.add(scheduler.now, `${by} ${describeApplied(applied)}`);
         this.#tally.applied(applied);
-        checkApplied(this.#history, applied);
+        checkApplied(this.#history, applied, by);
       },
       onThrown: (op, error) => this.#history.broken("S8", null, `${op} threw ${String(error)}`),
     });

@@ -33,7 +33,7 @@ export class Scene {
   }
 
   tell(applied: Applied): void {
-    checkApplied(this.history, applied);
+    checkApplied(this.history, applied, "n0.1");
   }
 
   newRun(more: Partial<NewRun> = {}): NewRun {

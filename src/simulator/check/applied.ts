@@ -21,7 +21,9 @@ const CHECKS: Checks = {
   redrive: checkRedrive,
 };
 
-export function checkApplied(history: History, applied: Applied): void {
+/** `by`: the incarnation that asked for it. */
+export function checkApplied(history: History, applied: Applied, by: string): void {
+  history.by = by;
   history.calm?.look(history);
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
   history.tellParents();

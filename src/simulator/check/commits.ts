@@ -89,9 +89,8 @@ function accept(history: History, run: ModelRun, { claim, effects }: Commit): vo
 
 /** An orderly hand-back waits for what runs: the next owner's effects must not overlap it. */
 function checkHandBack(history: History, run: ModelRun, epoch: number): void {
-  const grant = run.grants.find((one) => one.epoch === epoch);
-  if (!grant || grant.at <= history.disturbedAt) return;
-  const running = [...history.working].some((one) => one.runId === run.id && one.epoch === epoch);
+  const { by } = history;
+  const running = [...history.working].some((one) => one.by === by && one.runId === run.id && one.epoch === epoch);
   history.expect(!running, "S7", run, "handed back while a step of it runs");
 }
 

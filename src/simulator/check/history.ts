@@ -25,6 +25,8 @@ export class History {
   readonly lost = new Set<string>();
   /** Runs whose holder may break off: a failover took from it what it had seen. */
   readonly excused = new Set<string>();
+  /** Who asked for what is being checked. */
+  by = "";
   /** Attempts under way, also those of processes that are gone. */
   readonly working = new Set<EffectRecord>();
   /** The call that each claim token was drawn for. */
