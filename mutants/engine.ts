@@ -302,6 +302,18 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/replay/replay.test.ts", test: "while a patch" }],
   },
   {
+    name: "a step that waited for its lease is started after its run is over",
+    breaks: "L5",
+    edits: [
+      {
+        file: STEP,
+        find: "    await replay.session.sure();\n    replay.signal.throwIfAborted();\n",
+        put: "    await replay.session.sure();\n",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/step-call.test.ts" }],
+  },
+  {
     name: "a timeout sent to the own inbox counts as a message that was heard",
     breaks: "S12",
     edits: [{ file: SESSION, find: "    this.ownMail++;\n", put: "    this.ownMail++;\n    this.#inboxSeq++;\n" }],
