@@ -2,6 +2,8 @@
 
 import type { Mutant } from "./mutant.js";
 
+/** The first that breaks an invariant ends it: a wide range costs only a survivor. */
+const SEEDS = { seeds: 150 };
 const REPLAY = "src/replay/replay.ts";
 const STEP = "src/workflow/step-call.ts";
 const SESSION = "src/engine/session.ts";
@@ -53,7 +55,7 @@ export const engine: readonly Mutant[] = [
         put: "    }\n    return null;",
       },
     ],
-    killedBy: [{ seeds: 30, from: 40 }],
+    killedBy: [{ seeds: 110, from: 40 }],
   },
   {
     name: "a run handed back while a step of it runs",
@@ -65,13 +67,13 @@ export const engine: readonly Mutant[] = [
         put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!this.#busy()) {\n        if (this.session.stopping)',
       },
     ],
-    killedBy: [{ seeds: 40 }],
+    killedBy: [SEEDS],
   },
   {
     name: "begun anew without the signals that were told to nobody",
     breaks: "S12",
     edits: [{ file: REPLAY, find: "reopen: this.#untoldSignals() }", put: "reopen: [] }" }],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a redriven run does its recorded steps again",
@@ -83,13 +85,13 @@ export const engine: readonly Mutant[] = [
         put: "  endings.length = 0;",
       },
     ],
-    killedBy: [{ seeds: 120 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a node in doubt of its lease starts steps",
     breaks: "L5",
     edits: [{ file: STEP, find: "    await replay.session.sure();\n", put: "" }],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a node in doubt of its lease does a transaction again",
@@ -113,7 +115,7 @@ export const engine: readonly Mutant[] = [
         put: '        if (code !== "STORE_UNAVAILABLE" && code !== "CLAIM_LOST") throw error;\n',
       },
     ],
-    killedBy: [{ seeds: 20, from: 75 }],
+    killedBy: [{ seeds: 70, from: 80 }],
   },
   {
     name: "an idempotency key that changes with the claim",
@@ -125,13 +127,13 @@ export const engine: readonly Mutant[] = [
         put: "${run.runId}:${run.baseSeq + run.epoch}:${name}",
       },
     ],
-    killedBy: [{ seeds: 10 }],
+    killedBy: [SEEDS],
   },
   {
     name: "an idempotency key that changes with the attempt",
     breaks: "S7",
     edits: [{ file: STEP, find: "${run.baseSeq}:${name}:${key}`", put: "${run.baseSeq}:${name}:${key}.${attempt}`" }],
-    killedBy: [{ seeds: 10 }],
+    killedBy: [SEEDS],
   },
   {
     name: "parked without looking at what was seen of the inbox",
@@ -143,7 +145,7 @@ export const engine: readonly Mutant[] = [
         put: "seenInboxSeq: Number.MAX_SAFE_INTEGER }",
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a ring that was heard while the inbox was read is forgotten",
@@ -155,7 +157,7 @@ export const engine: readonly Mutant[] = [
         put: "    await take(session, replay);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
       },
     ],
-    killedBy: [{ seeds: 200 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a lease keeper that stops after an error",
@@ -167,7 +169,7 @@ export const engine: readonly Mutant[] = [
         put: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n        return;\n',
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a lost claim that does not abort the work",
@@ -179,7 +181,7 @@ export const engine: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "a sweep during the start-up grace",
@@ -210,7 +212,7 @@ export const engine: readonly Mutant[] = [
 `,
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "the committer forgets what was busy",
@@ -234,7 +236,7 @@ export const engine: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
   {
     name: "crashes not set back by progress",
@@ -317,7 +319,7 @@ export const engine: readonly Mutant[] = [
     name: "a timeout sent to the own inbox counts as a message that was heard",
     breaks: "S12",
     edits: [{ file: SESSION, find: "    this.ownMail++;\n", put: "    this.ownMail++;\n    this.#inboxSeq++;\n" }],
-    killedBy: [{ seeds: 300 }],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],
   },
   {
     name: "a cancelled child's last words are read as an error",
@@ -329,6 +331,6 @@ export const engine: readonly Mutant[] = [
         put: "decodeError(value === undefined ? endedAs(state, value) : value)",
       },
     ],
-    killedBy: [{ seeds: 60 }],
+    killedBy: [SEEDS],
   },
 ];

@@ -24,7 +24,8 @@ function scene(lostAfterMs: number) {
     },
   };
   const run = { runId: "r", epoch: 1, token: "t", seq: 1, inboxSeq: 0, claimedAt: 0 } as ClaimedRun;
-  const store = { runs } as unknown as Store;
+  const inbox = { send: async () => [{ outcome: "accepted" }] };
+  const store = { runs, inbox } as unknown as Store;
   const session = new Session(run, new Committer(store.runs, world).open(run, 1), store, world, 0, LEASE_MS);
   const attempts: number[] = [];
   const done = session.transaction(async () => {
@@ -59,4 +60,14 @@ test("a transaction is not done again once the claim is lost", async () => {
   await world.advance(5_000);
   await ended;
   expect(attempts).toEqual([0]);
+});
+
+test("a timeout sent to the own inbox is news, and is not taken for a message that was heard", async () => {
+  const { session } = scene(0);
+  const news = session.changed();
+  await session.sendTimeout("wait:permit:1", "permit");
+  await news;
+  expect(session.ownMail).toBe(1);
+  // Parking compares this number with the row's: one too high would hide the next message.
+  expect(session.inboxSeq).toBe(0);
 });
