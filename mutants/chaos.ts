@@ -13,13 +13,13 @@ export const chaos: readonly Mutant[] = [
         put: "r.id = f.run_id${takes}",
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "housekeeping repeated through an outage",
     breaks: "S5",
     edits: [{ file: "src/store/postgres/housekeep.ts", find: ", { once: true }", put: "" }],
-    killedBy: ["test/engine/outage.test.ts"],
+    killedBy: [{ file: "test/engine/outage.test.ts" }],
   },
   {
     name: "nodes wait for each other's rows",
@@ -36,6 +36,6 @@ export const chaos: readonly Mutant[] = [
         put: "), absent",
       },
     ],
-    killedBy: ["test/store/races-nodes.test.ts"],
+    killedBy: [{ file: "test/store/races-nodes.test.ts" }],
   },
 ];

@@ -20,7 +20,7 @@ export const flow: readonly Mutant[] = [
     cross join lateral (\n`,
       },
     ],
-    killedBy: ["test/store/races-limits.test.ts"],
+    killedBy: [{ file: "test/store/races-limits.test.ts" }],
   },
   {
     name: "a parked run keeps its slot",
@@ -28,19 +28,19 @@ export const flow: readonly Mutant[] = [
     edits: [
       { file: LIMITS, find: "new.state in ('parked', 'paused', 'blocked')", put: "new.state in ('paused', 'blocked')" },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "a run that backs off keeps its slot",
     breaks: "S15",
     edits: [{ file: LIMITS, find: "if ends or backs_off or", put: "if ends or" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "a serial run gives its place up while it sleeps",
     breaks: "S14",
     edits: [{ file: LIMITS, find: "(ends or l.kind = 'slots')", put: "l.kind <> 'rate'" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "a smaller limit in line is overtaken",
@@ -52,7 +52,7 @@ export const flow: readonly Mutant[] = [
         put: "(case kind when 'rate' then start <= at + ahead else taken + n <= max end)",
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "places in line for a run that was there already",
@@ -64,7 +64,7 @@ export const flow: readonly Mutant[] = [
         put: "\n  on conflict do nothing`;",
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
     name: "a paused queue hands out work",
@@ -72,6 +72,6 @@ export const flow: readonly Mutant[] = [
     edits: [
       { file: "src/store/postgres/claim-runs.ts", find: " and g.id <> all(array(select id from paused))", put: "" },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
 ];

@@ -1,9 +1,9 @@
 // Planted bugs in how a node works and stops.
 
-import type { Mutant } from "./mutant.js";
+import type { Killer, Mutant } from "./mutant.js";
 
-const SHUTDOWN = ["test/engine/shutdown.test.ts"];
-const KEEPER = ["test/engine/lease-keeper.test.ts"];
+const SHUTDOWN: readonly Killer[] = [{ file: "test/engine/shutdown.test.ts" }];
+const KEEPER: readonly Killer[] = [{ file: "test/engine/lease-keeper.test.ts" }];
 
 export const node: readonly Mutant[] = [
   {
@@ -24,7 +24,7 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/workflow/step-call.ts",
-        find: "if (!atMostOnce) replay.session.workSignal.throwIfAborted();",
+        find: "if (!atMostOnce) workSignal.throwIfAborted();",
         put: "",
       },
     ],
@@ -70,12 +70,12 @@ export const node: readonly Mutant[] = [
         put: "return !!(await sweeper.hold()) || true;",
       },
     ],
-    killedBy: ["test/engine/sweeper.test.ts"],
+    killedBy: [{ file: "test/engine/sweeper.test.ts" }],
   },
   {
     name: "a node counts as capable whatever version a run is pinned to",
     breaks: "a run that nobody can take is shown so",
     edits: [{ file: "src/client/capable-node.ts", find: "a.version === b.version", put: "true" }],
-    killedBy: ["test/client/capable-node.test.ts"],
+    killedBy: [{ file: "test/client/capable-node.test.ts" }],
   },
 ];

@@ -117,11 +117,17 @@ export class Session {
     return this.#store.inbox.unread(this.run.runId);
   }
 
-  /** The payload of a run's last entry: what came of it, once it has ended. */
-  async endOf(runId: string): Promise<Payload | null> {
+  /**
+   * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
+   * stands further back, or belongs to an earlier generation, and null is answered.
+   */
+  async endOf(runId: string, state: string): Promise<Payload | null> {
     const record = await this.#store.runs.get(runId);
-    const journal = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
-    return journal?.entries.at(-1)?.payload ?? null;
+    const last = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
+    const ending = last?.entries.at(-1);
+    if (!ending || ending.kind === state) return ending?.payload ?? null;
+    const log = await this.#store.journal.read(runId);
+    return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
   }
 
   /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
@@ -158,11 +164,11 @@ export class Session {
 
   /**
    * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
-   * database is away; what was undone left nothing behind.
+   * database is away; what was undone left nothing behind. Each time only while the lease runs, as any other attempt.
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
     for (;;) {
-      if (this.signal.aborted) throw this.signal.reason;
+      await this.sure();
       let release = () => {};
       try {
         const answer = await this.#store.runs.transact(async (tx) => {

@@ -4,6 +4,7 @@
 import type { Store } from "../store/contract/store.js";
 import type { Applied } from "./applied.js";
 import type { Link } from "./link.js";
+import { RemoteTransaction } from "./remote-transaction.js";
 
 export function remoteStore(link: Link): Store {
   const { database } = link;
@@ -55,8 +56,20 @@ type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Pro
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;
   return {
-    insert: (added) =>
-      link.call("insert", () => recorded(runs.insert(added), (answers) => ({ op: "insert", runs: added, answers }))),
+    insert: (added, { tx } = {}) =>
+      tx instanceof RemoteTransaction
+        ? tx.insert(added)
+        : link.call("insert", () =>
+            recorded(runs.insert(added), (answers) => ({ op: "insert", runs: added, answers })),
+          ),
+    transact: async (work) => {
+      const tx = new RemoteTransaction(link);
+      return tx.seal(await work(tx));
+    },
+    redrive: (runIds, options) =>
+      link.call("redrive", () =>
+        recorded(runs.redrive(runIds, options), (answers) => ({ op: "redrive", runIds, options, answers })),
+      ),
     claim: (request) =>
       link.call("claim", () => recorded(runs.claim(request), (granted) => ({ op: "claim", request, granted }))),
     renew: (claims, leaseMs) =>
@@ -83,6 +96,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
   const { runs } = link.database.store;
   return {
     groupIds: (groups) => link.call("group ids", () => runs.groupIds(groups)),
+    nextDue: (groupIds) => link.call("next due", () => runs.nextDue(groupIds)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

@@ -60,7 +60,8 @@ function drawWeather(chance: Chance, leaseMs: number): Weather {
   const timeoutMs = leaseMs * chance.between(0.1, 0.5);
   const rough = (most: number) => (chance.happens(0.6) ? chance.between(0, most) : 0);
   return {
-    latencyMs: timeoutMs * chance.between(0.005, chance.happens(0.3) ? 0.5 : 0.15),
+    // A round trip is at most three times this: below the timeout, or no node could ever start.
+    latencyMs: timeoutMs * chance.between(0.005, chance.happens(0.3) ? 0.3 : 0.15),
     loss: rough(0.1),
     late: rough(0.04),
     busy: rough(0.1),

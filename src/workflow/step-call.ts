@@ -13,7 +13,7 @@ import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/
 import { storeError } from "../kernel/stored-error.js";
 import type { Call } from "../replay/call.js";
 import type { CallId } from "../replay/recorded.js";
-import type { Replay } from "../replay/replay.js";
+import { type Replay, RunOver } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
 
@@ -91,6 +91,11 @@ export class StepCall implements Call {
 
   get title(): string {
     return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
+  }
+
+  /** Code that passed this point before the change is told by a log that goes on without it. */
+  get first(): boolean {
+    return this.#options.kind === "patched";
   }
 
   start(): void {
@@ -202,6 +207,7 @@ export class StepCall implements Call {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
       const { seq } = await replay.session.transaction(async (tx) => {
+        replay.signal.throwIfAborted(); // done again, perhaps, after the run was over
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });
@@ -272,7 +278,7 @@ class Attempt implements StepInfo {
   }
 }
 
-/** Not a failure of the user's: the claim is lost, or the journal is not where this process thought. */
+/** Not a failure of the user's: the claim is lost, the journal is not where this process thought, or the run is over. */
 function isOurs(error: unknown): boolean {
-  return error instanceof ClaimLost || error instanceof JournalMoved;
+  return error instanceof ClaimLost || error instanceof JournalMoved || error instanceof RunOver;
 }

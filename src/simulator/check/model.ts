@@ -39,8 +39,13 @@ export interface ModelRun {
   token: string | null;
   leaseUntilUs: number;
   availableAtUs: number;
+  /** Virtual time. */
+  waitingSince: number;
   wakeAtUs: number | null;
   seq: number;
+  /** The journal up to here belongs to earlier generations. */
+  baseSeq: number;
+  generation: number;
   /** Claims in a row without committed progress. */
   streak: number;
   readonly grants: { readonly epoch: number; readonly token: string; readonly at: number }[];
@@ -57,6 +62,7 @@ const ENDS: Readonly<Record<string, string>> = {
   sleep: "sleep",
   "wait.expired": "wait",
   value: "value",
+  patched: "patched",
   child: "child",
 };
 
@@ -65,8 +71,36 @@ export function endedCall({ kind, name, key }: { kind: string; name: string; key
   return Object.hasOwn(ENDS, kind) ? `${ENDS[kind]} ${name}:${key}` : null;
 }
 
+/** In the current generation. What an operator had tried again has not. */
 export function hasEnded(run: ModelRun, call: string): boolean {
-  return run.journal.some((entry) => endedCall(entry) === call);
+  return endingsOf(run.journal.slice(run.baseSeq), run.baseSeq).some((entry) => endedCall(entry) === call);
+}
+
+/** The endings of one generation's log, in order: of calls by name, of waits by a message. */
+export function endingsOf(entries: readonly ModelEntry[], baseSeq: number): ModelEntry[] {
+  const endings: ModelEntry[] = [];
+  for (const entry of entries) {
+    if (entry.kind === "redriven") while (endings.at(-1)?.kind.endsWith(".failed")) endings.pop();
+    else if (endedCall(entry) || endsWait(entry, baseSeq)) endings.push(entry);
+  }
+  return endings;
+}
+
+function endsWait({ kind, key }: ModelEntry, baseSeq: number): boolean {
+  if (kind !== "take") return false;
+  return key!.startsWith("signal:") || (key!.startsWith("wait:") && decidedIn(key!) === baseSeq);
+}
+
+/** The generation whose approval this message decides, as its base: `wait:name:nth@base`. */
+export function decidedIn(key: string): number {
+  const at = key.lastIndexOf("@");
+  return at === -1 ? 0 : Number(key.slice(at + 1));
+}
+
+/** Where the key of a decision names its approval: `name:nth`. */
+export function decidedCall(key: string): string {
+  const at = key.lastIndexOf("@");
+  return key.slice("wait:".length, at === -1 ? undefined : at);
 }
 
 /** News of children may wait for more of their kind; everything else calls at once. */
