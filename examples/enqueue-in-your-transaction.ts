@@ -5,6 +5,7 @@ import pg from "pg";
 
 await using server = await startEmbedded();
 const pool = new pg.Pool({ connectionString: server.url });
+pool.on("error", () => {}); // an idle connection that breaks is replaced; without a listener it would end the process
 const store = postgres(pool);
 await store.migrate();
 await pool.query("create table if not exists orders (id text primary key)");

@@ -123,8 +123,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: STEP,
-        find: "${run.runId}:${run.baseSeq}:${name}",
-        put: "${run.runId}:${run.baseSeq + run.epoch}:${name}",
+        find: "`${runId}:${baseSeq}:${name}",
+        put: "`${runId}:${baseSeq + epoch}:${name}",
       },
     ],
     killedBy: [SEEDS],
@@ -132,7 +132,7 @@ export const engine: readonly Mutant[] = [
   {
     name: "an idempotency key that changes with the attempt",
     breaks: "S7",
-    edits: [{ file: STEP, find: "${run.baseSeq}:${name}:${key}`", put: "${run.baseSeq}:${name}:${key}.${attempt}`" }],
+    edits: [{ file: STEP, find: "${baseSeq}:${name}:${key}`", put: "${baseSeq}:${name}:${key}.${attempt}`" }],
     killedBy: [SEEDS],
   },
   {
@@ -201,14 +201,14 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claim-loop.ts",
-        find: '      bus.emit("claim.failed", { error });\n      return 0;\n',
+        find: '      bus.emit("claim.failed", { error });\n      return null;\n',
         put: `      bus.emit("claim.failed", { error });
       const { runs } = await store.list({ env: "default", states: ["running"] }, { limit }).catch(() => ({ runs: [] }));
       for (const run of runs.filter((one) => one.owner === owner)) {
         const rest = { runId: run.id, token, groupId: groupIds[0]!, hasMessages: true, claimedAt: run.availableAt };
         void this.#work({ ...run, ...rest, input: { codec: "json", data: "[]" } }, world.monotonicNow());
       }
-      return 0;
+      return null;
 `,
       },
     ],
@@ -224,7 +224,7 @@ export const engine: readonly Mutant[] = [
         put: '    case "busy":\n      writer.parts.splice(0, taken.length);\n      return;\n    case "moved":\n      writer.close(',
       },
     ],
-    killedBy: [{ file: "test/engine/committer.test.ts", test: "a busy row is sent again" }],
+    killedBy: [SEEDS],
   },
   {
     name: "a transaction that does not wait for the commits of its own run",
@@ -309,7 +309,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: STEP,
-        find: "    await replay.session.sure();\n    replay.signal.throwIfAborted();\n",
+        find: "    await replay.session.sure();\n    replay.throwIfOver();\n",
         put: "    await replay.session.sure();\n",
       },
     ],

@@ -1,25 +1,14 @@
 // `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
 
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MUTANTS } from "../mutants/index.js";
-import { applyEdit, type Killer, type Mutant } from "../mutants/mutant.js";
+import type { Killer, Mutant } from "../mutants/mutant.js";
+import { plant } from "../mutants/plant.js";
 import { startEmbedded } from "../src/embedded/index.js";
 
-const ROOT = join(import.meta.dirname, "..");
-const COPIED = [
-  "src",
-  "test",
-  "bench",
-  "examples",
-  "scripts",
-  "mutants",
-  "package.json",
-  "tsconfig.json",
-  "vitest.config.ts",
-];
 /** One per core of the machines this runs on. */
 const AT_A_TIME = 2;
 const SHOWN_CHARS = 4_000;
@@ -28,22 +17,6 @@ const onlyAt = process.argv.indexOf("--only");
 const only = onlyAt === -1 ? "" : (process.argv[onlyAt + 1] ?? "");
 
 type Verdict = "killed" | "survived" | "does not apply" | "tests fail without it";
-
-async function copyOf(mutant: Mutant | null): Promise<string | null> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
-  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const edit of mutant?.edits ?? []) {
-    const file = join(folder, edit.file);
-    const patched = applyEdit(await readFile(file, "utf8"), edit);
-    if (patched === null) {
-      await rm(folder, { recursive: true });
-      return null;
-    }
-    await writeFile(file, patched);
-  }
-  return folder;
-}
 
 /** Whether it passes; `onFailure` gets the end of what it printed. */
 function passes(
@@ -80,7 +53,7 @@ function argumentsOf(killer: Killer): string[] {
 }
 
 async function judge(mutant: Mutant, url: string): Promise<Verdict> {
-  const folder = await copyOf(mutant);
+  const folder = await plant(mutant);
   if (!folder) return "does not apply";
   try {
     for (const killer of mutant.killedBy) if (!(await passes(folder, argumentsOf(killer), url))) return "killed";
@@ -102,7 +75,7 @@ async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean>
     0,
     ...killers.map((killer) => ("seeds" in killer ? (killer.from ?? 1) + killer.seeds - 1 : 0)),
   );
-  const folder = (await copyOf(null))!;
+  const folder = (await plant(null))!;
   try {
     const test = async () =>
       (whole.length === 0 || (await passes(folder, [...VITEST, ...files(whole)], url, say))) &&

@@ -6,8 +6,9 @@ import type { Command } from "./command.js";
 import { dead } from "./dead.js";
 import { migrate } from "./migrate.js";
 import { nodes } from "./nodes.js";
+import { retry } from "./retry.js";
 import { runs } from "./runs.js";
 import { show } from "./show.js";
 import { signal } from "./signal.js";
 
-export const COMMANDS: readonly Command[] = [migrate, nodes, runs, show, approve, signal, cancel, dead];
+export const COMMANDS: readonly Command[] = [migrate, nodes, runs, show, approve, signal, cancel, retry, dead];

@@ -1,12 +1,16 @@
 // `holdfast dead`: what gave up and needs a person, with the reason.
 
+import { DeadLetters } from "../client/dead-letters.js";
+import { codecs } from "../kernel/codecs.js";
 import type { RunState } from "../kernel/run-state.js";
 import type { RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Call, Command, Report } from "./command.js";
-import { LIMIT_OPTION, limitOption } from "./options.js";
+import { CommandMisused } from "./error.js";
+import { LIMIT_OPTION, limitOption, statesOption, textOption } from "./options.js";
 import { STATE_COLOURS } from "./paint.js";
 import { reasonLine } from "./reason-text.js";
+import { FROM_START_OPTION } from "./retry.js";
 import { runJson } from "./run-json.js";
 import { shortIds } from "./short-id.js";
 import { tableLines } from "./table.js";
@@ -16,15 +20,48 @@ const STATES = ["dead", "failed", "quarantined"] as const satisfies readonly Run
 
 export const dead: Command = {
   name: "dead",
-  takes: [],
-  summary: "what is dead, failed or quarantined, with the reason",
-  details: "dead: crashed too often. failed: threw. quarantined: its code no longer fits its journal.",
-  options: { count: { type: "boolean", says: "only how many" }, limit: LIMIT_OPTION },
-  run: (call) => (call.values["count"] ? countDead(call) : listDead(call)),
+  takes: ["[redrive]"],
+  summary: "what is dead, failed or quarantined, with the reason; redrive opens it again",
+  details:
+    "dead: crashed too often. failed: threw. quarantined: its code no longer fits its journal.\n" +
+    "`dead redrive` opens all of them again, or those that --program and --state leave.",
+  options: {
+    count: { type: "boolean", says: "only how many" },
+    program: { type: "string", value: "NAME", says: "only runs of this program" },
+    state: { type: "string", value: "S", says: "only these: dead, failed or quarantined, several with commas" },
+    "from-start": FROM_START_OPTION,
+    limit: LIMIT_OPTION,
+  },
+  run: async (call) => {
+    const [verb] = call.arguments;
+    if (verb === "redrive") return redrive(call);
+    if (verb !== undefined) throw new CommandMisused(`${JSON.stringify(verb)} is no verb of dead; it has redrive`);
+    return call.values["count"] ? countDead(call) : listDead(call);
+  },
 };
 
-async function countDead({ store, env }: Call): Promise<Report> {
-  const counts = await (await store()).runs.count({ env, states: STATES });
+function filterOf({ values, env }: Call) {
+  const states = statesOption(values) ?? STATES;
+  const other = states.find((state) => !(STATES as readonly RunState[]).includes(state));
+  if (other) throw new CommandMisused(`--state ${other} is not among ${STATES.join(", ")}`);
+  const program = textOption(values, "program");
+  return { env, states: states as readonly (typeof STATES)[number][], ...(program !== undefined && { program }) };
+}
+
+async function redrive(call: Call): Promise<Report> {
+  const { values, world, actor: by } = call;
+  const store = await call.store();
+  const filter = filterOf(call);
+  const letters = new DeadLetters(store, codecs(), call.env, world);
+  const opened = await letters.redriveAll(filter, { by, from: values["from-start"] ? "start" : "last" });
+  return {
+    text: opened === 1 ? "1 run waits to go on.\n" : `${opened} runs wait to go on.\n`,
+    json: { redriven: opened },
+  };
+}
+
+async function countDead(call: Call): Promise<Report> {
+  const counts = await (await call.store()).runs.count(filterOf(call));
   const each = Object.fromEntries(STATES.map((state) => [state, counts[state] ?? 0]));
   const total = Object.values(each).reduce((sum, n) => sum + n, 0);
   const parts = STATES.map((state) => `${each[state]} ${state}`).join(", ");
@@ -34,7 +71,7 @@ async function countDead({ store, env }: Call): Promise<Report> {
 async function listDead(call: Call): Promise<Report> {
   const limit = limitOption(call.values);
   const store = await call.store();
-  const { runs, next } = await store.runs.list({ env: call.env, states: STATES }, { limit });
+  const { runs, next } = await store.runs.list(filterOf(call), { limit });
   const reasons = await Promise.all(runs.map((run) => reasonOf(store, run)));
   const json = { runs: runs.map((run, i) => ({ ...runJson(run), reason: reasons[i] })), more: next !== null };
   if (runs.length === 0) return { text: `Nothing is dead, failed or quarantined in env ${call.env}.\n`, json };

@@ -1,7 +1,7 @@
 // What a command line can be refused for, in sentences that say what to do next.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { EndedState } from "../kernel/run-state.js";
+import type { EndedState, RunState } from "../kernel/run-state.js";
 
 /** The command line cannot be understood; nothing was done. */
 export class CommandMisused extends HoldfastError {
@@ -30,6 +30,15 @@ export class RunEnded extends HoldfastError {
 
   constructor(runId: string, state: EndedState) {
     super(`Run ${runId} has already ended (${state}); nothing was changed.`);
+  }
+}
+
+/** Only failed, dead and quarantined runs are opened again. */
+export class RunNotRetried extends HoldfastError {
+  readonly code = "RUN_NOT_RETRIED";
+
+  constructor(runId: string, state: RunState) {
+    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs are opened again. Nothing was changed.`);
   }
 }
 

@@ -1,12 +1,15 @@
-// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, once per interval and node.
+// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, admission of held ones, once per interval and node.
 
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { SweeperLease } from "./sweeper-lease.js";
 
 const PAGE = 500;
+/** Keys of limits looked at in one round. */
+const LINES = 200;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
 
@@ -16,6 +19,8 @@ export interface HousekeepingOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly incarnation: string;
+  /** Null: every node reclaims. */
+  readonly sweeper: SweeperLease | null;
   /** Called when runs became claimable. */
   readonly onWork: () => void;
 }
@@ -38,18 +43,32 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
     }
     await sleep(world, pauseMs, signal).catch(() => {});
   }
+  await options.sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
 }
 
-async function round(options: HousekeepingOptions, reclaim: boolean): Promise<number | null> {
+/** The sign of life does not wait for a lease that cannot be had. */
+async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolean> {
+  if (!sweeper) return true;
+  try {
+    return await sweeper.hold();
+  } catch (error) {
+    bus.emit("housekeeping.failed", { error });
+    return false;
+  }
+}
+
+async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
   const { store, bus, settings, incarnation, onWork } = options;
   const report = await store.housekeep({
     incarnation,
     limit: PAGE,
-    reclaim,
+    reclaim: graceIsOver && (await mayReclaim(options)),
     presenceGraceMs: settings.presenceGraceMs,
   });
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
-  if (report.woken > 0 || report.reclaimed.length > 0) onWork();
+  // A second statement, but only while somebody waits for a limit.
+  const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
+  if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0) onWork();
   // A full page: there is more.
   return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;
 }

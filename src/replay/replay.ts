@@ -79,8 +79,13 @@ export class Replay {
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.session.signal, this.#over.signal]);
+    this.#signal ??= AbortSignal.any([this.session.workSignal, this.#over.signal]);
     return this.#signal;
+  }
+
+  throwIfOver(): void {
+    this.session.signal.throwIfAborted();
+    this.#over.signal.throwIfAborted();
   }
 
   /** Registers a call of the function's; it is made when the journal turns out not to have it. */
@@ -251,7 +256,9 @@ export class Replay {
     return fresh.length > 0;
   }
 
+  /** A node that stops leaves what is due to the next holder: for a step it would be another attempt. */
   #expireCalls(): boolean {
+    if (this.session.stopping) return false;
     const now = this.session.databaseNow();
     const due = [...this.#open].filter(({ deadline, running }) => !running && deadline !== null && deadline <= now);
     for (const call of due) call.expire();
@@ -277,7 +284,9 @@ export class Replay {
 
   #wakeAt(): number | null {
     // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
-    const deadlines = [...this.#open].flatMap((call) => (call.running ? [] : (call.deadline ?? [])));
+    const deadlines = [...this.#open].flatMap((call) =>
+      call.running || this.session.stopping ? [] : (call.deadline ?? []),
+    );
     if (this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }

@@ -40,6 +40,7 @@ export type Applied =
     }
   | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[] }
   | { readonly op: "wake"; readonly count: number }
+  | { readonly op: "admit"; readonly count: number }
   | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
   | { readonly op: "send"; readonly messages: readonly NewMessage[]; readonly answers: readonly SendAnswer[] };
 
@@ -63,7 +64,8 @@ export function describeApplied(applied: Applied): string {
     case "sweep":
       return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
     case "wake":
-      return `wake ${applied.count}`;
+    case "admit":
+      return `${applied.op} ${applied.count}`;
     case "cancel":
       return `cancel ${id(applied.runId)}:${applied.answer.outcome}`;
     case "send":

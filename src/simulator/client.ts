@@ -1,8 +1,9 @@
 // A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
 
-import type { Node, StartOptions } from "../client/create-node.js";
+import type { Node } from "../client/create-node.js";
 import type { RedriveOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
+import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AnyWorkflow } from "../workflow/context.js";
 import type { Signal } from "../workflow/signal.js";

@@ -32,6 +32,11 @@ export function remoteStore(link: Link): Store {
       stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
       list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
     },
+    queues: {
+      pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
+      resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
+      list: (env) => link.call("list queues", () => store.queues.list(env)),
+    },
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>
@@ -77,6 +82,7 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
         const answering = unlocked(link, commits, (free) => runs.commit(free));
         return recorded(answering, (answers) => ({ op: "commit", commits, answers }));
       }),
+    admit: (whom) => link.call("admit", () => recorded(runs.admit(whom), (count) => ({ op: "admit", count }))),
     sweepExpired: (options) =>
       link.call("sweep", () => recorded(runs.sweepExpired(options), (reclaimed) => ({ op: "sweep", reclaimed }))),
     wakeParked: (options) =>

@@ -1,7 +1,7 @@
 // The default workload: runs that play random scripts, signals and decisions that come early, late and twice, cancels at any
 // moment.
 
-import type { StartOptions } from "../client/create-node.js";
+import type { StartOptions } from "../client/runs.js";
 import type { AnyWorkflow, Workflow } from "../workflow/context.js";
 import { signal } from "../workflow/signal.js";
 import { workflow } from "../workflow/workflow.js";
@@ -44,9 +44,14 @@ export class ScriptWorkload implements Workload {
   readonly #left = new Set<string>();
   /** Makes signals and deciders unlike any other. */
   #told = 0;
+  readonly #slots: number | null;
+
+  constructor({ slots }: Pick<Swarm, "slots">) {
+    this.#slots = slots;
+  }
 
   programs(place: Place): readonly AnyWorkflow[] {
-    return [scripted(place), mark];
+    return [scripted(place, this.#slots), mark];
   }
 
   drive(options: DriveOptions): void {
@@ -96,7 +101,7 @@ export class ScriptWorkload implements Workload {
   }
 
   async #follow({ client, at }: DriveOptions, plan: Plan): Promise<void> {
-    const runId = await client.start(scripted(null), plan.script, plan.options);
+    const runId = await client.start(scripted(null, this.#slots), plan.script, plan.options);
     if (runId === null) return;
     if (plan.left) this.#left.add(runId);
     for (const { name, afterMs, twice } of plan.signals) {
@@ -141,8 +146,9 @@ function drawPlan(chance: Chance, { leaseMs, faultsForMs }: Swarm, i: number): P
 const mark = workflow("mark", async (_ctx, idempotencyKey: string) => idempotencyKey);
 
 /** Without a place it can be started, but not worked on. */
-function scripted(place: Place | null): Workflow<string, Script, Seen> {
-  const program: Workflow<string, Script, Seen> = workflow("script", (ctx, script: Script) => {
+function scripted(place: Place | null, slots: number | null): Workflow<string, Script, Seen> {
+  const limits = slots === null ? {} : { concurrency: slots };
+  const program: Workflow<string, Script, Seen> = workflow("script", limits, (ctx, script: Script): Promise<Seen> => {
     const stage: Stage = {
       step: (op, after) => {
         const options = { retry: { attempts: op.attempts, delay: op.delayMs, backoff: "fixed" } } as const;

@@ -1,6 +1,8 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Duration } from "../kernel/duration.js";
+import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "./signal.js";
@@ -71,9 +73,9 @@ export interface Context<In = any> {
     options: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>>;
   /** Starts a run and waits for its result; fails with what it failed with. */
-  child<In, Out>(workflow: Workflow<string, In, Out>, input: In): Promise<Out>;
+  child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out>;
   /** Many at once: this run wakes when the last of them has ended. */
-  children<In, Out>(workflow: Workflow<string, In, Out>, inputs: readonly In[]): Promise<Out[]>;
+  children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]>;
   /** For whoever watches the run. */
   progress(value: unknown): Promise<void>;
   /** Recorded, so that they are the same when the function runs again. */
@@ -91,14 +93,18 @@ export interface Context<In = any> {
 
 export type WorkflowFunction<In, Out> = (ctx: Context<In>, input: In) => Promise<Out>;
 
-export interface Workflow<Name extends string, In, Out> {
+/** `In` is what a start takes; `Parsed` what the function gets: the same, unless a schema makes something else of it. */
+export interface Workflow<Name extends string, In, Out, Parsed = In> {
   readonly kind: "workflow";
   readonly name: Name;
   readonly queue: string;
   readonly version: string | null;
   readonly timeoutMs: number | null;
-  readonly run: WorkflowFunction<In, Out>;
+  /** Narrow to wide. */
+  readonly limits: readonly LimitRule[];
+  readonly schema: StandardSchemaV1<In, Parsed> | null;
+  readonly run: WorkflowFunction<Parsed, Out>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any workflow, whatever it takes and returns
-export type AnyWorkflow = Workflow<string, any, any>;
+export type AnyWorkflow = Workflow<string, any, any, any>;

@@ -1,6 +1,8 @@
 // A step: user code that runs until its result, or its last failure, stands in the journal.
 
 import { JournalMoved } from "../engine/committer.js";
+import type { StepFacts } from "../engine/events.js";
+import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { AppendEffect } from "../kernel/effect.js";
@@ -122,7 +124,13 @@ export class StepCall implements Call {
 
   #go(): void {
     this.running = true;
-    this.#work().catch((error) => this.#options.replay.fail(error));
+    const { replay } = this.#options;
+    this.#work().catch((error) => {
+      if (!(error instanceof NodeStopping)) return replay.fail(error);
+      // It has ended without a result, and nothing is recorded: the next holder begins it anew.
+      this.running = false;
+      replay.poke();
+    });
   }
 
   /** One attempt, and what comes of it. */
@@ -135,15 +143,39 @@ export class StepCall implements Call {
     }
     // A node that could not renew starts nothing new: somebody else may have done it already.
     await replay.session.sure();
-    replay.signal.throwIfAborted();
+    replay.throwIfOver();
+    const { bus, world } = replay.session;
+    const facts = this.#facts();
+    const startedAt = world.monotonicNow();
+    if (facts) bus.emit("step.started", facts);
     const result = await this.#attempt(this.#failures + 1);
-    if ("entry" in result) return this.#end(result.entry);
-    if ("payload" in result) return this.#end(await this.#write(kind, result.payload));
-    if (isOurs(result.error)) throw result.error;
+    if ("error" in result) return this.#failed(result.error, facts);
+    this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
+    if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
+  }
+
+  async #failed(error: unknown, facts: StepFacts | null): Promise<void> {
+    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    const { bus, workSignal } = replay.session;
+    if (isOurs(error)) throw error;
+    // What the abort of a stopping node does to a step is no failure of the step.
+    if (!atMostOnce) workSignal.throwIfAborted();
     this.#failures++;
-    const payload = storeError(codecs, result.error);
-    if (this.#isLast(result.error)) return this.#end(await this.#write(`${kind}.failed`, payload));
-    this.#backOff(await this.#write(`${kind}.tried`, payload));
+    const payload = storeError(codecs, error);
+    if (this.#isLast(error)) {
+      this.#end(await this.#write(`${kind}.failed`, payload));
+      if (facts) bus.emit("step.failed", { ...facts, error });
+    } else {
+      const delayMs = this.#backOff(await this.#write(`${kind}.tried`, payload));
+      if (facts) bus.emit("step.retried", { ...facts, error, delayMs });
+    }
+  }
+
+  /** What listeners are told of an attempt; null for values, which are ours to draw. */
+  #facts(): StepFacts | null {
+    const { replay, kind, name, key } = this.#options;
+    if (kind !== "step" && kind !== "transaction") return null;
+    return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
   }
 
   #isLast(error: unknown): boolean {
@@ -153,39 +185,29 @@ export class StepCall implements Call {
   }
 
   /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
-  #backOff({ at, seq }: JournalEntry): void {
+  #backOff({ at, seq }: JournalEntry): number {
     const { policy, replay } = this.#options;
     const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
     this.running = false;
     this.deadline = at + delayMs;
     this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
     replay.poke();
+    return delayMs;
   }
 
   async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
-    const { run, world } = replay.session;
-    const limit = new AbortController();
-    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
-    const idempotencyKey = `${run.runId}:${run.baseSeq}:${name}:${key}`;
-    const signal = AbortSignal.any([replay.signal, limit.signal]);
-    const info: StepInfo = { idempotencyKey, fence: BigInt(run.epoch), attempt, signal };
-    let cancelTimer = () => {};
-    const late = new Promise<never>((_, reject) => {
-      if (timeoutMs === null) return;
-      cancelTimer = world.after(timeoutMs, () => {
-        const error = new StepTimeout(this.title, timeoutMs);
-        limit.abort(error);
-        reject(error);
-      });
-    });
-    const encoded = async (tx: Transaction | null) =>
-      codecs.encode(await Promise.race([(async () => work(info, tx))(), late]), `result of ${this.title}`);
+    const info = new Attempt(replay, name, key, attempt);
+    const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
+    const encoded = async (tx: Transaction | null) => {
+      const working = (async () => work(info, tx))();
+      return codecs.encode(await (late ? Promise.race([working, late.over]) : working), `result of ${this.title}`);
+    };
     try {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
       const { seq } = await replay.session.transaction(async (tx) => {
-        replay.signal.throwIfAborted(); // done again, perhaps, after the run was over
+        replay.throwIfOver(); // done again, perhaps, after the run was over
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });
@@ -193,8 +215,22 @@ export class StepCall implements Call {
     } catch (error) {
       return { error };
     } finally {
-      cancelTimer();
+      late?.cancel();
     }
+  }
+
+  /** A promise that rejects when the attempt's time is over. */
+  #late(info: Attempt, timeoutMs: number): { readonly over: Promise<never>; readonly cancel: () => void } {
+    const { world } = this.#options.replay.session;
+    let cancel = () => {};
+    const over = new Promise<never>((_, reject) => {
+      cancel = world.after(timeoutMs, () => {
+        const error = new StepTimeout(this.title, timeoutMs);
+        info.abort(error);
+        reject(error);
+      });
+    });
+    return { over, cancel };
   }
 
   #end(entry: JournalEntry): void {
@@ -211,6 +247,34 @@ export class StepCall implements Call {
   #entry(seq: number, kind: string, payload: Payload): JournalEntry {
     const { replay, name, key } = this.#options;
     return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
+  }
+}
+
+/** What a step's function is given. Its signal is made when it is asked for: most steps never do, and it is not cheap. */
+class Attempt implements StepInfo {
+  readonly idempotencyKey: string;
+  readonly fence: bigint;
+  readonly attempt: number;
+  readonly #replay: Replay;
+  readonly #limit = new AbortController();
+  #signal: AbortSignal | null = null;
+
+  constructor(replay: Replay, name: string, key: string, attempt: number) {
+    const { runId, baseSeq, epoch } = replay.session.run;
+    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
+    this.idempotencyKey = `${runId}:${baseSeq}:${name}:${key}`;
+    this.fence = BigInt(epoch);
+    this.attempt = attempt;
+    this.#replay = replay;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    return this.#signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#limit.abort(reason);
   }
 }
 

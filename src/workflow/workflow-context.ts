@@ -3,6 +3,7 @@
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import { newLimits } from "../kernel/limit-rule.js";
 import { stepName, waitName } from "../kernel/name.js";
 import type { NewRun } from "../kernel/new-run.js";
 import { retryPolicy } from "../kernel/retry.js";
@@ -21,6 +22,7 @@ import type {
   TransactionOptions,
   Workflow,
 } from "./context.js";
+import { parseInputNow } from "./parse-input.js";
 import type { Signal } from "./signal.js";
 import { StepCall, type StepInfo } from "./step-call.js";
 import { WaitCall } from "./wait-call.js";
@@ -113,14 +115,17 @@ export class WorkflowContext implements Context {
     });
   }
 
-  async child<In, Out>(workflow: Workflow<string, In, Out>, input: In): Promise<Out> {
+  async child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out> {
     return (await this.children(workflow, [input]))[0]!;
   }
 
-  children<In, Out>(workflow: Workflow<string, In, Out>, inputs: readonly In[]): Promise<Out[]> {
+  async children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
     let left = inputs.length;
-    const calls = inputs.map((input) =>
+    const parsed = inputs.map((input) => parseInputNow(workflow, input));
+    const calls = parsed.map((input) =>
       this.#call<Out>("child", workflow.name, undefined, (call) => {
+        // An input without the key that a limit goes by is the caller's to catch, and nothing is written.
+        newLimits(workflow.limits, workflow.queue, input);
         const newRun = () => this.#newChild(workflow, input);
         const resolve = (output: unknown) => call.resolve(output as Out);
         this.#replay.ask(new ChildCall({ ...call, newRun, groupLeft: () => left, resolve }));

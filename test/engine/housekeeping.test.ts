@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/contract/store.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
-const QUIET: HouseReport = { registered: true, woken: 0, reclaimed: [], nextWakeMs: null };
+const QUIET: HouseReport = { registered: true, woken: 0, reclaimed: [], held: false, nextWakeMs: null };
 
 function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const world = new VirtualWorld();
@@ -25,7 +25,7 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const stop = new AbortController();
   const work: number[] = [];
   const onWork = () => work.push(world.monotonicNow());
-  const options = { store, settings, world, bus: createBus(), incarnation: world.token(), onWork };
+  const options = { store, settings, world, bus: createBus(), incarnation: world.token(), sweeper: null, onWork };
   const keeping = keepHouse(options, stop.signal);
   const end = () => {
     stop.abort("stop");

@@ -2,11 +2,13 @@
 
 import { expect, test } from "vitest";
 import { Committer } from "../../src/engine/committer.js";
+import type { EngineEvents } from "../../src/engine/events.js";
 import { Session } from "../../src/engine/session.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
 import { StoreUnavailable } from "../../src/store/postgres/errors.js";
+import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 const LEASE_MS = 1_000;
@@ -26,7 +28,9 @@ function scene(lostAfterMs: number) {
   const run = { runId: "r", epoch: 1, token: "t", seq: 1, inboxSeq: 0, claimedAt: 0 } as ClaimedRun;
   const inbox = { send: async () => [{ outcome: "accepted" }] };
   const store = { runs, inbox } as unknown as Store;
-  const session = new Session(run, new Committer(store.runs, world).open(run, 1), store, world, 0, LEASE_MS);
+  const writer = new Committer(store.runs, world).open(run, 1);
+  const rest = { bus: createBus<EngineEvents>(), askedAt: 0, leaseMs: LEASE_MS, onCommitted: () => {} };
+  const session = new Session({ run, writer, store, world, ...rest });
   const attempts: number[] = [];
   const done = session.transaction(async () => {
     attempts.push(world.monotonicNow());

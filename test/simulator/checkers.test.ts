@@ -135,7 +135,15 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "a sweep before the lease is over",
     async (s) => {
       const { runId, epoch } = await s.inserted();
-      const swept = { runId, epoch, outcome: "waiting", previousOwner: "x", crashes: 1, expiredForMs: 0 } as const;
+      const swept = {
+        runId,
+        epoch,
+        outcome: "waiting",
+        previousOwner: "x",
+        crashes: 1,
+        expiredForMs: 0,
+        renewedAgoMs: 0,
+      } as const;
       s.tell({ op: "sweep", reclaimed: [swept] });
     },
   ],

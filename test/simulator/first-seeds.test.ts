@@ -5,6 +5,7 @@ import { expectSound, range } from "./seeds.js";
 
 /** Things that a simulator must bring about to be worth anything. */
 const MARKS = [
+  "admit",
   "attempts",
   "begun anew",
   "broken JOURNAL_MOVED",

@@ -6,12 +6,27 @@ import type { Effect } from "../../src/kernel/effect.js";
 import type { NewRun } from "../../src/kernel/new-run.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
-import { childColumns, entryColumns, fenceColumns, takeColumns } from "../../src/store/postgres/commit-columns.js";
+import {
+  childColumns,
+  entryColumns,
+  fenceColumns,
+  reopenColumns,
+  takeColumns,
+} from "../../src/store/postgres/commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
-import { columnsOf, insertKeyedRuns, insertRuns, type Places } from "../../src/store/postgres/insert-runs.js";
+import {
+  columnsOf,
+  insertKeyedRuns,
+  insertLimitedRuns,
+  insertRuns,
+  limitedColumnsOf,
+  type Places,
+} from "../../src/store/postgres/insert-runs.js";
+import { nextDue } from "../../src/store/postgres/next-due.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
+import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
@@ -28,7 +43,7 @@ const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
 const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
-  for (const table of ["runs", "journal", "inbox", "run_keys"]) {
+  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits"]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -37,7 +52,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   const runs = (kind: string, from: string, count: number, state: string, claim = "null, null, null") =>
     pool.query(`insert into ${s}.runs (id, claim_group, priority, state, available_at, created_at, crash_limit, ended_at, token, owner, lease_until)
       select md5('${kind}' || n)::uuid, 1 + n % 4, n % 3, '${state}', now() + ${from}, now(), 5,
-        case when '${state}' = 'completed' then now() end, ${claim} from generate_series(1, ${count}) n`);
+        case when '${state}' in ('completed', 'failed') then now() end, ${claim} from generate_series(1, ${count}) n`);
   await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
     select 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
   await runs("ended", "interval '0'", size.ended, "completed");
@@ -52,6 +67,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await runs("held", "interval '0'", HELD, "running", claim("1 hour"));
   await runs("expired", "interval '0'", HELD, "running", claim("-1 hour"));
   await runs("parked", "interval '0'", HELD, "parked");
+  await runs("failed", "interval '0'", HELD, "failed");
   await pool.query(`insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
     select id, 1, 0, 'start', 'p', 'json', '{}', now() from ${s}.runs where state <> 'completed'`);
   const messages = (kind: string, count: number, taken: string) =>
@@ -76,19 +92,25 @@ export interface HotStatement {
 }
 
 export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotStatement[]> {
-  const [held, parked] = await Promise.all([idsOf(pool, "held", batch), idsOf(pool, "parked", batch)]);
+  const [held, parked, troubled] = await Promise.all([
+    idsOf(pool, "held", batch),
+    idsOf(pool, "parked", batch),
+    idsOf(pool, "failed", batch),
+  ]);
   const claims = held.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
   const commits = (...effects: Effect[]) => claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects }));
   const plain = commits(append("a"), complete);
   const more = claims.map((claim): Commit => {
     const effects: Effect[] = [
       { kind: "take", messageKey: "k" },
-      { kind: "enqueue", name: "c", run: newRun() },
+      { kind: "enqueue", name: "c", run: newRun({ limits: [{ kind: "slots", key: "slots child", max: 5 }] }) },
       append("a"),
     ];
     return { claim, expectedSeq: 1, effects };
   });
   const runs = Array.from({ length: batch }, () => newRun());
+  const limits = [{ kind: "slots", key: "slots new", max: 5 } as const];
+  const limited = Array.from({ length: batch }, () => newRun({ limits }));
   const hot = (statement: Statement, values: unknown[], alsoReads = 0): HotStatement => ({
     statement,
     values,
@@ -104,9 +126,13 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...entryColumns(more),
       ...takeColumns(more),
       ...(await childColumns(ONE_GROUP, more)),
+      ...reopenColumns(more),
     ]),
+    hot(nextDue, [[1, 2, 3, 4]]),
+    hot(redriveRuns, [troubled, false, "ann", randomUUID()]),
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
+    hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
     hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
     hot(sweepExpired, [batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
@@ -126,7 +152,10 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
 }
 
 /** The columns of no child at all, for `commitRunsAndMore`. */
-export const NO_CHILDREN: unknown[][] = await childColumns({ ids: async () => [] } as unknown as Groups, []);
+export const NO_CHILDREN: unknown[][] = [
+  ...(await childColumns({ ids: async () => [] } as unknown as Groups, [])),
+  ...reopenColumns([]),
+];
 
 const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
 

@@ -4,6 +4,7 @@ import type { Applied } from "../applied.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
 import { checkCommits, checkTransact } from "./commits.js";
 import type { History } from "./history.js";
+import { checkLimits } from "./limits.js";
 import { checkCancel, checkInsert, checkRedrive, checkSend } from "./messages.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
@@ -14,6 +15,7 @@ const CHECKS: Checks = {
   renew: checkRenew,
   commit: checkCommits,
   sweep: checkSweep,
+  admit: () => {},
   wake: checkWake,
   cancel: checkCancel,
   send: checkSend,
@@ -27,5 +29,6 @@ export function checkApplied(history: History, applied: Applied, by: string): vo
   history.calm?.look(history);
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
   history.tellParents();
+  checkLimits(history);
   history.calm?.look(history);
 }

@@ -69,13 +69,14 @@ export class History {
     return run;
   }
 
-  add({ id, group, crashLimit, input, parentId }: Omit<NewRun, "key">): void {
+  add({ id, group, crashLimit, input, parentId, limits = [] }: Omit<NewRun, "key">): void {
     if (this.runs.has(id)) return;
     const run: ModelRun = {
       id,
       program: group.program,
       crashLimit,
       parentId: parentId ?? null,
+      limits,
       state: "waiting",
       epoch: 0,
       token: null,

@@ -1,5 +1,6 @@
 // The checkers' own picture of the store, folded from the operations it carried out and their answers.
 
+import type { NewLimit } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../../store/contract/inbox.js";
@@ -32,6 +33,7 @@ export interface ModelRun {
   readonly program: string;
   readonly crashLimit: number;
   readonly parentId: string | null;
+  readonly limits: readonly NewLimit[];
   state: RunState;
   epoch: number;
   token: string | null;

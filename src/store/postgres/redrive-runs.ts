@@ -29,7 +29,7 @@ with t as materialized (select ${now} as now
       failures = 0, crashes = 0, wake_at = null, ended_at = null, archived_at = null, available_at = t.now
   from l, t
   where r.id = l.id and l.state in ('failed', 'dead', 'quarantined')
-  returning r.id, r.seq, l.base_seq as old_base, r.claim_group
+  returning r.id, r.seq, l.base_seq as old_base
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
   select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
@@ -42,7 +42,7 @@ with t as materialized (select ${now} as now
   update ${s}.inbox i set taken_seq = null
   where i.run_id = any(array(select id from o)) and i.taken_seq = 0 and i.key <> 'cancel'
 )
-select l.id, l.state, (select o.claim_group from o where o.id = l.id) as opened,
+select l.id, l.state, l.claim_group,
   l.state not in ${ENDED} and exists (
     select from ${s}.journal j where j.run_id = l.id and j.seq > l.base_seq - 1 and j.key = $4::text and j.epoch = 0
   ) as mine
@@ -52,7 +52,7 @@ from l`,
 interface Row {
   id: string;
   state: RunState;
-  opened: number | null;
+  claim_group: number;
   mine: boolean;
 }
 
@@ -65,7 +65,7 @@ export async function redrive(
   const { by, callId, fromStart } = options;
   const known = runIds.filter(isUuid);
   const rows = known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId]);
-  db.onWork(rows.flatMap(({ opened }) => opened ?? []));
+  db.onWork(rows.filter(({ state }) => reopens(state)).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return runIds.map((id): RedriveAnswer => {
     const row = byId.get(id);

@@ -1,0 +1,48 @@
+// The input of a workflow goes through its schema once, when a run is started; what comes out is stored.
+
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
+
+/** The schema did not accept the input. Nothing was started. */
+export class InputRefused extends HoldfastError {
+  readonly code = "INPUT_REFUSED";
+  readonly issues: readonly { readonly path: string; readonly message: string }[];
+
+  constructor(workflow: string, issues: readonly StandardSchemaV1.Issue[]) {
+    const told = issues.map(({ path = [], message }) => ({ path: pathText(path), message }));
+    const lines = told.map(({ path, message }) => `\n- ${path}: ${message}`);
+    super(`The input of ${JSON.stringify(workflow)} was refused:${lines.join("")}`);
+    this.issues = told;
+  }
+}
+
+interface Takes {
+  readonly name: string;
+  readonly schema: StandardSchemaV1 | null;
+}
+
+export async function parseInput({ name, schema }: Takes, input: unknown): Promise<unknown> {
+  return schema ? accepted(name, await schema["~standard"].validate(input)) : input;
+}
+
+/** For a child: between two calls of a workflow's context nothing may be waited for. */
+export function parseInputNow({ name, schema }: Takes, input: unknown): unknown {
+  if (!schema) return input;
+  const result = schema["~standard"].validate(input);
+  if (!(result instanceof Promise)) return accepted(name, result);
+  result.catch(() => {});
+  throw new InvalidInput(
+    `input of ${JSON.stringify(name)}`,
+    "its schema validates asynchronously; a child needs one that answers at once",
+  );
+}
+
+function accepted(name: string, result: StandardSchemaV1.Result<unknown>): unknown {
+  if (result.issues) throw new InputRefused(name, result.issues);
+  return result.value;
+}
+
+function pathText(path: NonNullable<StandardSchemaV1.Issue["path"]>): string {
+  const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
+  return ["input", ...keys].join(".");
+}

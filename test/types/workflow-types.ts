@@ -1,0 +1,74 @@
+// What compiles and what does not. The compiler is the test: every line under @ts-expect-error must be an error.
+
+import { z } from "zod";
+import type { Node } from "../../src/client/create-node.js";
+import { signal } from "../../src/workflow/signal.js";
+import { workflow } from "../../src/workflow/workflow.js";
+
+declare const node: Node;
+type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const is = <_T extends true>() => {};
+
+const paid = signal<{ cents: number }>("paid");
+const order = workflow("order", async (ctx, input: { id: string }) => {
+  const receipt = await ctx.step("charge", ({ idempotencyKey, fence, attempt }) => {
+    is<Is<typeof idempotencyKey, string>>();
+    is<Is<typeof fence, bigint>>();
+    return { key: idempotencyKey, attempt };
+  });
+  is<Is<typeof receipt, { key: string; attempt: number }>>();
+  const { cents } = await ctx.waitFor(paid);
+  is<Is<typeof cents, number>>();
+  const maybe = await ctx.waitFor(paid, { timeout: "1h" });
+  is<Is<typeof maybe, { cents: number } | undefined>>();
+  const answer = await ctx.approval("ship", { ask: "?", choices: ["ship", "hold"], default: "hold" });
+  is<Is<typeof answer.outcome, "ship" | "hold" | "expired">>();
+  const plain = await ctx.approval("ok", { ask: "?" });
+  if (plain.outcome !== "expired") is<Is<typeof plain.outcome, "approved" | "denied">>();
+  const rows = await ctx.transaction("book", async (tx) => (await tx.query("select 1", [])) !== undefined);
+  is<Is<typeof rows, boolean>>();
+  // @ts-expect-error: begins anew with what the workflow takes
+  if (cents < 0) return ctx.continueAsNew({ id: 7 });
+  // @ts-expect-error: none of the choices
+  await ctx.approval("ship", { ask: "?", choices: ["ship", "hold"], default: "keep" });
+  // @ts-expect-error: a transaction cannot be at most once, it is exactly once
+  await ctx.transaction("book", { atMostOnce: true }, () => 1);
+  return { id: input.id, cents };
+});
+const nothing = workflow("nothing", async () => "done");
+const Parsed = z.object({ at: z.string().transform((text) => new Date(text)) });
+const parsed = workflow("parsed", { input: Parsed, timeout: "1h" }, async (_ctx, { at }) => {
+  is<Is<typeof at, Date>>();
+  return at;
+});
+const parent = workflow("parent", async (ctx) => {
+  const one = await ctx.child(order, { id: "a" });
+  is<Is<typeof one, { id: string; cents: number }>>();
+  const all = await ctx.children(parsed, [{ at: "2026-01-01" }]);
+  is<Is<typeof all, Date[]>>();
+  // @ts-expect-error: the child takes an object
+  await ctx.child(order, "a");
+  // @ts-expect-error: a schema's input, not its output
+  await ctx.child(parsed, { at: new Date(0) });
+});
+
+export async function starts(): Promise<void> {
+  const run = await node.start(order, { id: "a" }, { key: "k", delay: "1s" });
+  const result = await run.result();
+  is<Is<typeof result, { id: string; cents: number }>>();
+  await run.signal(paid, { cents: 1 });
+  await node.start(nothing);
+  await node.start(parent);
+  const dates = await node.start(parsed, { at: "2026-01-01" });
+  is<Is<Awaited<ReturnType<typeof dates.result>>, Date>>();
+  // @ts-expect-error: input is missing
+  await node.start(order);
+  // @ts-expect-error: input of another type
+  await node.start(order, { id: 1 });
+  // @ts-expect-error: not a duration
+  await node.start(order, { id: "a" }, { delay: "soon" });
+  // @ts-expect-error: payload of another type
+  await run.signal(paid, { cents: "1" });
+  // @ts-expect-error: payload is missing
+  await run.signal(paid);
+}
