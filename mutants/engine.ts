@@ -123,8 +123,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: STEP,
-        find: "${runId}:${baseSeq}:${name}",
-        put: "${runId}:${baseSeq + epoch}:${name}",
+        find: "`${runId}:${baseSeq}:${name}",
+        put: "`${runId}:${baseSeq + epoch}:${name}",
       },
     ],
     killedBy: [SEEDS],
@@ -224,7 +224,7 @@ export const engine: readonly Mutant[] = [
         put: '    case "busy":\n      writer.parts.splice(0, taken.length);\n      return;\n    case "moved":\n      writer.close(',
       },
     ],
-    killedBy: [{ file: "test/engine/committer.test.ts", test: "a busy row is sent again" }],
+    killedBy: [SEEDS],
   },
   {
     name: "a transaction that does not wait for the commits of its own run",

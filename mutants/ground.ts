@@ -92,7 +92,7 @@ export const ground: readonly Mutant[] = [
     order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,
       },
     ],
-    killedBy: [{ file: "test/store/planner.test.ts" }],
+    killedBy: [{ file: "test/store/planner.test.ts", test: "a claim takes no more than its limit" }],
   },
   {
     name: "sweep acts on a list it read before",

@@ -33,7 +33,7 @@ import type { DriveOptions, Workload } from "./workload.js";
 
 export interface SimulateOptions {
   /** Default: random scripts. */
-  readonly workload?: () => Workload;
+  readonly workload?: (swarm: Swarm) => Workload;
   /** On the memory store's tables, which fail over and are compared with. Default: the memory store itself. */
   readonly openStore?: (world: World) => Store;
   /** Keeps the lines of the trace, to read them. */
@@ -77,7 +77,7 @@ class Simulation {
     const chance = new Chance(swarm.seed);
     const scheduler = new Scheduler(swarm.seed);
     this.#swarm = swarm;
-    this.#workload = workload?.() ?? new ScriptWorkload(swarm);
+    this.#workload = workload?.(swarm) ?? new ScriptWorkload(swarm);
     this.#scheduler = scheduler;
     this.#trace = new Trace(keepTrace);
     this.#database = this.#openDatabase(chance.split("database"), openStore);

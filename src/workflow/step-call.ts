@@ -207,7 +207,7 @@ export class StepCall implements Call {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
       const { seq } = await replay.session.transaction(async (tx) => {
-        replay.signal.throwIfAborted(); // done again, perhaps, after the run was over
+        replay.throwIfOver(); // done again, perhaps, after the run was over
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });

@@ -157,8 +157,11 @@ test("while a transaction is open, other steps of its run are recorded", async (
   nodes.push(node);
   const run = await node.start(both);
   const recorded = async () => (await store.journal.read(run.id))!.entries.map(({ name }) => name);
-  await expect.poll(recorded, { timeout: 10_000 }).toEqual(expect.arrayContaining(["one", "two"]));
-  release();
+  try {
+    await expect.poll(recorded, { timeout: 10_000 }).toEqual(expect.arrayContaining(["one", "two"]));
+  } finally {
+    release();
+  }
   await run.result({ timeout: "10s" });
   expect(await booked(run.id)).toBe(1);
 });

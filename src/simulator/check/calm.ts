@@ -1,7 +1,15 @@
 // Once everything has healed, nothing is merely safe any more: work starts, is taken over and wakes within fixed bounds.
 
-import type { History } from "./history.js";
 import type { ModelRun } from "./model.js";
+
+/** What it looks at: the history. */
+interface Watched {
+  readonly runs: ReadonlyMap<string, ModelRun>;
+  readonly now: number;
+  /** On the database's clock. */
+  readonly nowUs: number;
+  expect(holds: boolean, invariant: string, run: ModelRun, detail: string): void;
+}
 
 export interface Bounds {
   /** L1: how long a waiting run may wait for a free slot to take it. */
@@ -26,18 +34,18 @@ export class Calm {
   }
 
   /** Around every operation. */
-  look({ runs, now }: History): void {
+  look({ runs, now }: Watched): void {
     let running = 0;
     for (const { state } of runs.values()) if (state === "running") running++;
     if (running >= this.#bounds.slots) this.#fullAt = now;
   }
 
-  granted(history: History, run: ModelRun): void {
+  granted(history: Watched, run: ModelRun): void {
     const due = Math.max(run.waitingSince, dueAt(history, run.availableAtUs), this.#fullAt);
     this.#expect(history, "L1", run, due, this.#bounds.claimMs, "waited to be claimed");
   }
 
-  swept(history: History, run: ModelRun): void {
+  swept(history: Watched, run: ModelRun): void {
     this.#expect(
       history,
       "L2",
@@ -48,11 +56,11 @@ export class Calm {
     );
   }
 
-  woken(history: History, run: ModelRun, wakeAtUs: number): void {
+  woken(history: Watched, run: ModelRun, wakeAtUs: number): void {
     this.#expect(history, "L4", run, dueAt(history, wakeAtUs), this.#bounds.sweepMs, "slept on");
   }
 
-  #expect(history: History, invariant: string, run: ModelRun, due: number, boundMs: number, what: string): void {
+  #expect(history: Watched, invariant: string, run: ModelRun, due: number, boundMs: number, what: string): void {
     const ms = history.now - Math.max(due, this.since);
     if (history.now >= this.since) this.looks++;
     history.expect(ms <= boundMs, invariant, run, `${what} for ${ms.toFixed(3)} ms, ${boundMs.toFixed(3)} at most`);
@@ -60,6 +68,6 @@ export class Calm {
 }
 
 /** In virtual time; the database's clock does not jump once everything has healed. */
-function dueAt({ now, nowUs }: History, us: number): number {
+function dueAt({ now, nowUs }: Watched, us: number): number {
   return now - (nowUs - us) / 1000;
 }
