@@ -55,7 +55,7 @@ export const engine: readonly Mutant[] = [
         put: "    }\n    return null;",
       },
     ],
-    killedBy: [{ seeds: 110, from: 40 }],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "second ending" }],
   },
   {
     name: "a run handed back while a step of it runs",
@@ -115,7 +115,7 @@ export const engine: readonly Mutant[] = [
         put: '        if (code !== "STORE_UNAVAILABLE" && code !== "CLAIM_LOST") throw error;\n',
       },
     ],
-    killedBy: [{ seeds: 70, from: 80 }],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "ends all work" }],
   },
   {
     name: "an idempotency key that changes with the claim",

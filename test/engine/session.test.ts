@@ -18,6 +18,7 @@ function scene(lostAfterMs: number) {
   const world = new VirtualWorld();
   let calls = 0;
   const runs = {
+    commit: async () => [{ outcome: "lost" }],
     async transact(work: (tx: Transaction) => Promise<Commit>) {
       const { expectedSeq, effects } = await work({ query: async () => [] });
       if (++calls > 1) return { outcome: "accepted", seq: expectedSeq + effects.length, inboxSeq: 0 };
@@ -74,4 +75,12 @@ test("a timeout sent to the own inbox is news, and is not taken for a message th
   expect(session.ownMail).toBe(1);
   // Parking compares this number with the row's: one too high would hide the next message.
   expect(session.inboxSeq).toBe(0);
+});
+
+test("a commit that is told that the claim is lost ends all work on the run at once", async () => {
+  const { world, session } = scene(0);
+  const ended = session.commit([{ kind: "handBack" }]).catch((error: { code: string }) => error.code);
+  await world.advance(10);
+  expect(session.signal.aborted).toBe(true);
+  expect(await ended).toBe("CLAIM_LOST");
 });
