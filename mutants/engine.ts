@@ -160,18 +160,6 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a lease keeper that stops after an error",
-    breaks: "L3",
-    edits: [
-      {
-        file: "src/engine/lease-keeper.ts",
-        find: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n',
-        put: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n        return;\n',
-      },
-    ],
-    killedBy: [SEEDS],
-  },
-  {
     name: "a lost claim that does not abort the work",
     breaks: "S4",
     edits: [
