@@ -256,7 +256,7 @@ class Attempt implements StepInfo {
   readonly fence: bigint;
   readonly attempt: number;
   readonly #replay: Replay;
-  readonly #limit = new AbortController();
+  #limit: AbortController | null = null;
   #signal: AbortSignal | null = null;
 
   constructor(replay: Replay, name: string, key: string, attempt: number) {
@@ -269,12 +269,15 @@ class Attempt implements StepInfo {
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    if (!this.#signal) {
+      this.#limit = new AbortController();
+      this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    }
     return this.#signal;
   }
 
   abort(reason: unknown): void {
-    this.#limit.abort(reason);
+    this.#limit?.abort(reason);
   }
 }
 
