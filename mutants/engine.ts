@@ -123,8 +123,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: STEP,
-        find: "`${runId}:${baseSeq}:${name}",
-        put: "`${runId}:${baseSeq + epoch}:${name}",
+        find: "`${runId}:${baseSeq}:${call}`",
+        put: "`${runId}:${baseSeq + epoch}:${call}`",
       },
     ],
     killedBy: [SEEDS],
@@ -132,7 +132,7 @@ export const engine: readonly Mutant[] = [
   {
     name: "an idempotency key that changes with the attempt",
     breaks: "S7",
-    edits: [{ file: STEP, find: "${baseSeq}:${name}:${key}`", put: "${baseSeq}:${name}:${key}.${attempt}`" }],
+    edits: [{ file: STEP, find: "`${runId}:${baseSeq}:${call}`", put: "`${runId}:${baseSeq}:${call}.${attempt}`" }],
     killedBy: [SEEDS],
   },
   {
