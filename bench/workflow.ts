@@ -1,4 +1,5 @@
-// `npm run bench -- workflow`: ten-step workflows through the whole engine, against one commit per step.
+// `npm run bench -- workflow`: ten-step workflows through the whole engine, against one commit per step; and how long runs
+// wait for what they wait for.
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -8,6 +9,7 @@ import { openPostgres } from "../src/store/postgres/open.js";
 import { workflow } from "../src/workflow/workflow.js";
 import { interleave, median, rate } from "./measure.js";
 import { oneCommitPerStep } from "./one-row-commits.js";
+import { idleNode, replay, sleepers, type Wait } from "./workflow-waits.js";
 
 const STEPS = 10;
 const world = systemWorld();
@@ -29,7 +31,7 @@ async function filled(url: string, runs: number) {
     crashLimit: 5,
     input: { codec: "json", data: "null" },
   });
-  await store.runs.insert(Array.from({ length: runs }, newRun));
+  if (runs > 0) await store.runs.insert(Array.from({ length: runs }, newRun));
   return { schema, store };
 }
 
@@ -90,6 +92,19 @@ export async function benchWorkflow(url: string, options: { quick: boolean; say:
       `${m >= needs ? "ok  " : "FAIL"} ${inFlight} in flight: ${m} × (${low}–${high}, needs ${needs}); ${Math.round(median(ours))} steps/s`,
     );
   }
+  const waits: Wait[] = [];
+  for (const measure of [idleNode, sleepers, replay]) {
+    const { schema, store } = await filled(url, 0);
+    for (const wait of await measure({ url, schema, pool, quick: options.quick })) {
+      waits.push(wait);
+      const { name, value, limit, unit } = wait;
+      options.say(`${value <= limit ? "ok  " : "FAIL"} ${name}: ${value} ${unit} (at most ${limit})`);
+    }
+    await store.close();
+    await drop(schema);
+  }
   await pool.end();
-  return { ok: figures.every(({ ratio, needs }) => ratio.median >= needs), figures };
+  const ok =
+    figures.every(({ ratio, needs }) => ratio.median >= needs) && waits.every(({ value, limit }) => value <= limit);
+  return { ok, figures, waits };
 }

@@ -6,8 +6,9 @@ import { order } from "./order.js";
 
 const [url, name, env] = process.argv.slice(2) as [string, string, string];
 // A short lease, so that a frozen node is missed while you watch.
+const store = postgres(url);
 const node = await createNode({
-  store: postgres(url),
+  store,
   programs: [order],
   identity: name,
   env,
@@ -15,8 +16,16 @@ const node = await createNode({
   concurrency: 2,
   startupGrace: 0,
 });
-node.on("run.claimed", ({ runId, epoch }) => process.send!({ event: "claimed", runId, epoch }));
-node.on("claim.lost", ({ runId, epoch }) => process.send!({ event: "lost", runId, epoch }));
-node.on("run.reclaimed", (reclaimed) => process.send!({ event: "reclaimed", ...reclaimed }));
+node.on("run.claimed", ({ runId, epoch }) => process.send?.({ event: "claimed", runId, epoch }));
+node.on("run.settled", ({ runId }) => process.send?.({ event: "settled", runId }));
+node.on("claim.lost", ({ runId, epoch }) => process.send?.({ event: "lost", runId, epoch }));
+node.on("run.reclaimed", (reclaimed) => process.send?.({ event: "reclaimed", ...reclaimed }));
+// Ctrl-C reaches every process of the terminal: the parent decides when we stop.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", async () => {
+  await node.stop({ grace: "5s" });
+  await store.close();
+  process.exit(0);
+});
 process.on("disconnect", () => process.exit(0));
-process.send!({ event: "ready" });
+process.send?.({ event: "ready" });

@@ -1,121 +1,190 @@
-// `npm start`: an embedded PostgreSQL, three node processes, nine orders. One node is killed with -9 in mid-step, one is
+// `npm start`: an embedded PostgreSQL, three node processes, six orders. One node is killed with -9 in mid-step, one is
 // frozen for longer than its lease and wakes up to find its late write refused. Nothing is lost, nothing recorded twice.
+// The last order waits for you; with `--once` a script approves it, too, and `--json` prints what came of it.
 
 import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as pass } from "node:timers/promises";
 import { createNode } from "../src/client/create-node.js";
+import type { RunHandle } from "../src/client/run-handle.js";
 import { startEmbedded } from "../src/embedded/index.js";
 import { postgres } from "../src/store/postgres/index.js";
+import { tell, tellGood, tellHarm, tellMore, tellNode } from "./demo-screen.js";
 import { order } from "./order.js";
 
 interface Told {
-  readonly event: "ready" | "claimed" | "step" | "lost" | "reclaimed";
+  readonly event: "ready" | "claimed" | "settled" | "step" | "lost" | "reclaimed";
   readonly runId?: string;
   readonly epoch?: number;
   readonly what?: string;
   readonly expiredForMs?: number;
 }
 
-const RUNS = 9;
+const RUNS = 6;
 const STEPS = ["charge", "pack", "ship"];
+const FROZEN_MS = 6_000;
 const json = process.argv.includes("--json");
-const startedAt = performance.now();
-const say = (line: string) => {
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1).padStart(5);
-  if (!json) console.log(`${seconds} s  ${line}`);
-};
+/** Without a person. */
+const alone = json || process.argv.includes("--once");
 
-const server = await startEmbedded({ onNotice: say });
+const server = await startEmbedded({ onNotice: tell });
 const store = postgres(server.url);
 await store.migrate();
-say(`PostgreSQL ready on port ${server.port}, nothing installed`);
+tell(`PostgreSQL answers on port ${server.port}: the real one, from an npm package`);
 
 // An env of its own for every demonstration: the data of the last one stays.
 const env = `demo-${Date.now().toString(36)}`;
-const client = await createNode({ store, programs: [], env });
+const client = await createNode({ store, programs: [], env, identity: "shop" });
 const nodes = new Map<string, ChildProcess>();
 const labels = new Map<string, string>();
-let killed: { runId: string; at: number } | null = null;
-let frozen = false;
+const holding = new Map<string, Set<string>>();
+const asked = new Set<string>();
+const runs: RunHandle<{ shipped: boolean }>[] = [];
+let killed: { node: string; runId: string; at: number } | null = null;
+let frozen: string | null = null;
 let takeoverMs = 0;
-let refused = 0;
-const holding = new Map<string, string>();
+const refused = new Set<string>();
 
-for (const name of ["anna", "bert", "cleo"]) {
+const labelOf = (runId: string) => labels.get(runId) ?? runId.slice(0, 8);
+
+async function up(name: string): Promise<void> {
   const node = fork(join(import.meta.dirname, "demo-worker.ts"), [server.url, name, env], {
     execArgv: process.execArgv,
   });
-  await new Promise((resolve) => node.once("message", resolve));
-  node.on("message", (told: Told) => onTold(name, told));
+  await once(node, "message");
+  holding.set(name, new Set());
   nodes.set(name, node);
-  say(`${name} is up (pid ${node.pid})`);
+  node.on("message", (told: Told) => onTold(name, told));
 }
 
-function onTold(node: string, { event, runId = "", what = "", epoch, expiredForMs = 0 }: Told): void {
-  const run = labels.get(runId) ?? runId;
+function onTold(node: string, { event, runId = "", what = "", epoch = 1, expiredForMs = 0 }: Told): void {
+  const run = labelOf(runId);
+  const held = holding.get(node)!;
   if (event === "step") onStep(node, what);
-  if (event === "reclaimed")
-    say(`${node}  ${run}  is free again: ${expiredForMs > 0 ? "its lease is over" : "its node is gone"}`);
+  if (event === "claimed") onClaimed(node, runId, epoch);
+  if (event === "reclaimed") {
+    const why = expiredForMs > 0 ? "its lease is over" : "the process that held it is gone";
+    tellNode(node, run, `is free again: ${why}`);
+  }
   if (event === "lost") {
-    refused++;
-    say(`${node}  ${run}  late write under epoch ${epoch} REFUSED: somebody else holds it now`);
+    refused.add(runId);
+    held.delete(runId);
+    tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, somebody else holds it now`);
   }
-  if (event === "claimed") {
-    holding.set(node, runId);
-    if ((epoch ?? 1) > 1) say(`${node}  ${run}  goes on (epoch ${epoch})`);
-    if (killed?.runId === runId && takeoverMs === 0) takeoverMs = Math.round(performance.now() - killed.at);
+  if (event === "settled") {
+    held.delete(runId);
+    if (!asked.has(runId)) onAsked(node, runId);
   }
+}
+
+function onClaimed(node: string, runId: string, epoch: number): void {
+  holding.get(node)!.add(runId);
+  const taken = killed?.runId === runId && takeoverMs === 0;
+  if (!taken) return;
+  takeoverMs = Math.round(performance.now() - killed!.at);
+  tellGood(`${node} takes ${labelOf(runId)} over (claim ${epoch}), ${(takeoverMs / 1000).toFixed(1)} s after the kill`);
+  tellMore("what is recorded is not done again; the step that was cut short is");
 }
 
 function onStep(node: string, what: string): void {
-  say(`${node}  ${what}`);
-  if (!what.startsWith("pack")) return;
-  const [, label] = what.split(" ");
+  const [step, label] = what.split(" ") as [string, string];
+  tellNode(node, label, step);
+  if (step !== "pack") return;
   const runId = [...labels].find(([, name]) => name === label)![0];
-  if (node === "anna" && !killed) {
-    killed = { runId, at: performance.now() };
-    nodes.get("anna")!.kill("SIGKILL");
-    say(`        kill -9 anna, in the middle of ${label}`);
-  } else if (node === "bert" && !frozen) {
-    frozen = true;
-    nodes.get("bert")!.kill("SIGSTOP");
-    say(`        bert freezes in the middle of ${label} (a long pause, a cut wire)`);
-    setTimeout(() => {
-      say("        bert wakes up and does not know that time has passed");
-      nodes.get("bert")!.kill("SIGCONT");
-    }, 6_000);
+  if (!killed) kill(node, runId);
+  else if (!frozen && node !== killed.node && killed.runId !== runId) freeze(node, label);
+}
+
+function kill(node: string, runId: string): void {
+  killed = { node, runId, at: performance.now() };
+  nodes.get(node)!.kill("SIGKILL");
+  tellHarm(`kill -9 ${node}, in the middle of ${labelOf(runId)}`);
+  const list = [...holding].map(([name, held]) => `${name} ${[...held].map(labelOf).join(" and ") || "nothing"}`);
+  tellMore(`held at that moment: ${list.join(", ")}`);
+}
+
+function freeze(node: string, label: string): void {
+  frozen = node;
+  nodes.get(node)!.kill("SIGSTOP");
+  tellHarm(`${node} freezes in the middle of ${label}, for longer than its lease (a long pause, a cut wire)`);
+  setTimeout(() => {
+    tellHarm(`${node} wakes up and does not know that time has passed`);
+    nodes.get(node)!.kill("SIGCONT");
+  }, FROZEN_MS);
+}
+
+/** The first time a run gives its claim back, it asks the warehouse. It then costs nobody a slot. */
+function onAsked(node: string, runId: string): void {
+  asked.add(runId);
+  const run = runs.find(({ id }) => id === runId)!;
+  if (!alone && run === runs.at(-1)) {
+    tellNode(node, labelOf(runId), "waits for a person: you");
+  } else {
+    tellNode(node, labelOf(runId), "waits for the warehouse, which approves");
+    run.decide("ship", { choice: "approved", by: "warehouse" }).catch((error) => tell(String(error)));
   }
 }
 
-const runs = [];
+function askYou(runId: string): void {
+  tellGood(`${labelOf(runId)} waits for you. In another terminal, in this folder:`);
+  tellMore(`npm run -s holdfast -- approve ${runId} --env ${env}`);
+  tellMore(`npm run -s holdfast -- runs --env ${env}      (also: nodes, show RUN)`);
+}
+
+async function summary() {
+  const journals = await Promise.all(runs.map((run) => store.journal.read(run.id)));
+  const steps = journals.flatMap((journal) => journal!.entries.filter(({ kind }) => kind === "step"));
+  const results = await Promise.all(runs.map((run) => run.result({ timeout: "1s" })));
+  const lostRuns = RUNS - results.filter(({ shipped }) => shipped).length;
+  const doubledSteps = steps.length - RUNS * STEPS.length;
+  const ok = doubledSteps === 0 && lostRuns === 0 && refused.size > 0 && takeoverMs > 0;
+  tellGood(
+    `${RUNS - lostRuns} of ${RUNS} orders shipped; ${steps.length} steps recorded, ${doubledSteps} of them twice; ` +
+      `takeover in ${takeoverMs} ms; late writes refused: ${refused.size}`,
+  );
+  return { ok, runs: RUNS, steps: steps.length, takeoverMs, doubledSteps, lostRuns, refusedWrites: refused.size };
+}
+
+async function stop(): Promise<void> {
+  for (const node of nodes.values()) {
+    if (node.exitCode !== null || node.signalCode !== null) continue;
+    node.kill("SIGTERM");
+    await Promise.race([once(node, "exit"), pass(6_000)]);
+    node.kill("SIGKILL");
+  }
+  await client.stop();
+  await store.close();
+  await server.stop();
+}
+
+const interrupted = new Promise<"interrupted">((resolve) => {
+  process.once("SIGINT", () => resolve("interrupted"));
+});
+await Promise.all(["anna", "bert", "cleo"].map(up));
+tell(`three node processes are up: ${[...nodes].map(([name, { pid }]) => `${name} (pid ${pid})`).join(", ")}`);
+tell(`${RUNS} orders are placed; each is charged, packed, approved by the warehouse, cooled off and shipped`);
 for (let i = 1; i <= RUNS; i++) {
   const run = await client.start(order, { id: `order-${i}`, cents: 100 * i }, { key: `order-${i}` });
   labels.set(run.id, `order-${i}`);
   runs.push(run);
 }
-say(`${RUNS} orders placed; each waits for the warehouse before it ships`);
-for (const run of runs) {
-  // Before or after the question is asked: a decision is kept either way.
-  await run.decide("ship", { choice: "approved", by: "warehouse" });
-}
-const results = await Promise.all(runs.map((run) => run.result({ timeout: "60s" })));
-while (refused === 0) await sleep(100);
-for (const node of nodes.values()) node.kill("SIGKILL");
 
-const journals = await Promise.all(runs.map((run) => store.journal.read(run.id)));
-const steps = journals.flatMap((journal) => journal!.entries.filter(({ kind }) => kind === "step"));
-const doubledSteps = steps.length - RUNS * STEPS.length;
-const lostRuns = RUNS - results.filter(({ shipped }) => shipped).length;
-const ok = doubledSteps === 0 && lostRuns === 0 && refused > 0;
-say(
-  `${RUNS - lostRuns} of ${RUNS} orders shipped, ${steps.length} steps recorded, ${doubledSteps} twice, ${refused} late write refused`,
-);
-if (json)
-  console.log(
-    JSON.stringify({ ok, runs: RUNS, steps: steps.length, takeoverMs, doubledSteps, refusedWrites: refused, lostRuns }),
-  );
-await client.stop();
-await store.close();
-await server.stop();
-process.exitCode = ok ? 0 : 1;
+const finished = (async () => {
+  const last = runs.at(-1)!;
+  await Promise.all(runs.filter((run) => alone || run !== last).map((run) => run.result({ timeout: "60s" })));
+  const until = performance.now() + 2 * FROZEN_MS;
+  while (refused.size === 0 && performance.now() < until) await pass(50);
+  if (!alone) askYou(last.id);
+  await last.result();
+  return summary();
+})();
+const report = await Promise.race([finished, interrupted]);
+if (report !== "interrupted" && !alone) {
+  tell("Kill another one yourself, look around with the commands above, or press ctrl-c.");
+  await interrupted;
+}
+if (report === "interrupted" || !alone) tell("stopping; the data stays in .holdfast");
+if (report !== "interrupted" && json) console.log(JSON.stringify(report));
+await stop();
+process.exit(report === "interrupted" || report.ok ? 0 : 1);

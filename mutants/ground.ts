@@ -2,6 +2,7 @@
 
 import type { Mutant } from "./mutant.js";
 
+const CONFORMANCE = "test/conformance/postgres.test.ts";
 const COMMIT = "src/store/postgres/commit-sql.ts";
 
 export const ground: readonly Mutant[] = [
@@ -9,25 +10,25 @@ export const ground: readonly Mutant[] = [
     name: "epoch taken out of the fence",
     breaks: "S4",
     edits: [{ file: COMMIT, find: " and r.epoch = f.epoch and r.token", put: " and r.token" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "another token, epoch or run is lost" }],
   },
   {
     name: "token taken out of the fence",
     breaks: "S4",
     edits: [{ file: COMMIT, find: " and r.token = f.token and r.seq", put: " and r.seq" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "another token, epoch or run is lost" }],
   },
   {
     name: "expected sequence taken out of the fence",
     breaks: "S8",
     edits: [{ file: COMMIT, find: " and r.seq = f.seq${takes}", put: "${takes}" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "another sequence is told" }],
   },
   {
     name: "token not cleared when the claim is given back",
     breaks: "S3",
     edits: [{ file: COMMIT, find: "token = case when f.to_state is null then r.token end", put: "token = r.token" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "complete ends the run" }],
   },
   {
     name: "journal entries joined on the run's id only",
@@ -39,7 +40,7 @@ export const ground: readonly Mutant[] = [
         put: 'where ${oneOf(runId("e.ord"), "select run_id from ok")}\n), ended',
       },
     ],
-    killedBy: ["test/store/races-commits.test.ts", "test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "judged apart|ahead of the log" }],
   },
   {
     name: "park does not look at inbox_seq",
@@ -51,13 +52,13 @@ export const ground: readonly Mutant[] = [
         put: '"false"',
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "park over a message" }],
   },
   {
     name: "dedupe keys not sorted before they are inserted",
     breaks: "lock rules",
     edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by env, scope, key, position\n", put: "" }],
-    killedBy: ["test/store/races-keys.test.ts"],
+    killedBy: [{ file: "test/store/races-keys.test.ts" }],
   },
   {
     name: "the node's clock decides about leases",
@@ -69,7 +70,7 @@ export const ground: readonly Mutant[] = [
         put: "now = `(timestamptz 'epoch' + ${Date.now()} * interval '1 ms')`",
       },
     ],
-    killedBy: ["test/store/clock.test.ts"],
+    killedBy: [{ file: "test/store/clock.test.ts" }],
   },
   {
     name: "crashes not counted when a run is claimed",
@@ -77,7 +78,7 @@ export const ground: readonly Mutant[] = [
     edits: [
       { file: "src/store/postgres/claim-runs.ts", find: "crashes = r.crashes + 1,", put: "crashes = r.crashes," },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "a granted run is running" }],
   },
   {
     name: "runs picked by a sub-select that is not materialized",
@@ -91,7 +92,7 @@ export const ground: readonly Mutant[] = [
     order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,
       },
     ],
-    killedBy: ["test/store/planner.test.ts"],
+    killedBy: [{ file: "test/store/planner.test.ts", test: "a claim takes no more than its limit" }],
   },
   {
     name: "sweep acts on a list it read before",
@@ -108,19 +109,19 @@ export const ground: readonly Mutant[] = [
         put: "\n",
       },
     ],
-    killedBy: ["test/store/races-claims.test.ts"],
+    killedBy: [{ file: "test/store/races-claims.test.ts" }],
   },
   {
     name: "a renewal that asks for the owner's epoch only",
     breaks: "S4",
     edits: [{ file: "src/store/postgres/renew-claims.ts", find: " and r.token = l.token\n", put: "\n" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "lost: other epoch, other token" }],
   },
   {
     name: "a commit counted as written before by its sequence alone",
     breaks: "S1",
     edits: [{ file: COMMIT, find: '      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}\n', put: "" }],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "recorded|judged apart|ahead of the log" }],
   },
   {
     name: "a lease is taken although its time is not over",
@@ -132,6 +133,6 @@ export const ground: readonly Mutant[] = [
         put: "or l.token is distinct from excluded.token",
       },
     ],
-    killedBy: ["test/conformance/postgres.test.ts"],
+    killedBy: [{ file: CONFORMANCE, test: "a held key is busy" }],
   },
 ];

@@ -1,6 +1,10 @@
 // All planted bugs, by the part they are planted in.
 
+import { chaos } from "./chaos.js";
+import { engine } from "./engine.js";
+import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
+import { node } from "./node.js";
 
-export const MUTANTS: readonly Mutant[] = [...ground];
+export const MUTANTS: readonly Mutant[] = [...ground, ...engine, ...node, ...flow, ...chaos];

@@ -1,63 +1,89 @@
-// `npm run mutants [-- --only TEXT] [--json]`: plants each bug on a copy, runs its tests, and demands that they fail.
+// `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
 
 import { spawn } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MUTANTS } from "../mutants/index.js";
-import { applyEdit, type Mutant } from "../mutants/mutant.js";
+import type { Killer, Mutant } from "../mutants/mutant.js";
+import { plant } from "../mutants/plant.js";
 import { startEmbedded } from "../src/embedded/index.js";
 
-const ROOT = join(import.meta.dirname, "..");
-const COPIED = [
-  "src",
-  "test",
-  "bench",
-  "examples",
-  "scripts",
-  "mutants",
-  "package.json",
-  "tsconfig.json",
-  "vitest.config.ts",
-];
+/** One per core of the machines this runs on. */
+const AT_A_TIME = 2;
+const SHOWN_CHARS = 4_000;
 const json = process.argv.includes("--json");
 const onlyAt = process.argv.indexOf("--only");
 const only = onlyAt === -1 ? "" : (process.argv[onlyAt + 1] ?? "");
 
 type Verdict = "killed" | "survived" | "does not apply" | "tests fail without it";
 
-async function copyOf(mutant: Mutant | null): Promise<string | null> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
-  for (const name of COPIED) await cp(join(ROOT, name), join(folder, name), { recursive: true });
-  await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  for (const edit of mutant?.edits ?? []) {
-    const file = join(folder, edit.file);
-    const patched = applyEdit(await readFile(file, "utf8"), edit);
-    if (patched === null) {
-      await rm(folder, { recursive: true });
-      return null;
-    }
-    await writeFile(file, patched);
-  }
-  return folder;
-}
-
-function testsPass(folder: string, files: readonly string[], url: string): Promise<boolean> {
+/** Whether it passes; `onFailure` gets the end of what it printed. */
+function passes(
+  folder: string,
+  args: readonly string[],
+  url: string,
+  onFailure: (output: string) => void = () => {},
+): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ["node_modules/vitest/vitest.mjs", "run", "--bail", "1", ...files], {
+    const child = spawn(process.execPath, args, {
       cwd: folder,
       env: { ...process.env, HOLDFAST_TEST_DATABASE_URL: url },
-      stdio: "ignore",
+      stdio: ["ignore", "pipe", "pipe"],
     });
-    child.on("exit", (code) => resolve(code === 0));
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => {
+        output = (output + String(chunk)).slice(-SHOWN_CHARS);
+      });
+    }
+    child.on("close", (code) => {
+      if (code !== 0) onFailure(output);
+      resolve(code === 0);
+    });
   });
 }
 
+const VITEST = ["node_modules/vitest/vitest.mjs", "run", "--bail", "1"];
+const SIMULATE = ["--import", "tsx", "scripts/simulate.ts", "--bail"];
+
+function argumentsOf(killer: Killer): string[] {
+  if ("file" in killer) return [...VITEST, killer.file, ...(killer.test === undefined ? [] : ["-t", killer.test])];
+  return [...SIMULATE, "--seed", String(killer.from ?? 1), "--seeds", String(killer.seeds)];
+}
+
 async function judge(mutant: Mutant, url: string): Promise<Verdict> {
-  const folder = await copyOf(mutant);
+  const folder = await plant(mutant);
   if (!folder) return "does not apply";
   try {
-    return (await testsPass(folder, mutant.killedBy, url)) ? "survived" : "killed";
+    for (const killer of mutant.killedBy) if (!(await passes(folder, argumentsOf(killer), url))) return "killed";
+    return "survived";
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What fails anyway would "kill" everything. */
+async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean> {
+  const killers = chosen.flatMap(({ killedBy }) => killedBy);
+  const suites = killers.flatMap((killer) => ("file" in killer ? killer : []));
+  const whole = suites.filter(({ test }) => test === undefined);
+  const picked = suites.filter(({ test }) => test !== undefined);
+  const names = [...new Set(picked.map(({ test }) => test!))].join("|");
+  const files = (some: typeof suites) => [...new Set(some.map(({ file }) => file))];
+  const seeds = Math.max(
+    0,
+    ...killers.map((killer) => ("seeds" in killer ? (killer.from ?? 1) + killer.seeds - 1 : 0)),
+  );
+  const folder = (await plant(null))!;
+  try {
+    const test = async () =>
+      (whole.length === 0 || (await passes(folder, [...VITEST, ...files(whole)], url, say))) &&
+      (picked.length === 0 || (await passes(folder, [...VITEST, ...files(picked), "-t", names], url, say)));
+    const simulation = async () => seeds === 0 || passes(folder, argumentsOf({ seeds }), url, say);
+    const [tested, simulated] = await Promise.all([test(), simulation()]);
+    if (!tested || !simulated) say("That fails without any mutant.");
+    return tested && simulated;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -70,20 +96,22 @@ const server = await startEmbedded({
   settings: { max_connections: "400" },
   onNotice: () => {},
 });
-const chosen = MUTANTS.filter(({ name }) => name.includes(only));
+const chosen = MUTANTS.filter(({ name }) => only.split("|").some((text) => name.includes(text)));
 const survivors: { name: string; verdict: Verdict }[] = [];
 try {
-  // A test that fails anyway would "kill" everything.
-  const clean = await copyOf(null);
-  const files = [...new Set(chosen.flatMap(({ killedBy }) => killedBy))];
-  const sound = await testsPass(clean!, files, server.url);
-  await rm(clean!, { recursive: true, force: true });
-  if (!sound) say(`the tests fail without any mutant: ${files.join(" ")}`);
-  for (const mutant of chosen) {
-    const verdict = sound ? await judge(mutant, server.url) : "tests fail without it";
-    if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
-    say(`${verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`} ${mutant.name} (${mutant.breaks})`);
-  }
+  const sound = await isSound(chosen, server.url);
+  const left = [...chosen];
+  const work = async () => {
+    for (let mutant = left.shift(); mutant; mutant = left.shift()) {
+      const startedAt = performance.now();
+      const verdict = sound ? await judge(mutant, server.url) : "tests fail without it";
+      if (verdict !== "killed") survivors.push({ name: mutant.name, verdict });
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+      const shown = verdict === "killed" ? "killed  " : `${verdict.toUpperCase()}:`;
+      say(`${shown} ${mutant.name} (${mutant.breaks}, ${seconds} s)`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
 } finally {
   await server.stop();
   await rm(dataDir, { recursive: true, force: true });

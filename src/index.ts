@@ -1,12 +1,17 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
-export { createNode, KeyConflict, type Node, type NodeOptions, type StartOptions } from "./client/create-node.js";
+export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
+export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
 export {
   type DeadFilter,
   type DeadLetter,
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export type { Logger } from "./client/logger.js";
+export type { NodeEvents, NodeInfo } from "./client/node-events.js";
+export type { Queues } from "./client/queues.js";
+export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
   type DecisionOptions,
@@ -15,15 +20,23 @@ export {
   RunCancelled,
   RunFailed,
   type RunHandle,
+  type RunStatus,
   RunUnknown,
+  type SendOptions,
+  type SignalOptions,
 } from "./client/run-handle.js";
+export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
+export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
+export { NodeStopping } from "./engine/node-stopping.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
 export type { Duration } from "./kernel/duration.js";
 export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
+export type { ScalarPath } from "./kernel/input-path.js";
 export { jsonCodec } from "./kernel/json-codec.js";
+export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
 export { RecordedError } from "./kernel/recorded-error.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";
 export { LeaseLost, LeaseMisused, LeaseUnsupported } from "./lease/error.js";
@@ -33,6 +46,7 @@ export { type AcquireOptions, type BusyLease, createLeases, type Leases, type Le
 export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
 export { JournalCorrupt } from "./store/contract/journal.js";
+export type { QueueRecord } from "./store/contract/queues.js";
 export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";

@@ -11,12 +11,14 @@ import { describe, expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
   "claim-and-commit.ts": "accepted lost",
+  "client.ts": ["started existing conflict", "true 2", "2 halfway", "4 completed hello Ann"].join("\n"),
   "enqueue-in-your-transaction.ts": "waiting",
   "queue-worker.ts": [
     "{ waiting: 0, active: 0, paused: 1, dead_letter: 0 }",
     "order-1 goes on: approved, claim epoch 2",
     "completed",
   ].join("\n"),
+  "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
@@ -78,7 +80,8 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const tested = [...Object.keys(EXPECTED), "demo.ts", "demo-worker.ts", "order.ts", "prove-your-claims.test.ts"];
+    const demo = ["demo.ts", "demo-screen.ts", "demo-worker.ts", "order.ts"];
+    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 
@@ -87,7 +90,7 @@ describe("every example works", () => {
     const run = promisify(execFile);
     const { stdout } = await run(
       process.execPath,
-      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--json"],
+      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--once", "--json"],
       {
         cwd: folder,
         env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },

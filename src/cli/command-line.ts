@@ -70,7 +70,7 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
   const call: Call = {
     arguments: read.arguments,
     values,
-    env: envName(textOption(values, "env") ?? "default", "--env"),
+    env: envOf(values, terminal),
     database,
     world,
     width: widthOf(terminal),
@@ -86,6 +86,12 @@ function openCall(read: Read, terminal: Terminal, world: World): { call: Call; c
     await store?.close();
   };
   return { call, close };
+}
+
+function envOf(values: Read["values"], { env }: Terminal): string {
+  const given = textOption(values, "env");
+  if (given !== undefined) return envName(given, "--env");
+  return envName(env["HOLDFAST_ENV"] || "default", "HOLDFAST_ENV");
 }
 
 function actorOf({ env }: Terminal): string {

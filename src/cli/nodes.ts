@@ -1,5 +1,6 @@
-// `holdfast nodes`: which processes are there, since when, and how much they hold.
+// `holdfast nodes`: which processes are there, since when, what they serve and how much they hold.
 
+import type { RunGroup } from "../kernel/new-run.js";
 import type { NodeRecord } from "../store/contract/nodes.js";
 import type { Call, Command, Report } from "./command.js";
 import { WATCH_OPTION } from "./options.js";
@@ -7,19 +8,16 @@ import type { Colour } from "./paint.js";
 import { tableLines } from "./table.js";
 import { isoTime, timeAgo } from "./time-ago.js";
 
-/** A node tells that it lives once a second, and its claims last 15 s, unless it was set up otherwise. */
-const SILENT_AFTER_MS = 15_000;
-
 type Presence = "alive" | "silent" | "stopped";
 const COLOURS: Readonly<Record<Presence, Colour>> = { alive: "green", silent: "red", stopped: "dim" };
 
 export const nodes: Command = {
   name: "nodes",
   takes: [],
-  summary: "who is alive, since when, holding how many runs",
+  summary: "who is alive, since when, serving what, holding how many runs",
   details:
-    "alive: heard of within 15 s. silent: not heard of for longer, and never stopped in order; what it held is taken over\n" +
-    "when its leases are over.",
+    "alive: heard of within three of its heartbeats. silent: not heard of for longer, and never stopped in order; what it\n" +
+    "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version.",
   options: {
     all: { type: "boolean", says: "also those that stopped in order" },
     watch: WATCH_OPTION,
@@ -30,7 +28,7 @@ export const nodes: Command = {
 async function listNodes({ store, env, values, world, width, paint }: Call): Promise<Report> {
   const found = await (await store()).nodes.list({ env, stopped: values["all"] === true });
   const now = world.wallNow();
-  const json = { nodes: found.map((node) => nodeJson(node, now)) };
+  const json = { nodes: found.map(nodeJson) };
   if (found.length === 0) {
     const hint = values["all"] ? "None has ever started." : "createNode(…) starts one; --all also shows stopped ones.";
     return { text: `No nodes in env ${env}. ${hint}\n`, json };
@@ -39,6 +37,7 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
     { title: "NODE", flexible: true },
     { title: "STATE" },
     { title: "HOLDS", align: "right" as const },
+    { title: "SERVES", flexible: true },
     { title: "STACK", flexible: true },
     { title: "BUILD", flexible: true },
     { title: "STARTED" },
@@ -47,8 +46,9 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
   ];
   const rows = found.map((node) => [
     node.name === node.identity ? node.name : `${node.name} (${node.identity})`,
-    { text: presence(node, now), colour: COLOURS[presence(node, now)] },
+    { text: presence(node), colour: COLOURS[presence(node)] },
     String(node.holds),
+    servesText(node.serves),
     node.stack ?? "",
     node.build ?? "",
     timeAgo(node.startedAt, now),
@@ -58,13 +58,23 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
   return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };
 }
 
-function presence({ stoppedAt, seenAt }: NodeRecord, now: number): Presence {
+function presence({ stoppedAt, alive }: NodeRecord): Presence {
   if (stoppedAt !== null) return "stopped";
-  return now - seenAt > SILENT_AFTER_MS ? "silent" : "alive";
+  return alive ? "alive" : "silent";
 }
 
-function nodeJson(node: NodeRecord, now: number): Readonly<Record<string, unknown>> {
-  const { startedAt, seenAt, stoppedAt, ...rest } = node;
+/** A program stands there once, with the version it is pinned to; its queue only when it has another name. */
+function servesText(serves: readonly RunGroup[]): string {
+  const pinned = new Map<string, string>();
+  for (const { program, queue, version } of serves) {
+    const name = queue === program ? program : `${program} (${queue})`;
+    if (version !== null || !pinned.has(name)) pinned.set(name, version === null ? name : `${name} @${version}`);
+  }
+  return [...pinned.values()].join(", ");
+}
+
+function nodeJson(node: NodeRecord): Readonly<Record<string, unknown>> {
+  const { startedAt, seenAt, stoppedAt, alive: _, ...rest } = node;
   const times = { startedAt: isoTime(startedAt), seenAt: isoTime(seenAt), stoppedAt: isoTime(stoppedAt) };
-  return { ...rest, state: presence(node, now), ...times };
+  return { ...rest, state: presence(node), ...times };
 }

@@ -7,7 +7,11 @@ import { CommandMisused } from "./error.js";
 export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
   url: { type: "string", value: "URL", says: "the database; when not given: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
   schema: { type: "string", value: "NAME", says: "the schema that holds the tables; when not given: holdfast" },
-  env: { type: "string", value: "NAME", says: "the isolated world in that schema; when not given: default" },
+  env: {
+    type: "string",
+    value: "NAME",
+    says: "the isolated world in that schema; when not given: HOLDFAST_ENV, then default",
+  },
   json: { type: "boolean", says: "one JSON document, on the last line" },
   help: { type: "boolean", short: "h", says: "this text" },
 };

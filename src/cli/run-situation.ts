@@ -1,5 +1,6 @@
 // What a run is up to, in a few words: who holds it, what it waits for, when it goes on.
 
+import { lacksCapableNode } from "../client/capable-node.js";
 import { isEnded } from "../kernel/run-state.js";
 import type { NodeRecord } from "../store/contract/nodes.js";
 import type { RunRecord } from "../store/contract/runs.js";
@@ -13,11 +14,26 @@ export function holderNames(nodes: readonly NodeRecord[]): HolderName {
   return (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8);
 }
 
-export function situation(run: RunRecord, holder: HolderName, now: number): string {
-  return [doing(run, holder, now), ...troubles(run)].filter((part) => part !== "").join(", ");
+/** What is known of the nodes around a run. */
+export interface Surroundings {
+  readonly holder: HolderName;
+  readonly lacksNode: (run: RunRecord) => boolean;
 }
 
-export function doing(run: RunRecord, holder: HolderName, now: number): string {
+export function surroundings(nodes: readonly NodeRecord[]): Surroundings {
+  return { holder: holderNames(nodes), lacksNode: (run) => lacksCapableNode(run, nodes) };
+}
+
+/** Whether anything about this run is known from the nodes only. */
+export function needsNodes({ owner, state }: RunRecord): boolean {
+  return owner !== null || state === "waiting";
+}
+
+export function situation(run: RunRecord, around: Surroundings, now: number): string {
+  return [doing(run, around, now), ...troubles(run)].filter((part) => part !== "").join(", ");
+}
+
+export function doing(run: RunRecord, { holder, lacksNode }: Surroundings, now: number): string {
   if (isEnded(run.state)) return run.endedAt === null ? "" : `ended ${timeAgo(run.endedAt, now)}`;
   switch (run.state) {
     case "running":
@@ -25,7 +41,10 @@ export function doing(run: RunRecord, holder: HolderName, now: number): string {
     case "parked":
       return run.wakeAt === null ? "waits for a message" : `wakes ${timeAgo(run.wakeAt, now)} or by a message`;
     case "waiting":
-      return run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "to be claimed";
+      return [
+        run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "to be claimed",
+        ...(lacksNode(run) ? ["no capable node"] : []),
+      ].join(", ");
     default:
       return "";
   }

@@ -9,7 +9,8 @@ import { STATE_COLOURS } from "./paint.js";
 import { payloadLine } from "./payload-text.js";
 import type { PendingWait } from "./pending-waits.js";
 import { reasonLine } from "./reason-text.js";
-import { doing, type HolderName, troubles } from "./run-situation.js";
+import type { PastClaim } from "./run-claims.js";
+import { doing, type Surroundings, troubles } from "./run-situation.js";
 import { type Cell, tableLines } from "./table.js";
 import { isoTime, timeAgo } from "./time-ago.js";
 import { timeline } from "./timeline.js";
@@ -19,21 +20,24 @@ export interface Story {
   readonly entries: readonly JournalEntry[];
   readonly waits: readonly PendingWait[];
   readonly unread: readonly Message[];
-  readonly holder: HolderName;
+  readonly claims: readonly PastClaim[];
+  readonly around: Surroundings;
 }
 
 /** A parent may wait for a thousand children. */
 const MOST_LINES = 10;
 
-export function storyLines({ run, entries, waits, unread, holder }: Story, call: Call): string[] {
+export function storyLines({ run, entries, waits, unread, claims, around }: Story, call: Call): string[] {
   const { width, paint, world } = call;
   const now = world.wallNow();
-  const holderOf = (epoch: number) => (run.owner !== null && epoch === run.epoch ? holder(run.owner) : null);
+  const holderOf = (epoch: number) => (run.owner !== null && epoch === run.epoch ? around.holder(run.owner) : null);
   const payloads = call.values["payloads"] === true;
   return [
-    ...withoutHeader(factsOf(run, holder, now), width, call),
+    ...withoutHeader(factsOf(run, around, now), width, call),
     "",
     ...timeline(entries, { width, paint, payloads, holderOf }),
+    // One claim that goes on or has ended in order is told by the timeline.
+    ...section("Claims", claims.length > 1 ? claims.map((claim) => claimCells(claim, holderOf)) : [], call),
     ...section(
       "Waits for",
       waits.map((wait) => waitCells(wait, now)),
@@ -47,7 +51,7 @@ export function storyLines({ run, entries, waits, unread, holder }: Story, call:
   ];
 }
 
-function factsOf(run: RunRecord, holder: HolderName, now: number): Cell[][] {
+function factsOf(run: RunRecord, around: Surroundings, now: number): Cell[][] {
   const { group, state, createdAt, endedAt, parentId, baseSeq, generation } = run;
   const where = [
     `queue ${group.queue}`,
@@ -55,7 +59,7 @@ function factsOf(run: RunRecord, holder: HolderName, now: number): Cell[][] {
     ...(group.stack ? [`stack ${group.stack}`] : []),
     ...(group.version ? [`version ${group.version}`] : []),
   ];
-  const activity = isEnded(state) ? "" : doing(run, holder, now);
+  const activity = isEnded(state) ? "" : doing(run, around, now);
   return [
     ["Run", run.id],
     ["Program", `${group.program} (${where.join(", ")})`],
@@ -66,6 +70,15 @@ function factsOf(run: RunRecord, holder: HolderName, now: number): Cell[][] {
     ...(parentId === null ? [] : [["Parent", parentId]]),
     ...(baseSeq > 0 ? [["Reopened", `generation ${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
   ];
+}
+
+function claimCells(
+  { epoch, entries, from, to, ended }: PastClaim,
+  holderOf: (epoch: number) => string | null,
+): Cell[] {
+  const count = `${entries} ${entries === 1 ? "entry" : "entries"}`;
+  const span = from === null || to === null ? "" : `${isoTime(from)} to ${isoTime(to)}`;
+  return [String(epoch), holderOf(epoch) ?? "", ended, count, span];
 }
 
 function waitCells({ kind, name, detail, deadline }: PendingWait, now: number): Cell[] {

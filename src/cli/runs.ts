@@ -6,7 +6,7 @@ import type { Call, Command, Report } from "./command.js";
 import { LIMIT_OPTION, limitOption, statesOption, textOption, WATCH_OPTION } from "./options.js";
 import { STATE_COLOURS } from "./paint.js";
 import { runJson } from "./run-json.js";
-import { type HolderName, holderNames, situation } from "./run-situation.js";
+import { needsNodes, type Surroundings, situation, surroundings } from "./run-situation.js";
 import { shortIds } from "./short-id.js";
 import { type Column, tableLines } from "./table.js";
 import { timeAgo } from "./time-ago.js";
@@ -40,17 +40,19 @@ async function listRuns(call: Call): Promise<Report> {
   const filter = filterOf(call);
   const store = await call.store();
   const { runs, next } = await store.runs.list(filter, { limit });
-  const json = { runs: runs.map(runJson), more: next !== null };
+  const around = surroundings(runs.some(needsNodes) ? await store.nodes.list({ env: call.env }) : []);
+  const json = {
+    runs: runs.map((run) => ({ ...runJson(run), noCapableNode: around.lacksNode(run) })),
+    more: next !== null,
+  };
   if (runs.length === 0) return { text: `${nothing(call)}\n`, json };
 
-  const isHeld = runs.some(({ owner }) => owner !== null);
-  const holder = holderNames(isHeld ? await store.nodes.list({ env: call.env }) : []);
-  const lines = tableLines({ columns: COLUMNS, rows: rowsOf(runs, holder, call) }, call.width, call.paint);
+  const lines = tableLines({ columns: COLUMNS, rows: rowsOf(runs, around, call) }, call.width, call.paint);
   if (next !== null) lines.push(call.paint(`The newest ${limit}; --limit shows more.`, "dim"));
   return { text: `${lines.join("\n")}\n`, json };
 }
 
-function rowsOf(runs: readonly RunRecord[], holder: HolderName, { world }: Call) {
+function rowsOf(runs: readonly RunRecord[], around: Surroundings, { world }: Call) {
   const now = world.wallNow();
   const short = shortIds(runs.map(({ id }) => id));
   // A queue usually has its program's name: said once is enough.
@@ -61,7 +63,7 @@ function rowsOf(runs: readonly RunRecord[], holder: HolderName, { world }: Call)
     run.group.program,
     ownQueues ? "" : run.group.queue,
     timeAgo(run.createdAt, now),
-    { text: situation(run, holder, now), colour: isEnded(run.state) ? ("dim" as const) : undefined },
+    { text: situation(run, around, now), colour: isEnded(run.state) ? ("dim" as const) : undefined },
   ]);
 }
 

@@ -5,8 +5,9 @@ import type { Call, Command, Report } from "./command.js";
 import { findRun } from "./find-run.js";
 import { payloadJson } from "./payload-text.js";
 import { pendingWaits } from "./pending-waits.js";
+import { claimsOf } from "./run-claims.js";
 import { runJson } from "./run-json.js";
-import { holderNames } from "./run-situation.js";
+import { needsNodes, surroundings } from "./run-situation.js";
 import { type Story, storyLines } from "./run-story.js";
 import { isoTime } from "./time-ago.js";
 
@@ -27,17 +28,22 @@ async function showRun(call: Call): Promise<Report> {
   const [page, unread, nodes] = await Promise.all([
     store.journal.read(run.id),
     isEnded(run.state) ? [] : store.inbox.unread(run.id),
-    run.owner === null ? [] : store.nodes.list({ env: run.group.env }),
+    needsNodes(run) ? store.nodes.list({ env: run.group.env }) : [],
   ]);
   const entries = page?.entries ?? [];
   const waits = isEnded(run.state) ? [] : pendingWaits(entries);
-  const story = { run, entries, waits, unread, holder: holderNames(nodes) };
+  const story = { run, entries, waits, unread, claims: claimsOf(entries, run), around: surroundings(nodes) };
   return { text: `${storyLines(story, call).join("\n")}\n`, json: storyJson(story) };
 }
 
-function storyJson({ run, entries, waits, unread, holder }: Story): Readonly<Record<string, unknown>> {
+function storyJson({ run, entries, waits, unread, claims, around }: Story): Readonly<Record<string, unknown>> {
   return {
-    run: { ...runJson(run), holder: run.owner === null ? null : holder(run.owner) },
+    run: {
+      ...runJson(run),
+      holder: run.owner === null ? null : around.holder(run.owner),
+      noCapableNode: around.lacksNode(run),
+    },
+    claims: claims.map(({ from, to, ...claim }) => ({ ...claim, from: isoTime(from), to: isoTime(to) })),
     journal: entries.map(readable),
     waits: waits.map(({ deadline, ...wait }) => ({ ...wait, deadline: isoTime(deadline) })),
     unread: unread.map(readable),

@@ -1,14 +1,11 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
 import { Engine } from "../engine/engine.js";
-import type { EngineEvents } from "../engine/events.js";
-import { payloadHash } from "../kernel/canonical.js";
 import type { Codec } from "../kernel/codec.js";
-import { type Codecs, codecs as openCodecs } from "../kernel/codecs.js";
+import { codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { HoldfastError } from "../kernel/error.js";
-import { dedupeKey, envName, nodeName, stackName, versionName } from "../kernel/name.js";
-import type { NewKey, NewRun } from "../kernel/new-run.js";
+import { InvalidInput } from "../kernel/error.js";
+import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
@@ -18,173 +15,174 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
 import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
 import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
-import { parseInput } from "../workflow/parse-input.js";
 import { DeadLetters } from "./dead-letters.js";
-import { RunHandle } from "./run-handle.js";
+import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
+import type { Logger } from "./logger.js";
+import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
+import { type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
+import { type Queues, queuesOf } from "./queues.js";
+import type { RunHandle } from "./run-handle.js";
+import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
 
-export interface NodeOptions extends SettingOptions {
+export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly store: Store;
   readonly programs: readonly AnyWorkflow[];
-  /** Who this process is across restarts. Default: generated. */
-  readonly identity?: string;
-  readonly name?: string;
-  readonly env?: string;
-  readonly stack?: string;
-  readonly build?: string;
+  /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
+  readonly sweeper?: "every" | "one";
+  /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
+  readonly signals?: SignalOption;
   /** The first writes; `json` is always readable. */
   readonly codecs?: readonly Codec[];
-  readonly bus?: Bus<EngineEvents>;
+  readonly bus?: Bus<NodeEvents>;
+  readonly logger?: Logger;
   /** What workflows find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
   readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
 }
 
-export interface StartOptions {
-  /** The same key and input: the existing run. The same key, other input: `KeyConflict`. */
-  readonly key?: string;
-  readonly priority?: number;
-  readonly delay?: Duration;
-  /** Your own transaction: the run is there when you commit. */
-  readonly tx?: Transaction;
-}
-
-/** Another run has this key, with other input. */
-export class KeyConflict extends HoldfastError {
-  readonly code = "KEY_CONFLICT";
-  readonly runId: string;
-
-  constructor(key: string, runId: string) {
-    super(
-      `The key ${JSON.stringify(key)} belongs to run ${runId}, which was started with other input. Use another key.`,
-    );
-    this.runId = runId;
-  }
-}
-
-/** Without input when the workflow takes none. */
-export type StartArguments<In> = undefined extends In
-  ? [input?: In, options?: StartOptions]
-  : [input: In, options?: StartOptions];
+/** The identity is found, and nothing is taken from the environment. */
+export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
 
 export class Node implements AsyncDisposable {
   readonly identity: string;
   readonly name: string;
   readonly env: string;
   readonly stack: string | null;
+  readonly build: string | null;
+  /** Fresh at every start. */
+  readonly incarnation: string;
   readonly warnings: readonly string[];
-  readonly #store: Store;
-  readonly #codecs: Codecs;
-  readonly #world: World;
+  /** Runs that gave up. */
+  readonly dead: DeadLetters;
+  readonly queues: Queues;
   readonly #settings: Settings;
-  readonly #bus: Bus<EngineEvents>;
+  readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
+  readonly #runs: Runs;
+  readonly #listen: () => () => void;
+  #deafen = () => {};
   #stopping: Promise<void> | null = null;
+  #counted = 0;
 
-  constructor(options: NodeOptions, world: World) {
-    const { store, programs, identity, name, env, stack, build, codecs, bus, services, perRun, ...settings } = options;
+  constructor(options: FoundNodeOptions, world: World) {
+    const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
+    const { signals, sweeper, services, perRun, ...settings } = rest;
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
     this.warnings = resolved.warnings;
-    this.#store = store;
-    this.#world = world;
-    this.#codecs = openCodecs(codecs);
-    this.#bus = bus ?? createBus<EngineEvents>({ world });
+    this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
     this.name = nodeName(name ?? this.identity, "name");
     this.env = envName(env ?? "default", "env");
     this.stack = stack === undefined ? null : stackName(stack, "stack");
-    const { historyWarning, historyLimit } = this.#settings;
+    this.build = build === undefined ? null : versionName(build, "build");
+    this.incarnation = world.token();
+    const { crashLimit, historyWarning, historyLimit } = this.#settings;
+    const opened = openCodecs(codecs);
+    const told = nodeTelemetry(this.#info, this.#bus, logger);
+    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
+    this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.dead = new DeadLetters(store, opened, this.env, world);
+    this.queues = queuesOf(store, this.env, this.name);
     const household: Household = {
-      codecs: this.#codecs,
-      newChild: (child, input) => this.#newRun(child, input, {}),
+      codecs: opened,
+      newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
       servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
-      onLongHistory: (runId, length) => this.#bus.emit("run.history_long", { runId, length }),
+      onLongHistory: (runId, length) => told.emit("run.history_long", { runId, length }),
     };
     this.#engine = new Engine({
       store,
       programs: programs.map((program) => workflowProgram(program, household)),
       settings: this.#settings,
       world,
-      bus: this.#bus,
-      identity: this.identity,
-      name: this.name,
+      bus: told,
+      ...this.#info,
       env: this.env,
       stack: this.stack,
-      build: build === undefined ? null : versionName(build, "build"),
+      build: this.build,
+      sweeper: sweeperOf(sweeper),
     });
+    const heard = signalsOf(signals);
+    this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }
 
-  get incarnation(): string {
-    return this.#engine.incarnation;
+  get #info(): NodeInfo {
+    return { identity: this.identity, name: this.name, incarnation: this.incarnation };
   }
 
-  /** Runs worked on now. */
+  /** Claimed runs, those that wait for a slot included. */
   get active(): number {
     return this.#engine.active;
   }
 
-  on: Bus<EngineEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
+  on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
 
   /** Called by createNode. */
-  open(): Promise<void> {
-    return this.#engine.start();
+  async open(): Promise<void> {
+    await this.#engine.start();
+    this.#deafen = this.#listen();
   }
 
   async start<In, Out, Parsed>(
     workflow: Workflow<string, In, Out, Parsed>,
     ...[input, options = {}]: StartArguments<In>
   ): Promise<RunHandle<Out>> {
-    const run = this.#newRun(workflow, await parseInput(workflow, input), options);
-    const [answer] = await this.#store.runs.insert([run], options.tx ? { tx: options.tx } : {});
-    if (answer?.outcome === "refused") throw answer.error;
-    if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
+    const run = await this.#runs.start<Out>(workflow, input, options);
     if (!options.tx) this.#engine.hint();
-    return this.run<Out>(answer!.runId);
+    return run;
   }
 
-  /** Runs that gave up. */
-  get dead(): DeadLetters {
-    return new DeadLetters(this.#store, this.#codecs, this.env, this.#world);
+  /** Many in one call to the store; the answers stand in the order of the items. */
+  async startMany<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
+    items: readonly StartItem<In>[],
+    options: { readonly tx?: Transaction } = {},
+  ): Promise<StartOutcome<Out>[]> {
+    const outcomes = await this.#runs.startMany<Out>(workflow, items, options.tx);
+    if (!options.tx) this.#engine.hint();
+    return outcomes;
   }
 
   run<Out = unknown>(id: string): RunHandle<Out> {
-    return new RunHandle<Out>(id, this.#store, this.#codecs, this.#world);
+    return this.#runs.run<Out>(id);
+  }
+
+  /**
+   * Works until nothing of its programs can be claimed now and nothing is under way. Runs that sleep, wait for a message or
+   * start later do not count. `worked`: how often it took a run and got it to a good point, since it started or since the
+   * last call. For scripts, tests and serverless; stop the node afterwards.
+   */
+  async runUntilIdle(options: {
+    readonly timeout: Duration;
+  }): Promise<{ readonly idle: boolean; readonly worked: number }> {
+    const idle = await this.#engine.untilIdle(toMs(options.timeout, "timeout"));
+    const worked = this.#engine.worked - this.#counted;
+    this.#counted += worked;
+    return { idle, worked };
   }
 
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
-    this.#stopping ??= this.#engine.stop(graceMs);
+    this.#stopping ??= this.#engine.stop(graceMs).finally(() => this.#deafen());
     return this.#stopping;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
+}
 
-  #newRun(workflow: AnyWorkflow, input: unknown, options: StartOptions): NewRun {
-    const { name: program, queue, version } = workflow;
-    return {
-      id: this.#world.id(),
-      group: { env: this.env, stack: this.stack, queue, program, version },
-      priority: options.priority ?? 0,
-      delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
-      crashLimit: this.#settings.crashLimit,
-      input: this.#codecs.encode(input, "input"),
-      ...(options.key !== undefined && { key: this.#newKey(program, options.key, input) }),
-    };
-  }
-
-  #newKey(scope: string, key: string, input: unknown): NewKey {
-    const payload = payloadHash(input, "input");
-    return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime: "archived", onMismatch: "conflict" };
-  }
+function sweeperOf(sweeper: "every" | "one" = "every"): "every" | "one" {
+  if (sweeper === "every" || sweeper === "one") return sweeper;
+  throw new InvalidInput("sweeper", 'must be "every" or "one"');
 }
 
 export async function createNode(options: NodeOptions, world: World = systemWorld()): Promise<Node> {
-  const node = new Node(options, world);
+  const found = { ...options, ...(await findIdentity(options)) } as FoundNodeOptions;
+  const node = new Node(found, world);
   await node.open();
   return node;
 }

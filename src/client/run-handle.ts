@@ -7,9 +7,14 @@ import { decodeError, type RecordedError, type StoredError } from "../kernel/rec
 import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
+import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
 import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "../workflow/signal.js";
+import { lacksCapableNode } from "./capable-node.js";
+import type { RunEvent } from "./run-event.js";
+import { type WatchOptions, type WatchParts, watchRun } from "./watch-run.js";
 
 /** The run ended without a result. `cause` is what it failed with. */
 export class RunFailed extends HoldfastError {
@@ -88,23 +93,43 @@ export class ResultTimeout extends HoldfastError {
 const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 1_000;
 
+export interface RunStatus extends RunRecord {
+  /** It waits, and no live node has its program in the version it is pinned to. It goes on when one comes. */
+  readonly noCapableNode: boolean;
+}
+
+export interface SendOptions {
+  /** Your own transaction: the run is told when you commit. */
+  readonly tx?: Transaction;
+}
+
+export type Nearby = NonNullable<WatchParts["nearby"]>;
+
 export class RunHandle<Out> {
   readonly id: string;
   readonly #store: Store;
   readonly #codecs: Codecs;
   readonly #world: World;
+  readonly #nearby: Nearby | undefined;
 
-  constructor(id: string, store: Store, codecs: Codecs, world: World) {
+  constructor(id: string, store: Store, codecs: Codecs, world: World, nearby?: Nearby) {
     this.id = id;
     this.#store = store;
     this.#codecs = codecs;
     this.#world = world;
+    this.#nearby = nearby;
   }
 
-  async status(): Promise<RunRecord> {
-    const record = await this.#store.runs.get(this.id);
-    if (!record) throw new RunUnknown(this.id);
-    return record;
+  async status(): Promise<RunStatus> {
+    const record = await this.#record();
+    const nodes = record.state === "waiting" ? await this.#store.nodes.list({ env: record.group.env }) : [];
+    return { ...record, noCapableNode: lacksCapableNode(record, nodes) };
+  }
+
+  /** What happens to the run, from the start or from a cursor, in whatever process. Ends when the run has ended. */
+  async *watch(options: WatchOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+    const parts = { store: this.#store, codecs: this.#codecs, world: this.#world, nearby: this.#nearby };
+    if ((yield* watchRun(this.id, parts, options)) === "unknown") throw new RunUnknown(this.id);
   }
 
   /** Waits for the end, however long that takes, on whatever node. */
@@ -112,7 +137,7 @@ export class RunHandle<Out> {
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
     const startedAt = this.#world.monotonicNow();
     for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS)) {
-      const { state, seq } = await this.status();
+      const { state, seq } = await this.#record();
       if (isEnded(state)) return this.#ending(state, seq);
       if (this.#world.monotonicNow() - startedAt > timeoutMs) throw new ResultTimeout(this.id, timeoutMs);
       await sleep(this.#world, pauseMs);
@@ -121,42 +146,35 @@ export class RunHandle<Out> {
 
   async signal<T>(signal: Signal<T>, ...[payload, options]: SignalArguments<T>): Promise<void> {
     const messageId = this.#world.token();
-    const [answer] = await this.#store.inbox.send([
-      {
-        runId: this.id,
-        key: `signal:${options?.id ?? messageId}`,
-        messageId,
-        kind: "signal",
-        name: signal.name,
-        payload: this.#codecs.encode(payload, `payload of signal ${JSON.stringify(signal.name)}`),
-        sender: null,
-      },
-    ]);
-    if (answer?.outcome === "refused") throw answer.error;
-    if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
-    if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
+    const message = {
+      runId: this.id,
+      key: `signal:${options?.id ?? messageId}`,
+      messageId,
+      kind: "signal" as const,
+      name: signal.name,
+      payload: this.#codecs.encode(payload, `payload of signal ${JSON.stringify(signal.name)}`),
+      sender: null,
+    };
+    await this.#send(message, options);
   }
 
   /** Decides the approval of that name. One decision counts; a later one is told who was first. */
-  async decide(approval: string, decision: DecisionOptions): Promise<void> {
+  async decide(approval: string, decision: DecisionOptions, options: SendOptions = {}): Promise<void> {
     const { choice, by, note = null, nth = 1, shown } = decision;
-    const { baseSeq } = await this.status();
+    // A run that your own transaction has just started is at its beginning.
+    const baseSeq = (await this.#store.runs.get(this.id))?.baseSeq ?? 0;
     if (shown !== undefined) await this.#expectShown(approval, String(nth), shown);
-    const [answer] = await this.#store.inbox.send([
-      {
-        runId: this.id,
-        key: waitKey(approval, String(nth), baseSeq),
-        messageId: this.#world.token(),
-        kind: "decision",
-        name: approval,
-        payload: this.#codecs.encode({ choice, by, note }, "decision"),
-        sender: by,
-      },
-    ]);
-    if (answer?.outcome === "refused") throw answer.error;
-    if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
-    if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
-    if (answer?.outcome === "already") throw new DecisionConflict(approval, answer.by.sender, answer.by.kind);
+    const message = {
+      runId: this.id,
+      key: waitKey(approval, String(nth), baseSeq),
+      messageId: this.#world.token(),
+      kind: "decision" as const,
+      name: approval,
+      payload: this.#codecs.encode({ choice, by, note }, "decision"),
+      sender: by,
+    };
+    const answer = await this.#send(message, options);
+    if (answer.outcome === "already") throw new DecisionConflict(approval, answer.by.sender, answer.by.kind);
   }
 
   cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<CancelAnswer> {
@@ -164,6 +182,20 @@ export class RunHandle<Out> {
       by: options.by ?? "client",
       ...(options.reason && { reason: options.reason }),
     });
+  }
+
+  async #record(): Promise<RunRecord> {
+    const record = await this.#store.runs.get(this.id);
+    if (!record) throw new RunUnknown(this.id);
+    return record;
+  }
+
+  async #send(message: NewMessage, { tx }: SendOptions = {}): Promise<SendAnswer> {
+    const [answer] = await this.#store.inbox.send([message], tx ? { tx } : {});
+    if (answer?.outcome === "refused") throw answer.error;
+    if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
+    if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
+    return answer!;
   }
 
   async #expectShown(approval: string, nth: string, shown: string): Promise<void> {
@@ -189,5 +221,10 @@ export class RunHandle<Out> {
 }
 
 export type SignalArguments<T> = undefined extends T
-  ? [payload?: T, options?: { readonly id?: string }]
-  : [payload: T, options?: { readonly id?: string }];
+  ? [payload?: T, options?: SignalOptions]
+  : [payload: T, options?: SignalOptions];
+
+export interface SignalOptions extends SendOptions {
+  /** The same id is taken once. Default: each call is a message of its own. */
+  readonly id?: string;
+}

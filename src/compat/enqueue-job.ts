@@ -1,6 +1,6 @@
 // Puts jobs into the queue: one from scratch, or the one that goes on where a paused job stopped.
 
-import { KeyConflict } from "../client/create-node.js";
+import { KeyConflict } from "../client/runs.js";
 import { payloadHash } from "../kernel/canonical.js";
 import type { NewKey } from "../kernel/new-run.js";
 import type { Transaction } from "../store/contract/transaction.js";

@@ -21,7 +21,9 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
   readonly #stop = new AbortController();
   #active = 0;
+  #claiming = false;
   #hinted = false;
+  #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
   #running: Promise<void> = Promise.resolve();
 
@@ -33,8 +35,16 @@ export class ClaimLoop {
     return this.#active;
   }
 
+  /** Whether it may still be granted something. */
+  get claiming(): boolean {
+    return this.#claiming;
+  }
+
   start(): void {
-    this.#running = this.#loop();
+    this.#claiming = true;
+    this.#running = this.#loop().finally(() => {
+      this.#claiming = false;
+    });
   }
 
   /** Claims nothing more; what was claimed goes on. */
@@ -49,22 +59,34 @@ export class ClaimLoop {
     this.#wake?.();
   }
 
+  /** How many the next look takes that begins after this call; null when it cannot be made. */
+  look(): Promise<number | null> {
+    if (this.#stop.signal.aborted) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#lookers.push(resolve);
+      this.hint();
+    });
+  }
+
   async #loop(): Promise<void> {
     const { settings, world } = this.#options;
     let pauseMs = settings.pollIntervalMs;
     while (!this.#stop.signal.aborted) {
       this.#hinted = false;
       const free = settings.concurrency + settings.prefetch - this.#active;
-      const claimed = free > 0 ? await this.#claim(free) : 0;
-      if (claimed > 0) pauseMs = settings.pollIntervalMs;
+      const lookers = this.#lookers.splice(0);
+      const claimed = free > 0 ? await this.#claim(free) : null;
+      for (const tell of lookers) tell(claimed);
+      if (claimed) pauseMs = settings.pollIntervalMs;
       // A full answer means there is more; runs that end at the same moment free their slots together.
-      if (claimed === free && free > 0) await world.turn();
+      if (claimed === free) await world.turn();
       else {
         const dueMs = free > 0 && !this.#hinted ? await this.#nextDue() : null;
         const hinted = await this.#pause(Math.min(pauseMs * (0.75 + world.random() / 2), dueMs ?? pauseMs * 2));
         pauseMs = hinted ? settings.pollIntervalMs : Math.min(pauseMs * 1.5, settings.pollMaxMs);
       }
     }
+    for (const tell of this.#lookers.splice(0)) tell(null);
   }
 
   /** When a delayed run or one in back-off can be claimed: slept until, not polled for. */
@@ -78,7 +100,8 @@ export class ClaimLoop {
     }
   }
 
-  async #claim(limit: number): Promise<number> {
+  /** Null: it failed. */
+  async #claim(limit: number): Promise<number | null> {
     const { store, settings, world, bus, owner, groupIds } = this.#options;
     const token = world.token();
     try {
@@ -89,7 +112,7 @@ export class ClaimLoop {
     } catch (error) {
       // Whether it was granted is unknown; nothing is run. What was granted is taken back when its lease is over.
       bus.emit("claim.failed", { error });
-      return 0;
+      return null;
     }
   }
 

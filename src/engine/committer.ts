@@ -121,11 +121,14 @@ export class RunWriter {
 export class Committer {
   readonly #store: RunStore;
   readonly #world: World;
+  readonly #onWritten: (written: readonly Commit[]) => void;
   readonly #send: (writer: RunWriter) => Promise<CommitAnswer>;
 
-  constructor(store: RunStore, world: World) {
+  /** `onWritten` is told of every batch that was written. */
+  constructor(store: RunStore, world: World, onWritten: (written: readonly Commit[]) => void = () => {}) {
     this.#store = store;
     this.#world = world;
+    this.#onWritten = onWritten;
     this.#send = lane<RunWriter, CommitAnswer>((writers) => this.#flush(writers), {
       world,
       maxRows: MAX_ROWS,
@@ -168,6 +171,7 @@ export class Committer {
     writers.forEach((writer, i) => {
       settle(writer, taken[i]!, answers[i]!);
     });
+    this.#onWritten(commits.filter((_, i) => isWritten(answers[i]!)));
     return answers;
   }
 }
@@ -181,6 +185,10 @@ function takeParts(parts: readonly Part[]): readonly Part[] {
   const last = parts.findIndex((part) => part.effects.some(settles));
   const open = last === -1 ? parts : parts.slice(0, last + 1);
   return open.slice(0, fitting(open, PART_LIMITS));
+}
+
+function isWritten({ outcome }: CommitAnswer): boolean {
+  return outcome === "accepted" || outcome === "recorded";
 }
 
 function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer): void {

@@ -1,18 +1,30 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
+import { settles } from "../kernel/effect.js";
+import type { RunGroup } from "../kernel/new-run.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
-import type { ClaimedRun } from "../store/contract/runs.js";
+import type { ClaimedRun, Commit } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
+import { Admitter } from "./admitter.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
 import type { EngineEvents } from "./events.js";
-import { keepHouse } from "./housekeeping.js";
+import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
+import { Nearby } from "./nearby.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
+import { Slots } from "./slots.js";
+import { SweeperLease } from "./sweeper-lease.js";
+
+/** What an aborted step gets to end, so that its run can be handed back. */
+const ABORTED_GRACE_MS = 1_000;
+/** The store may be away when a node stops: it is not waited for longer than this. */
+const FAREWELL_MS = 2_000;
+const LOOK_EVERY_MS = 10;
 
 export interface EngineOptions {
   readonly store: Store;
@@ -20,62 +32,91 @@ export interface EngineOptions {
   readonly settings: Settings;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
+  readonly incarnation: string;
   readonly identity: string;
   readonly name: string;
   readonly env: string;
   readonly stack: string | null;
   readonly build: string | null;
+  /** Whether every node reclaims, or one at a time under a lease. */
+  readonly sweeper: "every" | "one";
 }
 
 export class Engine {
-  readonly incarnation: string;
+  readonly nearby = new Nearby();
   readonly #options: EngineOptions;
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
+  readonly #slots: Slots;
+  readonly #admitter: Admitter;
   readonly #programs = new Map<number, Program>();
   readonly #house = new AbortController();
   #loop: ClaimLoop | null = null;
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
+  #stopping = false;
+  #lastClaim: Promise<void> = Promise.resolve();
+  #left: ReadonlySet<Session> = new Set();
+  #worked = 0;
 
   constructor(options: EngineOptions) {
     const { store, settings, world, bus } = options;
     this.#options = options;
-    this.incarnation = world.token();
-    this.#committer = new Committer(store.runs, world);
+    this.#admitter = new Admitter(store.runs, () => this.hint());
+    this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#keeper = new LeaseKeeper(store.runs, settings, world, bus);
+    this.#slots = new Slots(settings.concurrency);
   }
 
   async start(): Promise<void> {
-    const { store, settings, world, bus, programs, env, stack, identity, name, build } = this.#options;
-    await store.nodes.register({ incarnation: this.incarnation, identity, name, env, stack, build });
-    for (const program of programs) {
-      for (const group of groupsOf(program, env, stack)) {
-        const [id] = await store.runs.groupIds([group]);
-        this.#programs.set(id!, program);
-      }
-    }
-    this.#loop = new ClaimLoop({
-      store: store.runs,
-      settings,
-      world,
-      bus,
-      owner: this.incarnation,
-      groupIds: [...this.#programs.keys()],
-      onClaimed: (run, askedAt) => this.#work(run, askedAt),
-    });
-    const mine = new Set(this.#programs.keys());
+    const { store, settings, world, bus, incarnation } = this.#options;
+    const serves = await this.#register();
+    const groupIds = [...this.#programs.keys()];
+    const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(run, askedAt);
+    this.#loop = new ClaimLoop({ store: store.runs, settings, world, bus, owner: incarnation, groupIds, onClaimed });
+    const mine = new Set(groupIds);
+    const door = new Door(world);
     this.#attendance = await store.attend({
-      incarnation: this.incarnation,
-      onHint: (groupIds) => {
-        if (groupIds.length === 0 || groupIds.some((id) => mine.has(id))) this.hint();
+      incarnation,
+      onNews: () => door.knock(),
+      onHint: (ids) => {
+        if (ids.length === 0 || ids.some((id) => mine.has(id))) this.hint();
       },
     });
     this.#keeper.start();
     this.#loop.start();
-    const house = { store, settings, world, bus, incarnation: this.incarnation, onWork: () => this.hint() };
+    const house = {
+      store,
+      settings,
+      world,
+      bus,
+      incarnation,
+      door,
+      sweeper: this.#sweeper(),
+      onWork: () => this.hint(),
+    };
     this.#keeping = keepHouse(house, this.#house.signal);
-    bus.emit("node.started", { incarnation: this.incarnation });
+    bus.emit("node.started", { serves });
+  }
+
+  async #register(): Promise<readonly RunGroup[]> {
+    const { store, settings, programs, env, stack, incarnation, identity, name, build } = this.#options;
+    const served = programs.flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
+    const groups = served.map(({ group }) => group);
+    const ids = await store.runs.groupIds(groups);
+    for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
+    await store.runs.declare(served.map(({ program, group }) => ({ group, limits: program.limits })));
+    const { housekeepingMs: heartbeatMs, leaseMs } = settings;
+    const serves = [...this.#programs.keys()];
+    await store.nodes.register({ incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs });
+    return groups;
+  }
+
+  #sweeper(): SweeperLease | null {
+    const { store, settings, world, bus, env, incarnation, sweeper } = this.#options;
+    if (sweeper === "every") return null;
+    const leaseMs = 3 * settings.housekeepingMs;
+    return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
   }
 
   /** There may be work: look now instead of at the next poll. */
@@ -83,49 +124,133 @@ export class Engine {
     this.#loop?.hint();
   }
 
+  /** Claimed runs, those that wait for a slot included. */
   get active(): number {
     return this.#loop?.active ?? 0;
   }
 
-  /** Claims nothing more, lets what runs come to a point where it can be given back, and after the grace aborts it. */
+  /** Runs worked on until their claim could be given back, since the start. */
+  get worked(): number {
+    return this.#worked;
+  }
+
+  /** True when nothing was left to claim and nothing at work; false when that took longer, or the node stops. */
+  async untilIdle(timeoutMs: number): Promise<boolean> {
+    const { world } = this.#options;
+    const until = world.monotonicNow() + timeoutMs;
+    for (;;) {
+      const leftMs = until - world.monotonicNow();
+      if (leftMs <= 0 || this.#stopping || !this.#loop) return false;
+      if (this.active === 0) {
+        const claimed = await within(world, leftMs, this.#loop.look());
+        if (claimed === 0 && this.active === 0) return true;
+      }
+      await sleep(world, Math.min(LOOK_EVERY_MS, leftMs));
+    }
+  }
+
+  /**
+   * Claims nothing more and lets steps under way end; after the grace aborts them. Runs whose work has ended are handed
+   * back. One whose work ignores the abort is left to its lease, so that nobody works on it while this process does.
+   */
   async stop(graceMs: number): Promise<void> {
-    const { store, world, bus } = this.#options;
-    await this.#loop?.stop();
-    for (const session of this.#keeper.held) session.stop();
-    const until = world.monotonicNow() + graceMs;
-    while (this.active > 0 && world.monotonicNow() < until) await sleep(world, 10);
-    for (const session of this.#keeper.held) session.lose();
+    const { store, world, bus, incarnation } = this.#options;
+    this.#stopping = true;
+    bus.emit("node.stopping", { active: this.active, graceMs });
+    this.#lastClaim = this.#loop?.stop() ?? Promise.resolve();
+    await this.#ask((session) => session.stop(this.#lastClaim), graceMs);
+    await this.#ask((session) => session.expire(), ABORTED_GRACE_MS);
+    this.#left = new Set(this.#keeper.held);
+    for (const session of this.#left) session.lose();
     this.#house.abort();
-    await this.#keeping;
-    await this.#keeper.stop();
-    await store.nodes.stop(this.incarnation);
-    await this.#attendance?.leave();
-    bus.emit("node.stopped", { incarnation: this.incarnation });
+    const farewell = Promise.all([this.#lastClaim, this.#keeping, this.#keeper.stop(), store.nodes.stop(incarnation)]);
+    const gone = farewell
+      .then(() => this.#admitter.stop())
+      .then(() => this.#attendance?.leave())
+      .catch((error) => bus.emit("housekeeping.failed", { error }));
+    await within(world, FAREWELL_MS, gone);
+    bus.emit("node.stopped", { left: this.#left.size });
+  }
+
+  /** Tells all sessions, and waits until they are over, or until their time is. */
+  async #ask(tell: (session: Session) => void, timeMs: number): Promise<void> {
+    const { world } = this.#options;
+    const until = world.monotonicNow() + timeMs;
+    for (const session of this.#keeper.held) tell(session);
+    while ((this.active > 0 || this.#loop?.claiming) && world.monotonicNow() < until) await sleep(world, LOOK_EVERY_MS);
   }
 
   async #work(run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus } = this.#options;
     const program = this.#programs.get(run.groupId)!;
     const writer = this.#committer.open(run, run.seq);
-    const session = new Session(run, writer, store, world, askedAt, settings.leaseMs);
+    const session = new Session({
+      run,
+      writer,
+      store,
+      world,
+      bus,
+      askedAt,
+      leaseMs: settings.leaseMs,
+      onCommitted: (id) => this.nearby.tell(id),
+    });
+    // Granted by the last claim of all, which was on its way.
+    if (this.#stopping) session.stop(this.#lastClaim);
     this.#keeper.add(session);
-    const attempt = run.failures + 1;
-    bus.emit("run.claimed", { runId: run.runId, program: program.name, epoch: run.epoch, attempt });
+    const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
+    bus.emit("run.claimed", { ...facts, attempt: run.failures + 1 });
     try {
-      await program.execute(session);
-      bus.emit("run.settled", { runId: run.runId, program: program.name });
+      await this.#execute(program, session);
+      if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
+      else this.#worked++;
+      bus.emit("run.settled", { ...facts, as: session.settledAs ?? "unknown" });
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {
-        bus.emit("claim.lost", { runId: run.runId, epoch: run.epoch });
+        if (!this.#left.has(session)) bus.emit("claim.lost", { runId: run.runId, epoch: run.epoch });
       } else bus.emit("run.broken", { runId: run.runId, error });
     } finally {
       this.#keeper.remove(session);
     }
   }
+
+  /** One that was claimed ahead and never began is handed back as it is. */
+  async #execute(program: Program, session: Session): Promise<void> {
+    if (!(await this.#slots.take(session))) {
+      await session.commit([{ kind: "handBack" }]);
+      return;
+    }
+    try {
+      await program.execute(session);
+    } finally {
+      this.#slots.give();
+    }
+  }
+}
+
+/** What it answers, or null when it takes longer than that. */
+async function within<T>(world: World, ms: number, work: Promise<T>): Promise<T | null> {
+  const timer = new AbortController();
+  const late = sleep(world, ms, timer.signal).then(() => null);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    late.catch(() => {});
+    timer.abort("answered");
+  }
+}
+
+/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
+function movedInLine({ claim, effects }: Commit): string[] {
+  const children = effects.flatMap((effect) =>
+    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
+  );
+  // A writer is opened with the whole claimed run.
+  const { limited } = claim as Partial<ClaimedRun>;
+  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }
 
 /** A run without a stack belongs to any stack, one without a version to any version. */
-function groupsOf({ queue, name: program, version }: Program, env: string, stack: string | null) {
+function groupsOf({ queue, name: program, version }: Program, env: string, stack: string | null): RunGroup[] {
   const stacks = stack === null ? [null] : [stack, null];
   const versions = version === null ? [null] : [version, null];
   return stacks.flatMap((s) => versions.map((v) => ({ env, stack: s, queue, program, version: v })));

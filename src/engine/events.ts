@@ -1,26 +1,56 @@
 // What the engine tells: who got which run, how it ended, what was taken back from whom.
 
+import type { RunGroup } from "../kernel/new-run.js";
+import type { Reclaimed } from "../store/contract/runs.js";
+
+interface OfRun {
+  readonly runId: string;
+  readonly program: string;
+  readonly epoch: number;
+}
+
+/** One attempt of a step or a transaction. */
+export interface StepFacts {
+  readonly runId: string;
+  readonly step: string;
+  readonly key: string;
+  readonly attempt: number;
+}
+
 export interface EngineEvents {
-  "node.started": { readonly incarnation: string };
-  "node.stopped": { readonly incarnation: string };
+  "node.started": { readonly serves: readonly RunGroup[] };
+  /** It claims nothing more, and lets what it works on come to an end. */
+  "node.stopping": { readonly active: number; readonly graceMs: number };
+  /** `left`: runs whose work ignored its abort. They were not handed back and wait for their leases. */
+  "node.stopped": { readonly left: number };
   /** The event loop did not come round for longer than a renewal interval. */
   "node.blocked": { readonly lateMs: number };
-  "run.claimed": { readonly runId: string; readonly program: string; readonly epoch: number; readonly attempt: number };
-  /** The claim was given back in order; `state` is what the run became. */
-  "run.settled": { readonly runId: string; readonly program: string };
-  "claim.lost": { readonly runId: string; readonly epoch: number };
+  "run.claimed": OfRun & { readonly attempt: number };
+  /** The claim was given back in order; `as` is what the journal's last entry says. */
+  "run.settled": OfRun & { readonly as: string };
+  /** The node stops: another may take the run at once, and it cost the run nothing. */
+  "run.handed_back": OfRun;
+  "step.started": StepFacts;
+  /** Its result stands in the journal. */
+  "step.completed": StepFacts & { readonly ms: number };
+  /** It is tried again after the delay. */
+  "step.retried": StepFacts & { readonly error: unknown; readonly delayMs: number };
+  /** It is not tried again. */
+  "step.failed": StepFacts & { readonly error: unknown };
   /** A program broke outside the user's code; the run is left to its lease. */
   "run.broken": { readonly runId: string; readonly error: unknown };
-  "lease.renew_failed": { readonly reason: "error"; readonly error: unknown; readonly count: number };
+  /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */
+  "run.reclaimed": Reclaimed;
+  "claim.lost": { readonly runId: string; readonly epoch: number };
+  /** Not renewed for a lease's time, as far as this node knows: it starts nothing new until it is. */
+  "claim.in_doubt": { readonly runId: string; readonly epoch: number };
   "claim.failed": { readonly error: unknown };
-  "run.reclaimed": {
-    readonly runId: string;
-    readonly outcome: "waiting" | "dead";
-    readonly previousOwner: string;
-    readonly epoch: number;
-    readonly expiredForMs: number;
-  };
+  "lease.renew_failed": { readonly reason: "error"; readonly error: unknown; readonly count: number };
+  /** The loop that renews the claims broke, and goes on. */
+  "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
   "housekeeping.failed": { readonly error: unknown };
+  /** With `sweeper: "one"`: whether this node is the one that reclaims. */
+  "sweeper.changed": { readonly active: boolean };
 }

@@ -1,12 +1,15 @@
-// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, once per interval and node.
+// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, admission of held ones, once per interval and node.
 
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { SweeperLease } from "./sweeper-lease.js";
 
 const PAGE = 500;
+/** Keys of limits looked at in one round. */
+const LINES = 200;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
 
@@ -16,8 +19,46 @@ export interface HousekeepingOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly incarnation: string;
+  /** Null: every node reclaims. */
+  readonly sweeper: SweeperLease | null;
+  /** Knocked at when somebody's own transaction left something to be found. */
+  readonly door: Door;
   /** Called when runs became claimable. */
   readonly onWork: () => void;
+}
+
+/** Many knock at once, on every node: answered after a while that differs from node to node, and not more often. */
+const KNOCK_MS = 50;
+
+/** Lets the next round come earlier. */
+export class Door {
+  readonly #world: World;
+  #open: (() => void) | null = null;
+  #knocked = false;
+  /** The knock is to be answered, and nobody was waiting. */
+  #due = false;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  knock(): void {
+    if (this.#knocked) return;
+    this.#knocked = true;
+    this.#world.after(KNOCK_MS * this.#world.random(), () => {
+      this.#due = true;
+      this.#open?.();
+    });
+  }
+
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    const knocked = new AbortController();
+    this.#open = () => knocked.abort("knocked");
+    if (!this.#due) await sleep(this.#world, ms, AbortSignal.any([signal, knocked.signal])).catch(() => {});
+    this.#open = null;
+    this.#knocked = false;
+    this.#due = false;
+  }
 }
 
 /** Runs until the signal aborts. A round that fails is told and the next one comes. */
@@ -36,20 +77,34 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
       bus.emit("housekeeping.failed", { error });
       graceUntil = world.monotonicNow() + settings.startupGraceMs;
     }
-    await sleep(world, pauseMs, signal).catch(() => {});
+    await options.door.wait(pauseMs, signal);
+  }
+  await options.sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
+}
+
+/** The sign of life does not wait for a lease that cannot be had. */
+async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolean> {
+  if (!sweeper) return true;
+  try {
+    return await sweeper.hold();
+  } catch (error) {
+    bus.emit("housekeeping.failed", { error });
+    return false;
   }
 }
 
-async function round(options: HousekeepingOptions, reclaim: boolean): Promise<number | null> {
+async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
   const { store, bus, settings, incarnation, onWork } = options;
   const report = await store.housekeep({
     incarnation,
     limit: PAGE,
-    reclaim,
+    reclaim: graceIsOver && (await mayReclaim(options)),
     presenceGraceMs: settings.presenceGraceMs,
   });
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
-  if (report.woken > 0 || report.reclaimed.length > 0) onWork();
+  // A second statement, but only while somebody waits for a limit.
+  const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
+  if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0) onWork();
   // A full page: there is more.
   return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;
 }

@@ -13,6 +13,8 @@ export class LeaseKeeper {
   readonly #world: World;
   readonly #bus: Telemetry<EngineEvents>;
   readonly #held = new Set<Session>();
+  /** Those of which it was told that they are in doubt. */
+  readonly #doubted = new Set<Session>();
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -33,10 +35,11 @@ export class LeaseKeeper {
 
   remove(session: Session): void {
     this.#held.delete(session);
+    this.#doubted.delete(session);
   }
 
   start(): void {
-    this.#running = this.#keep();
+    this.#running = this.#keepAlive();
   }
 
   async stop(): Promise<void> {
@@ -44,12 +47,26 @@ export class LeaseKeeper {
     await this.#running;
   }
 
-  /** Whatever breaks in a round, the next one comes: a keeper that died would lose every claim of the node. */
+  /** A keeper that died would lose every claim of the node: whatever ends the loop, it begins again. */
+  async #keepAlive(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#keep();
+      } catch (error) {
+        this.#bus.emit("lease.keeper_restarted", { error });
+        await this.#world.turn();
+      }
+    }
+  }
+
+  /** Whatever breaks in a round, the next one comes. */
   async #keep(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
       const before = this.#world.monotonicNow();
-      await sleep(this.#world, this.#settings.renewEveryMs, signal).catch(() => {});
+      await sleep(this.#world, this.#settings.renewEveryMs, signal).catch((error) => {
+        if (!signal.aborted) throw error;
+      });
       if (signal.aborted) return;
       const lateMs = this.#world.monotonicNow() - before - this.#settings.renewEveryMs;
       if (lateMs > this.#settings.renewEveryMs) this.#bus.emit("node.blocked", { lateMs });
@@ -58,6 +75,17 @@ export class LeaseKeeper {
         await this.#renew([...this.#held]);
       } catch (error) {
         this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
+      }
+      this.#tellDoubts();
+    }
+  }
+
+  #tellDoubts(): void {
+    for (const session of this.#held) {
+      if (!session.inDoubt) this.#doubted.delete(session);
+      else if (!this.#doubted.has(session)) {
+        this.#doubted.add(session);
+        this.#bus.emit("claim.in_doubt", { runId: session.run.runId, epoch: session.run.epoch });
       }
     }
   }
@@ -75,8 +103,8 @@ export class LeaseKeeper {
         session.renewed(sentAt);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
-        this.#held.delete(session);
-        this.#bus.emit("claim.lost", { runId: session.run.runId, epoch: session.run.epoch });
+        // The engine tells of it when the work has ended, however it came to know.
+        this.remove(session);
         session.lose();
       }
     }

@@ -1,5 +1,6 @@
 // What the engine knows of a program: a name to claim by, and how to work on one claimed run.
 
+import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Session } from "./session.js";
 
 export interface Program {
@@ -8,6 +9,8 @@ export interface Program {
   /** Runs pinned to a version are claimed only by a program of that version. */
   readonly version: string | null;
   readonly queue: string;
+  /** What it asks of its runs, narrow to wide. */
+  readonly limits: readonly LimitRule[];
   /**
    * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when somebody else holds
    * it now; any other rejection is a mistake of ours, and leaves the run to its lease.

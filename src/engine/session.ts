@@ -2,7 +2,8 @@
 
 import type { Claim } from "../kernel/claim.js";
 import { ClaimLost } from "../kernel/claim.js";
-import type { Effect } from "../kernel/effect.js";
+import { type Effect, settles } from "../kernel/effect.js";
+import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Message } from "../store/contract/inbox.js";
@@ -10,45 +11,77 @@ import type { JournalEntry } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { Telemetry } from "../telemetry/bus.js";
 import type { Committed, RunWriter } from "./committer.js";
+import type { EngineEvents } from "./events.js";
+import { NodeStopping } from "./node-stopping.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;
 
+export interface SessionOptions {
+  readonly run: ClaimedRun;
+  readonly writer: RunWriter;
+  readonly store: Store;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  /** Monotonic time before the claim was asked for: its lease runs from there. */
+  readonly askedAt: number;
+  readonly leaseMs: number;
+  readonly onCommitted: (runId: string) => void;
+}
+
 export class Session {
   readonly run: ClaimedRun;
   readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
   readonly #store: Store;
   readonly #writer: RunWriter;
-  readonly #abort = new AbortController();
+  readonly #lost = new AbortController();
+  readonly #over = new AbortController();
   readonly #receivedAt: number;
   #inboxSeq: number;
   #stopping = false;
+  #lastClaim: Promise<unknown> = Promise.resolve();
+  #settledAs: string | null = null;
   #wakers: (() => void)[] = [];
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
   readonly #leaseMs: number;
+  readonly #onCommitted: (runId: string) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
 
-  constructor(run: ClaimedRun, writer: RunWriter, store: Store, world: World, askedAt: number, leaseMs: number) {
+  constructor({ run, writer, store, world, bus, askedAt, leaseMs, onCommitted }: SessionOptions) {
     this.run = run;
     this.world = world;
+    this.bus = bus;
     this.#writer = writer;
     this.#store = store;
     this.#inboxSeq = run.inboxSeq;
     this.#receivedAt = world.monotonicNow();
     this.#renewedAt = askedAt;
     this.#leaseMs = leaseMs;
+    this.#onCommitted = onCommitted;
   }
 
   get claim(): Claim {
     return this.run;
   }
 
-  /** Aborts when the claim is lost, or when the node stops and its grace is over. */
+  /** Aborts when the claim is lost: nothing more can be written. */
   get signal(): AbortSignal {
-    return this.#abort.signal;
+    return this.#lost.signal;
+  }
+
+  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace is over. */
+  get workSignal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  /** The kind of the entry that gave the claim back; null while it is held. */
+  get settledAs(): string | null {
+    return this.#settledAs;
   }
 
   /** The node is stopping: start nothing new, give the run back when what runs has ended. */
@@ -84,11 +117,17 @@ export class Session {
     return this.#store.inbox.unread(this.run.runId);
   }
 
-  /** The payload of a run's last entry: what came of it, once it has ended. */
-  async endOf(runId: string): Promise<Payload | null> {
+  /**
+   * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
+   * stands further back, or belongs to an earlier generation, and null is answered.
+   */
+  async endOf(runId: string, state: string): Promise<Payload | null> {
     const record = await this.#store.runs.get(runId);
-    const journal = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
-    return journal?.entries.at(-1)?.payload ?? null;
+    const last = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
+    const ending = last?.entries.at(-1);
+    if (!ending || ending.kind === state) return ending?.payload ?? null;
+    const log = await this.#store.journal.read(runId);
+    return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
   }
 
   /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
@@ -103,11 +142,15 @@ export class Session {
 
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */
   async commit(effects: readonly Effect[]): Promise<Committed> {
+    const last = effects.at(-1);
+    if (last?.kind === "handBack") await this.#lastClaim;
     for (;;) {
       if (this.signal.aborted) throw this.signal.reason;
       try {
         const committed = await this.#writer.commit(effects);
+        if (last && settles(last)) this.#settledAs = entryOf(last).kind;
         if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
+        this.#onCommitted(this.run.runId);
         return committed;
       } catch (error) {
         const { code } = error as { code?: unknown };
@@ -121,11 +164,11 @@ export class Session {
 
   /**
    * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
-   * database is away; what was undone left nothing behind.
+   * database is away; what was undone left nothing behind. Each time only while the lease runs, as any other attempt.
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
     for (;;) {
-      if (this.signal.aborted) throw this.signal.reason;
+      await this.sure();
       let release = () => {};
       try {
         const answer = await this.#store.runs.transact(async (tx) => {
@@ -136,6 +179,7 @@ export class Session {
         });
         const committed = this.#writer.wrote(answer);
         if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
+        this.#onCommitted(this.run.runId);
         return committed;
       } catch (error) {
         const { code } = error as { code?: unknown };
@@ -157,8 +201,13 @@ export class Session {
 
   /** Resolves at once while the lease runs for all this process knows; otherwise when it was renewed. Rejects when it is lost. */
   async sure(): Promise<void> {
-    while (!this.signal.aborted && this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs) await this.changed();
-    if (this.signal.aborted) throw this.signal.reason;
+    while (!this.workSignal.aborted && this.inDoubt) await this.changed();
+    if (this.workSignal.aborted) throw this.workSignal.reason;
+  }
+
+  /** Not renewed for a lease's time: another node may hold the run by now. */
+  get inDoubt(): boolean {
+    return this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs;
   }
 
   /** `sentAt`: the lease runs from when its renewal was asked for. */
@@ -168,12 +217,22 @@ export class Session {
   }
 
   lose(): void {
-    this.#abort.abort(new ClaimLost(this.run));
+    const reason = new ClaimLost(this.run);
+    this.#lost.abort(reason);
+    this.#over.abort(reason);
     this.#wake();
   }
 
-  stop(): void {
+  /** The node's grace is over: the work is aborted, and its run can still be handed back when it ends. */
+  expire(): void {
+    this.#over.abort(new NodeStopping());
+    this.#wake();
+  }
+
+  /** `lastClaim`: when the node has claimed for the last time; before that it could take again what it hands back. */
+  stop(lastClaim: Promise<unknown>): void {
     this.#stopping = true;
+    this.#lastClaim = lastClaim;
     this.#wake();
   }
 

@@ -50,6 +50,7 @@ export const versionName = nameCheck("version", TEXT);
 export const codecName = nameCheck("codec name", SLUG);
 export const dedupeKey = nameCheck("key", KEY);
 export const keyScope = nameCheck("scope", TEXT);
+export const limitKey = nameCheck("limit's key", KEY);
 export const leaseKey = nameCheck("lease name", KEY);
 export const schemaName = nameCheck("schema", IDENTIFIER);
 

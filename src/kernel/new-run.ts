@@ -25,6 +25,23 @@ export interface NewRun {
   readonly input: Payload;
   readonly parentId?: string;
   readonly key?: NewKey;
+  /**
+   * Passed one after the other before the run may be claimed, narrow to wide and in one order everywhere: runs that pass
+   * the same limits in different orders would wait for each other. None: claimable at once.
+   */
+  readonly limits?: readonly NewLimit[];
+}
+
+/** `slots`: given up while the run waits or backs off. `serial`: one, kept until the run has ended. `rate`: starts. */
+export type LimitKind = "serial" | "slots" | "rate";
+
+export interface NewLimit {
+  readonly kind: LimitKind;
+  /** Whoever has the same key in the same env shares the limit. */
+  readonly key: string;
+  /** How many at once; of a rate, how many per `perMs`. */
+  readonly max: number;
+  readonly perMs?: number;
 }
 
 export interface NewKey {

@@ -59,7 +59,7 @@ interface Bounds {
 
 /** Below it timers and round trips take longer than the interval itself. A grace of 0 is a choice. */
 const SHORTEST_MS = 10;
-const BOUNDS: Record<SettingName, Bounds> = {
+export const BOUNDS: Readonly<Record<SettingName, Bounds>> = {
   concurrency: { kind: "count", least: 1, most: 10_000 },
   prefetch: { kind: "count", least: 0, most: 10_000 },
   lease: { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },

@@ -15,6 +15,8 @@ export interface Call {
   readonly deadline: number | null;
   /** Its deadline is so near that the run is not given back for it. */
   readonly lingers?: boolean;
+  /** While it is being recorded nothing else is told: its answer depends on what the log has beyond it. */
+  readonly first?: boolean;
   /** Set on a wait for a signal: it is ended by the next message of that name. */
   readonly signalName?: string;
   start(): void;

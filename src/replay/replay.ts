@@ -50,6 +50,8 @@ export class Replay {
   readonly recorded: Recorded;
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
+  /** Those that hold others back while they are being recorded. */
+  readonly #firsts = new Set<Call>();
   readonly #messages: Map<string, JournalEntry>;
   /** Recorded or just written, not yet told to the function; in the order of the journal. */
   readonly #untold: Set<Ending>;
@@ -77,7 +79,7 @@ export class Replay {
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.session.signal, this.#over.signal]);
+    this.#signal ??= AbortSignal.any([this.session.workSignal, this.#over.signal]);
     return this.#signal;
   }
 
@@ -91,6 +93,7 @@ export class Replay {
     this.#asked++;
     this.#calls.set(call.id, call);
     this.#open.add(call);
+    if (call.first) this.#firsts.add(call);
   }
 
   /** Ends this generation: once the function is idle, the run begins anew. */
@@ -196,6 +199,7 @@ export class Replay {
 
   /** The first ending whose call is open. One whose call has ended another way (a race with its timeout) is dropped. */
   #tellable(): { ending: Ending; call: Call } | null {
+    if (this.#heldBack()) return null;
     for (const ending of this.#untold) {
       const call = this.#callOf(ending);
       if (!call) continue;
@@ -203,6 +207,14 @@ export class Replay {
       this.#untold.delete(ending);
     }
     return null;
+  }
+
+  /** Whether a call is being recorded that must stand in the log before anything more is told. */
+  #heldBack(): boolean {
+    for (const call of this.#firsts) {
+      if (this.#open.has(call) && call.running && ![...this.#untold].some(({ id }) => id === call.id)) return true;
+    }
+    return false;
   }
 
   #callOf({ id, entry }: Ending): Call | undefined {
@@ -220,6 +232,7 @@ export class Replay {
   /** Only when the function is idle: parallel branches may ask in another order than they did. */
   #judge(): Outcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
+    if (this.#heldBack()) return null;
     const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
     if (missing.length > 0) {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
@@ -243,7 +256,9 @@ export class Replay {
     return fresh.length > 0;
   }
 
+  /** A node that stops leaves what is due to the next holder: for a step it would be another attempt. */
   #expireCalls(): boolean {
+    if (this.session.stopping) return false;
     const now = this.session.databaseNow();
     const due = [...this.#open].filter(({ deadline, running }) => !running && deadline !== null && deadline <= now);
     for (const call of due) call.expire();
@@ -269,7 +284,9 @@ export class Replay {
 
   #wakeAt(): number | null {
     // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
-    const deadlines = [...this.#open].flatMap((call) => (call.running ? [] : (call.deadline ?? [])));
+    const deadlines = [...this.#open].flatMap((call) =>
+      call.running || this.session.stopping ? [] : (call.deadline ?? []),
+    );
     if (this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }

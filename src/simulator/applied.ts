@@ -3,6 +3,7 @@
 import type { Claim } from "../kernel/claim.js";
 import type { NewRun } from "../kernel/new-run.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
+import type { Redrive, RedriveAnswer } from "../store/contract/redrive.js";
 import type {
   CancelAnswer,
   ClaimedRun,
@@ -24,8 +25,22 @@ export type Applied =
       readonly answers: readonly RenewAnswer[];
     }
   | { readonly op: "commit"; readonly commits: readonly Commit[]; readonly answers: readonly CommitAnswer[] }
+  | {
+      readonly op: "transact";
+      readonly commit: Commit;
+      readonly answer: CommitAnswer;
+      /** What its statements inserted: there when the commit was accepted, and only then. */
+      readonly inserted: readonly NewRun[];
+    }
+  | {
+      readonly op: "redrive";
+      readonly runIds: readonly string[];
+      readonly options: Redrive;
+      readonly answers: readonly RedriveAnswer[];
+    }
   | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[] }
   | { readonly op: "wake"; readonly count: number }
+  | { readonly op: "admit"; readonly count: number }
   | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
   | { readonly op: "send"; readonly messages: readonly NewMessage[]; readonly answers: readonly SendAnswer[] };
 
@@ -42,10 +57,15 @@ export function describeApplied(applied: Applied): string {
       return `renew ${list(applied.claims, (claim, i) => `${id(claim.runId)}:${applied.answers[i]!.outcome}`)}`;
     case "commit":
       return `commit ${list(applied.commits, (commit, i) => `${describeCommit(commit)}:${applied.answers[i]!.outcome}`)}`;
+    case "transact":
+      return `transact ${describeCommit(applied.commit)}:${applied.answer.outcome} ${list(applied.inserted, (run) => id(run.id))}`;
+    case "redrive":
+      return `redrive ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
     case "sweep":
       return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
     case "wake":
-      return `wake ${applied.count}`;
+    case "admit":
+      return `${applied.op} ${applied.count}`;
     case "cancel":
       return `cancel ${id(applied.runId)}:${applied.answer.outcome}`;
     case "send":

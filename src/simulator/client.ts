@@ -1,11 +1,13 @@
 // A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
 
-import type { Node, StartOptions } from "../client/create-node.js";
+import type { Node } from "../client/create-node.js";
+import type { RedriveOptions } from "../client/dead-letters.js";
+import type { DecisionOptions } from "../client/run-handle.js";
+import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AnyWorkflow } from "../workflow/context.js";
 import type { Signal } from "../workflow/signal.js";
 import type { History } from "./check/history.js";
-import { APPROVAL } from "./script.js";
 
 const ASK_AGAIN_MS = 50;
 
@@ -36,8 +38,13 @@ export class Client {
     if (await this.#insist(sent, true)) this.#signals.push({ runId, key: `signal:${payload}` });
   }
 
-  async decide(runId: string, nth: number, by: string): Promise<void> {
-    await this.#insist(() => this.#node.run(runId).decide(APPROVAL, { choice: "approved", by, nth }), true);
+  async decide(runId: string, approval: string, decision: DecisionOptions): Promise<void> {
+    await this.#insist(() => this.#node.run(runId).decide(approval, decision), true);
+  }
+
+  /** Opens a run again that gave up; nothing happens to one that did not. */
+  async redrive(runId: string, options: RedriveOptions): Promise<void> {
+    await this.#insist(() => this.#node.dead.redrive([runId], options), true);
   }
 
   async cancel(runId: string): Promise<void> {

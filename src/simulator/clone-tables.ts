@@ -2,10 +2,13 @@
 
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
-type Kept = Pick<Tables, "runs" | "journal" | "inbox" | "keys" | "leases" | "nodes">;
+const NAMES = ["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues"] as const;
+type Names = typeof NAMES;
+type Kept = Pick<Tables, Names[number]>;
 
 /** Rows that change in place are copied, rows that are only replaced are shared. */
-export function copyTables({ runs, journal, inbox, keys, leases, nodes }: Tables): Kept {
+export function copyTables(tables: Tables): Kept {
+  const { runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues } = tables;
   return {
     runs: copyMap(runs, (row) => ({ ...row })),
     journal: copyMap(journal, (log) => new Map(log)),
@@ -13,13 +16,15 @@ export function copyTables({ runs, journal, inbox, keys, leases, nodes }: Tables
     keys: new Map(keys),
     leases: copyMap(leases, (row) => ({ ...row })),
     nodes: copyMap(nodes, (row) => ({ ...row })),
+    limits: copyMap(limits, (rows) => rows.map((row) => ({ ...row }))),
+    rates: new Map(rates),
+    pausedQueues: new Map(pausedQueues),
   };
 }
 
 /** Group numbers and message ids are not set back: they are only ever compared, and new ones stay new. */
 export function restoreTables(tables: Tables, kept: Kept): void {
-  const names = ["runs", "journal", "inbox", "keys", "leases", "nodes"] as const;
-  for (const name of names) {
+  for (const name of NAMES) {
     const into = tables[name] as Map<string, unknown>;
     into.clear();
     for (const [key, value] of kept[name]) into.set(key, value);

@@ -19,9 +19,12 @@ export interface ClusterOptions {
   readonly database: Database;
   readonly workload: Workload;
   /** Where the steps of that incarnation work. */
-  readonly placeOf: (world: Incarnation, kill: () => void) => Place;
+  readonly placeOf: (world: Incarnation, kill: () => void, node: () => Node) => Place;
   /** A node was told that a claim is granted, or lost. */
   readonly onTold: (by: string, what: "granted" | "lost", claim: Claim) => void;
+  readonly onDown: () => void;
+  /** A node is up again. */
+  readonly onReady: () => void;
   /** The engine itself broke. */
   readonly onBroken: (runId: string, error: unknown) => void;
 }
@@ -47,6 +50,7 @@ export class SimNode {
     const world = this.#world;
     if (!world?.alive) return;
     world.kill();
+    this.#options.onDown();
     this.#node = null;
     this.#options.scheduler.after(downMs, this.#owner, () => this.#boot());
   }
@@ -90,13 +94,21 @@ export class SimNode {
       chance: own.split("link"),
     });
     const store = listening(remoteStore(link), (what, claim) => onTold(name, what, claim));
-    const place = placeOf(world, () => this.kill(swarm.leaseMs / 4));
-    const node = new Node({ store, programs: workload.programs(place), identity: this.name, ...swarm.settings }, world);
+    const place = placeOf(
+      world,
+      () => this.kill(swarm.leaseMs / 4),
+      () => node,
+    );
+    const node: Node = new Node(
+      { store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
+      world,
+    );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));
     this.#world = world;
     node.open().then(
       () => {
         this.#node = node;
+        this.#options.onReady();
       },
       // A process that cannot start exits, and is started again.
       () => this.kill(swarm.leaseMs / 4),
@@ -140,6 +152,16 @@ function listening(store: Store, told: (what: "granted" | "lost", claim: Claim) 
         const answers = await store.runs.commit(commits);
         for (const [i, { outcome }] of answers.entries()) if (outcome === "lost") told("lost", commits[i]!.claim);
         return answers;
+      },
+      transact: async (work) => {
+        let sealed: Claim | null = null;
+        const answer = await store.runs.transact(async (tx) => {
+          const commit = await work(tx);
+          sealed = commit.claim;
+          return commit;
+        });
+        if (answer.outcome === "lost") told("lost", sealed!);
+        return answer;
       },
     },
   };

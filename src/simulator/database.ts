@@ -1,7 +1,7 @@
 // The simulated database: the memory store with a clock that may jump, restarts, and failovers that lose the last commits.
 
+import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
-import { memoryStore } from "../store/memory/memory-store.js";
 import { tablesOf } from "../store/memory/open-stores.js";
 import type { Tables } from "../store/memory/tables.js";
 import type { Applied } from "./applied.js";
@@ -16,6 +16,8 @@ export const DATABASE = 0;
 export interface DatabaseOptions {
   readonly scheduler: Scheduler;
   readonly chance: Chance;
+  /** A store on the memory store's tables, in the database's world. */
+  readonly openStore: (world: World) => Store;
   readonly onApplied: (applied: Applied, by: string) => void;
   /** The memory store threw: no operation may. */
   readonly onThrown: (op: string, error: unknown) => void;
@@ -31,8 +33,8 @@ export class Database {
   down = false;
   readonly #clock = { offsetMs: 0, drift: 0 };
 
-  constructor({ scheduler, chance, onApplied, onThrown }: DatabaseOptions) {
-    this.store = memoryStore({ world: new Incarnation(DATABASE, "database", scheduler, chance, this.#clock) });
+  constructor({ scheduler, chance, openStore, onApplied, onThrown }: DatabaseOptions) {
+    this.store = openStore(new Incarnation(DATABASE, "database", scheduler, chance, this.#clock));
     this.tables = tablesOf(this.store);
     this.onApplied = onApplied;
     this.onThrown = onThrown;

@@ -2,8 +2,16 @@
 
 import type { StepInfo } from "../workflow/step-call.js";
 
+export interface EffectKind {
+  readonly do: "step" | "transaction";
+  /** How many attempts in a row its policy allows. */
+  readonly attempts: number;
+}
+
 export interface EffectRecord {
   readonly no: number;
+  readonly kind: EffectKind["do"];
+  readonly attempts: number;
   readonly runId: string;
   /** The incarnation that made the attempt. */
   readonly by: string;
@@ -15,6 +23,7 @@ export interface EffectRecord {
   readonly after: readonly string[];
   /** What it answered; null while it runs or when it failed. */
   result: string | null;
+  failed: boolean;
 }
 
 export interface EffectWatcher {
@@ -32,11 +41,13 @@ export class EffectLog {
     this.#watcher = watcher;
   }
 
-  start(by: string, runId: string, info: StepInfo, after: readonly string[]): EffectRecord {
+  start(by: string, runId: string, info: StepInfo, op: EffectKind, after: readonly string[]): EffectRecord {
     const { idempotencyKey, fence, attempt } = info;
     const no = this.records.length;
-    const record = {
+    const record: EffectRecord = {
       no,
+      kind: op.do,
+      attempts: op.attempts,
       runId,
       by,
       idempotencyKey,
@@ -45,6 +56,7 @@ export class EffectLog {
       at: this.#now(),
       after,
       result: null,
+      failed: false,
     };
     this.records.push(record);
     this.#watcher.started(record);
@@ -62,8 +74,8 @@ export class EffectLog {
     return record.result;
   }
 
-  attemptsOf(idempotencyKey: string): number {
-    return this.records.filter((record) => record.idempotencyKey === idempotencyKey).length;
+  of(idempotencyKey: string): readonly EffectRecord[] {
+    return this.records.filter((record) => record.idempotencyKey === idempotencyKey);
   }
 }
 

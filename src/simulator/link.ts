@@ -83,12 +83,22 @@ export class Link {
     }
   }
 
+  /** Asked once, of the database as it was at that boot: null when no answer came, and whether it was done is unknown. */
+  async once<T>(op: string, boot: number, apply: () => Promise<T>): Promise<T | null> {
+    try {
+      return await this.#attempt(op, apply, boot);
+    } catch (error) {
+      if (error instanceof Unanswered) return null;
+      throw error;
+    }
+  }
+
   /** Something the database says by itself; it may get lost. */
   push(deliver: () => void): void {
     if (!this.#loses()) this.#options.world.after(this.#travelMs(), deliver);
   }
 
-  #attempt<T>(op: string, apply: () => Promise<T>): Promise<T> {
+  #attempt<T>(op: string, apply: () => Promise<T>, boot = this.database.boot): Promise<T> {
     const { world, database, scheduler, weather, chance } = this.#options;
     return new Promise((resolve, reject) => {
       if (!world.alive) return;
@@ -105,7 +115,6 @@ export class Link {
           deliver();
         });
       };
-      const { boot } = database;
       if (this.#loses()) return lose();
       scheduler.after(this.#travelMs(), DATABASE, () => {
         if (database.down || database.boot !== boot || this.#options.cable.cut) return lose();

@@ -1,5 +1,6 @@
 // Where steps work: each attempt is noted before it does anything, takes its time, and then answers, fails or takes its node down.
 
+import type { Node } from "../client/create-node.js";
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
 import type { EffectLog } from "./effect-log.js";
@@ -10,19 +11,26 @@ class SimulatedFailure extends HoldfastError {
   readonly code = "SIMULATED_FAILURE";
 }
 
-export function placeIn(world: Incarnation, effects: EffectLog, kill: () => void): Place {
+export function placeIn(world: Incarnation, effects: EffectLog, kill: () => void, node: () => Node): Place {
   return {
+    async start(workflow, input, tx) {
+      await node().start(workflow, input, { tx });
+    },
     async effect(runId, info, op, after) {
       // The code of a process that was just killed runs on to its next wait; it does nothing outside any more.
       if (!world.alive) return gone();
-      const record = effects.start(world.name, runId, info, after);
-      if (effects.attemptsOf(info.idempotencyKey) <= op.kills) {
+      const record = effects.start(world.name, runId, info, op, after);
+      const tried = effects.of(info.idempotencyKey);
+      if (tried.length <= op.kills) {
         kill();
         return gone();
       }
       if (op.ms > 0) await sleep(world, op.ms);
       effects.finish(record, info.signal.aborted);
-      if (info.attempt <= op.fails) throw new SimulatedFailure(`attempt ${info.attempt}`);
+      if (tried.filter(({ failed }) => failed).length < op.fails) {
+        record.failed = true;
+        throw new SimulatedFailure(`attempt ${info.attempt}`);
+      }
       return effects.answer(record);
     },
   };

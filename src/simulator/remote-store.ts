@@ -4,6 +4,7 @@
 import type { Store } from "../store/contract/store.js";
 import type { Applied } from "./applied.js";
 import type { Link } from "./link.js";
+import { RemoteTransaction } from "./remote-transaction.js";
 
 export function remoteStore(link: Link): Store {
   const { database } = link;
@@ -31,6 +32,11 @@ export function remoteStore(link: Link): Store {
       stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
       list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
     },
+    queues: {
+      pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
+      resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
+      list: (env) => link.call("list queues", () => store.queues.list(env)),
+    },
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>
@@ -50,8 +56,20 @@ type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Pro
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;
   return {
-    insert: (added) =>
-      link.call("insert", () => recorded(runs.insert(added), (answers) => ({ op: "insert", runs: added, answers }))),
+    insert: (added, { tx } = {}) =>
+      tx instanceof RemoteTransaction
+        ? tx.insert(added)
+        : link.call("insert", () =>
+            recorded(runs.insert(added), (answers) => ({ op: "insert", runs: added, answers })),
+          ),
+    transact: async (work) => {
+      const tx = new RemoteTransaction(link);
+      return tx.seal(await work(tx));
+    },
+    redrive: (runIds, options) =>
+      link.call("redrive", () =>
+        recorded(runs.redrive(runIds, options), (answers) => ({ op: "redrive", runIds, options, answers })),
+      ),
     claim: (request) =>
       link.call("claim", () => recorded(runs.claim(request), (granted) => ({ op: "claim", request, granted }))),
     renew: (claims, leaseMs) =>
@@ -64,6 +82,7 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
         const answering = unlocked(link, commits, (free) => runs.commit(free));
         return recorded(answering, (answers) => ({ op: "commit", commits, answers }));
       }),
+    admit: (whom) => link.call("admit", () => recorded(runs.admit(whom), (count) => ({ op: "admit", count }))),
     sweepExpired: (options) =>
       link.call("sweep", () => recorded(runs.sweepExpired(options), (reclaimed) => ({ op: "sweep", reclaimed }))),
     wakeParked: (options) =>
@@ -77,6 +96,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
   const { runs } = link.database.store;
   return {
     groupIds: (groups) => link.call("group ids", () => runs.groupIds(groups)),
+    nextDue: (groupIds) => link.call("next due", () => runs.nextDue(groupIds)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

@@ -1,16 +1,19 @@
 // The default workload: runs that play random scripts, signals and decisions that come early, late and twice, cancels at any
 // moment.
 
-import type { StartOptions } from "../client/create-node.js";
-import { codecs } from "../kernel/codecs.js";
+import type { StartOptions } from "../client/runs.js";
 import type { AnyWorkflow, Workflow } from "../workflow/context.js";
 import { signal } from "../workflow/signal.js";
 import { workflow } from "../workflow/workflow.js";
 import type { Chance } from "./chance.js";
-import type { ModelRun } from "./check/model.js";
+import type { History } from "./check/history.js";
+import { checkMarks } from "./check/marks.js";
+import { decidedCall, decidedIn, type ModelRun } from "./check/model.js";
+import { checkReplay } from "./check/replay.js";
+import type { EffectLog } from "./effect-log.js";
 import {
   APPROVAL,
-  drawScript,
+  drawGenerations,
   play,
   type Script,
   type Seen,
@@ -22,7 +25,6 @@ import type { Swarm } from "./swarm.js";
 import type { DriveOptions, Place, Workload } from "./workload.js";
 
 const SIGNALS = { red: signal<string>("red"), blue: signal<string>("blue") };
-const { decode } = codecs();
 
 /** What will be done to one run, drawn before anything happens: nothing that happens shifts the draws. */
 interface Plan {
@@ -32,6 +34,8 @@ interface Plan {
   readonly signals: readonly { readonly name: SignalName; readonly afterMs: number; readonly twice: boolean }[];
   readonly decideAfterMs: readonly number[];
   readonly cancelAfterMs: number | null;
+  /** When an operator opens it again, should it have given up by then. */
+  readonly redrive: { readonly afterMs: number; readonly from: "last" | "start" } | null;
   /** Nobody helps it to its end. */
   readonly left: boolean;
 }
@@ -40,9 +44,14 @@ export class ScriptWorkload implements Workload {
   readonly #left = new Set<string>();
   /** Makes signals and deciders unlike any other. */
   #told = 0;
+  readonly #slots: number | null;
+
+  constructor({ slots }: Pick<Swarm, "slots">) {
+    this.#slots = slots;
+  }
 
   programs(place: Place): readonly AnyWorkflow[] {
-    return [scripted(place)];
+    return [scripted(place, this.#slots), mark];
   }
 
   drive(options: DriveOptions): void {
@@ -58,27 +67,41 @@ export class ScriptWorkload implements Workload {
         if (ids.length > 0) void client.cancel(chance.one(ids));
       });
     }
+    for (let i = chance.int(0, 3); i > 0; i--) {
+      at(chance.between(0, swarm.faultsForMs * 1.5), () => {
+        const ids = runIds();
+        if (ids.length > 0) void client.redrive(chance.one(ids), { from: "last" });
+      });
+    }
   }
 
   /** Not all at once: what comes while the first is looked into is the interesting part. */
-  urge({ client, chance, swarm, at }: DriveOptions, { id, messages }: ModelRun): void {
+  urge({ client, chance, swarm, at }: DriveOptions, run: ModelRun): void {
+    const { id, program, state, wakeAtUs, messages, baseSeq } = run;
+    // What does not park has all it needs; what has a deadline comes back by itself.
+    if (program !== "script" || state !== "parked" || wakeAtUs !== null) return;
     const soon = () => chance.between(0, swarm.leaseMs / 4);
     for (const name of SIGNAL_NAMES) at(soon(), () => void client.signal(id, SIGNALS[name], this.#mark(name)));
     let nth = 1;
-    while (messages.some(({ key }) => key === `wait:${APPROVAL}:${nth}`)) nth++;
-    at(soon(), () => void client.decide(id, nth, this.#mark("by")));
+    const isDecided = (call: string) =>
+      messages.some(
+        ({ key, kind }) => /decision|timeout/.test(kind) && decidedCall(key) === call && decidedIn(key) === baseSeq,
+      );
+    while (isDecided(`${APPROVAL}:${nth}`)) nth++;
+    at(soon(), () => void client.decide(id, APPROVAL, { choice: "approved", by: this.#mark("by"), nth }));
   }
 
   mayWait({ id }: ModelRun): boolean {
     return this.#left.has(id);
   }
 
-  scriptOf({ journal }: ModelRun): Script {
-    return decode(journal[0]!.payload!) as Script;
+  async check(history: History, effects: EffectLog): Promise<void> {
+    checkMarks(history, effects);
+    await checkReplay(history, ({ program }) => program === "script");
   }
 
   async #follow({ client, at }: DriveOptions, plan: Plan): Promise<void> {
-    const runId = await client.start(scripted(null), plan.script, plan.options);
+    const runId = await client.start(scripted(null, this.#slots), plan.script, plan.options);
     if (runId === null) return;
     if (plan.left) this.#left.add(runId);
     for (const { name, afterMs, twice } of plan.signals) {
@@ -87,8 +110,10 @@ export class ScriptWorkload implements Workload {
       if (twice) at(afterMs * 1.1, () => void client.signal(runId, SIGNALS[name], payload));
     }
     for (const [i, afterMs] of plan.decideAfterMs.entries()) {
-      at(afterMs, () => void client.decide(runId, i + 1, this.#mark("by")));
+      at(afterMs, () => void client.decide(runId, APPROVAL, { choice: "approved", by: this.#mark("by"), nth: i + 1 }));
     }
+    const { redrive } = plan;
+    if (redrive) at(redrive.afterMs, () => void client.redrive(runId, { from: redrive.from }));
     if (plan.cancelAfterMs !== null) at(plan.cancelAfterMs, () => void client.cancel(runId));
   }
 
@@ -100,7 +125,7 @@ export class ScriptWorkload implements Workload {
 function drawPlan(chance: Chance, { leaseMs, faultsForMs }: Swarm, i: number): Plan {
   const soon = () => chance.between(0, faultsForMs / 2);
   return {
-    script: drawScript(chance, leaseMs),
+    script: drawGenerations(chance, leaseMs),
     options: {
       ...(chance.happens(0.6) && { key: `key-${i}` }),
       ...(chance.happens(0.2) && { delay: Math.ceil(leaseMs * chance.random()) }),
@@ -112,28 +137,43 @@ function drawPlan(chance: Chance, { leaseMs, faultsForMs }: Swarm, i: number): P
     }),
     decideAfterMs: Array.from({ length: chance.int(0, 2) }, soon),
     cancelAfterMs: chance.happens(0.12) ? soon() : null,
+    redrive: chance.happens(0.3) ? { afterMs: 2 * soon(), from: chance.one(["last", "start"]) } : null,
     left: chance.happens(0.1),
   };
 }
 
+/** Shows that a transaction was committed: it is there, and comes to its end, exactly as often as that. */
+const mark = workflow("mark", async (_ctx, idempotencyKey: string) => idempotencyKey);
+
 /** Without a place it can be started, but not worked on. */
-function scripted(place: Place | null): Workflow<string, Script, Seen> {
-  const program: Workflow<string, Script, Seen> = workflow("script", (ctx, script: Script) => {
+function scripted(place: Place | null, slots: number | null): Workflow<string, Script, Seen> {
+  const limits = slots === null ? {} : { concurrency: slots };
+  const program: Workflow<string, Script, Seen> = workflow("script", limits, (ctx, script: Script): Promise<Seen> => {
     const stage: Stage = {
-      step: (op, after) =>
-        ctx.step(op.name, { retry: { attempts: op.attempts, delay: op.ms, backoff: "fixed" } }, (info) =>
-          place!.effect(ctx.runId, info, op, after),
-        ),
+      step: (op, after) => {
+        const options = { retry: { attempts: op.attempts, delay: op.delayMs, backoff: "fixed" } } as const;
+        if (op.do === "step") return ctx.step(op.name, options, (info) => place!.effect(ctx.runId, info, op, after));
+        return ctx.transaction(op.name, options, async (tx, info) => {
+          const result = await place!.effect(ctx.runId, info, op, after);
+          await place!.start(mark, info.idempotencyKey, tx);
+          return result;
+        });
+      },
       sleep: (name, ms) => ctx.sleep(name, ms),
       wait: (name, timeoutMs) =>
         timeoutMs === null ? ctx.waitFor(SIGNALS[name]) : ctx.waitFor(SIGNALS[name], { timeout: timeoutMs }),
-      approval: async (timeoutMs) => {
-        const asked = { ask: "May I?", ...(timeoutMs !== null && { timeout: timeoutMs }) };
-        const decision = await ctx.approval(APPROVAL, asked);
-        return decision.outcome === "expired" ? undefined : (decision.by ?? undefined);
+      approval: async ({ timeoutMs, otherwise }) => {
+        const decision = await ctx.approval(APPROVAL, {
+          ask: "May I?",
+          ...(timeoutMs !== null && { timeout: timeoutMs }),
+          ...(otherwise !== null && { default: otherwise }),
+        });
+        return decision.outcome === "expired" ? undefined : (decision.by ?? decision.outcome);
       },
       child: (child) => ctx.child(program, child),
       value: () => ctx.random(),
+      patched: (name) => ctx.patched(name),
+      anew: (next) => ctx.continueAsNew(next),
     };
     return play(script, stage);
   });

@@ -2,14 +2,18 @@
 
 import { Node } from "../client/create-node.js";
 import { isEnded } from "../kernel/run-state.js";
+import { resolveSettings } from "../kernel/settings.js";
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import { memoryStore } from "../store/memory/memory-store.js";
 import { describeApplied } from "./applied.js";
 import { Chance } from "./chance.js";
 import { checkApplied } from "./check/applied.js";
+import { Calm } from "./check/calm.js";
 import { checkAttempt, checkFinished, checkResults } from "./check/effects.js";
 import { History, type Violation } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import { mustWake } from "./check/model.js";
-import { checkReplay } from "./check/replay.js";
 import { checkTables } from "./check/tables.js";
 import { Client } from "./client.js";
 import { Cluster } from "./cluster.js";
@@ -28,7 +32,10 @@ import { Trace } from "./trace.js";
 import type { DriveOptions, Workload } from "./workload.js";
 
 export interface SimulateOptions {
-  readonly workload?: () => Workload;
+  /** Default: random scripts. */
+  readonly workload?: (swarm: Swarm) => Workload;
+  /** On the memory store's tables, which fail over and are compared with. Default: the memory store itself. */
+  readonly openStore?: (world: World) => Store;
   /** Keeps the lines of the trace, to read them. */
   readonly keepTrace?: boolean;
 }
@@ -50,8 +57,7 @@ const CLIENT = 2;
 const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
 
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
-  const simulation = new Simulation(drawSwarm(seed), options.workload?.() ?? new ScriptWorkload(), options.keepTrace);
-  return simulation.run();
+  return new Simulation(drawSwarm(seed), options).run();
 }
 
 class Simulation {
@@ -67,14 +73,14 @@ class Simulation {
   readonly #nemesis: Nemesis;
   readonly #drive: DriveOptions;
 
-  constructor(swarm: Swarm, workload: Workload, keepTrace = false) {
+  constructor(swarm: Swarm, { workload, openStore, keepTrace = false }: SimulateOptions) {
     const chance = new Chance(swarm.seed);
     const scheduler = new Scheduler(swarm.seed);
     this.#swarm = swarm;
-    this.#workload = workload;
+    this.#workload = workload?.(swarm) ?? new ScriptWorkload(swarm);
     this.#scheduler = scheduler;
     this.#trace = new Trace(keepTrace);
-    this.#database = this.#openDatabase(chance.split("database"));
+    this.#database = this.#openDatabase(chance.split("database"), openStore);
     this.#history = new History(this.#database.tables, () => scheduler.now);
     this.#effects = this.#openEffects();
     this.#cluster = this.#openCluster(chance.split("cluster"));
@@ -102,20 +108,37 @@ class Simulation {
     this.#workload.drive(this.#drive);
     await this.#scheduler.run(faultsForMs);
     this.#nemesis.heal();
+    this.#history.calm = this.#calmBounds();
+    this.#calmDown();
     await this.#finish();
     await this.#stop();
     checkTables(this.#history);
     checkResults(this.#history, this.#effects);
     this.#drive.client.check(this.#history);
-    await checkReplay(this.#history, (run) => this.#workload.scriptOf(run));
+    await this.#workload.check(this.#history, this.#effects);
     const { now: virtualMs, events } = this.#scheduler;
     const { hash, lines: trace } = this.#trace;
     const { violations } = this.#history;
     for (const { state } of this.#history.runs.values()) this.#tally.add(`run ${state}`);
+    this.#tally.add("looks at bounds", this.#history.calm?.looks);
     return { seed: this.#swarm.seed, violations, hash, virtualMs, events, tally: this.#tally.counts, trace };
   }
 
-  /** L2, L3: everything ends or waits for what nobody sends, within a bound of virtual time. */
+  /** With all nodes up it takes a while: what was sent before comes in late, and a node that was paused wakes up. */
+  #calmDown(): void {
+    const { calm } = this.#history;
+    if (calm && this.#cluster.ready) calm.since = this.#scheduler.now + 7 * this.#swarm.leaseMs;
+  }
+
+  #calmBounds(): Calm {
+    const { settings, weather } = this.#swarm;
+    const { pollMaxMs, housekeepingMs, concurrency } = resolveSettings(settings).settings;
+    const tripMs = 3 * weather.latencyMs + 1;
+    const bounds = { claimMs: 1.25 * pollMaxMs + 4 * tripMs, sweepMs: 1.2 * housekeepingMs + 3 * tripMs };
+    return new Calm({ ...bounds, slots: concurrency });
+  }
+
+  /** L3: everything ends or waits for what nobody sends, within a bound of virtual time. */
   async #finish(): Promise<void> {
     const { leaseMs } = this.#swarm;
     const until = this.#scheduler.now + 400 * leaseMs;
@@ -156,15 +179,16 @@ class Simulation {
     return this.#workload.mayWait(run) && run.state === "parked" && run.wakeAtUs === null && !mustWake(run);
   }
 
-  #openDatabase(chance: Chance): Database {
+  #openDatabase(chance: Chance, openStore = (world: World): Store => memoryStore({ world })): Database {
     const scheduler = this.#scheduler;
     return new Database({
       scheduler,
       chance,
+      openStore,
       onApplied: (applied, by) => {
         this.#trace.add(scheduler.now, `${by} ${describeApplied(applied)}`);
         this.#tally.applied(applied);
-        checkApplied(this.#history, applied);
+        checkApplied(this.#history, applied, by);
       },
       onThrown: (op, error) => this.#history.broken("S8", null, `${op} threw ${String(error)}`),
     });
@@ -189,8 +213,12 @@ class Simulation {
       swarm: this.#swarm,
       database: this.#database,
       workload: this.#workload,
-      placeOf: (world, kill) => placeIn(world, this.#effects, kill),
+      placeOf: (world, kill, node) => placeIn(world, this.#effects, kill, node),
       onTold: (by, what, { runId, epoch, token }) => this.#history.told(`${by} ${runId} ${epoch}`, what, token),
+      onDown: () => {
+        if (this.#history.calm) this.#history.calm.since = Number.POSITIVE_INFINITY;
+      },
+      onReady: () => this.#calmDown(),
       onBroken: (runId, error) => {
         const { code } = error as { code?: unknown };
         this.#tally.add(`broken ${String(code)}`);

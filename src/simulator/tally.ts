@@ -15,6 +15,10 @@ export class Tally {
     else if (applied.op === "wake") this.add("woken", applied.count);
     else if (applied.op === "renew" || applied.op === "commit") {
       for (const { outcome } of applied.answers) this.add(`${applied.op} ${outcome}`);
-    } else this.add(applied.op);
+    } else if (applied.op === "transact") this.add(`transact ${applied.answer.outcome}`);
+    else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
+    else this.add(applied.op);
+    if (applied.op === "commit" && applied.commits.some(({ effects }) => effects.at(-1)?.kind === "continue"))
+      this.add("begun anew");
   }
 }

@@ -1,17 +1,22 @@
 // What a simulation works on: programs for each node, and a driver that starts, signals and cancels their runs.
 
+import type { Transaction } from "../store/contract/transaction.js";
 import type { AnyWorkflow } from "../workflow/context.js";
 import type { StepInfo } from "../workflow/step-call.js";
 import type { Chance } from "./chance.js";
+import type { History } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import type { Client } from "./client.js";
-import type { Script, StepOp } from "./script.js";
+import type { EffectLog } from "./effect-log.js";
+import type { StepOp } from "./script.js";
 import type { Swarm } from "./swarm.js";
 
 /** Where a step works: inside one incarnation of a node, watched by the effect log. */
 export interface Place {
   /** Answers something that no other attempt answers. `after`: idempotency keys of the results it builds on. */
   effect(runId: string, info: StepInfo, op: StepOp, after: readonly string[]): Promise<string>;
+  /** Starts a run in a transaction of a step. */
+  start(workflow: AnyWorkflow, input: unknown, tx: Transaction): Promise<void>;
 }
 
 export interface DriveOptions {
@@ -32,6 +37,6 @@ export interface Workload {
   urge(options: DriveOptions, run: ModelRun): void;
   /** Whether this run may wait for ever. */
   mayWait(run: ModelRun): boolean;
-  /** The script that a run plays, for the replay check; null when it plays none. */
-  scriptOf(run: ModelRun): Script | null;
+  /** Everything is over: what only this workload knows to check. What breaks is told to the history. */
+  check(history: History, effects: EffectLog): Promise<void>;
 }

@@ -83,13 +83,13 @@ export class ChildCall implements Call {
     const { codecs, resolve, reject } = this.#options;
     const { state, value } = codecs.decode(payload!) as ChildEnd;
     if (state === "completed") resolve(value);
-    else reject(decodeError(state === "failed" ? value : endedAs(state, value)));
+    else reject(decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value)));
   }
 
   async #record(state: string): Promise<void> {
     const { replay, codecs, name, key } = this.#options;
     const { session } = replay;
-    const ending = await session.endOf(this.#childId!);
+    const ending = await session.endOf(this.#childId!, state);
     const payload = codecs.encode({ state, value: ending ? codecs.decode(ending) : undefined });
     const { seq } = await session.commit([{ kind: "append", entry: { kind: "child", name, key, payload } }]);
     const entry = { seq, epoch: session.run.epoch, kind: "child", name, key, payload, at: session.databaseNow() };
@@ -97,7 +97,7 @@ export class ChildCall implements Call {
   }
 }
 
-/** Only a child that failed left an error; one that was cancelled or gave up left what it had to say. */
+/** Only a child that failed left an error, until it was opened again; one that was cancelled left what it had to say. */
 function endedAs(state: string, details: unknown): StoredError {
   return { name: "ChildEnded", code: "CHILD_ENDED", message: `The child run ended ${state}.`, details };
 }

@@ -2,6 +2,7 @@
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Duration } from "../kernel/duration.js";
+import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "./signal.js";
@@ -99,6 +100,8 @@ export interface Workflow<Name extends string, In, Out, Parsed = In> {
   readonly queue: string;
   readonly version: string | null;
   readonly timeoutMs: number | null;
+  /** Narrow to wide. */
+  readonly limits: readonly LimitRule[];
   readonly schema: StandardSchemaV1<In, Parsed> | null;
   readonly run: WorkflowFunction<Parsed, Out>;
 }

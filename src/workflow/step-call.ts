@@ -1,6 +1,8 @@
 // A step: user code that runs until its result, or its last failure, stands in the journal.
 
 import { JournalMoved } from "../engine/committer.js";
+import type { StepFacts } from "../engine/events.js";
+import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { AppendEffect } from "../kernel/effect.js";
@@ -11,7 +13,7 @@ import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/
 import { storeError } from "../kernel/stored-error.js";
 import type { Call } from "../replay/call.js";
 import type { CallId } from "../replay/recorded.js";
-import type { Replay } from "../replay/replay.js";
+import { type Replay, RunOver } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
 
@@ -91,6 +93,11 @@ export class StepCall implements Call {
     return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
   }
 
+  /** Code that passed this point before the change is told by a log that goes on without it. */
+  get first(): boolean {
+    return this.#options.kind === "patched";
+  }
+
   start(): void {
     this.started = true;
     const tries = this.#options.replay.recorded.tries.get(this.id);
@@ -117,7 +124,13 @@ export class StepCall implements Call {
 
   #go(): void {
     this.running = true;
-    this.#work().catch((error) => this.#options.replay.fail(error));
+    const { replay } = this.#options;
+    this.#work().catch((error) => {
+      if (!(error instanceof NodeStopping)) return replay.fail(error);
+      // It has ended without a result, and nothing is recorded: the next holder begins it anew.
+      this.running = false;
+      replay.poke();
+    });
   }
 
   /** One attempt, and what comes of it. */
@@ -131,14 +144,38 @@ export class StepCall implements Call {
     // A node that could not renew starts nothing new: somebody else may have done it already.
     await replay.session.sure();
     replay.throwIfOver();
+    const { bus, world } = replay.session;
+    const facts = this.#facts();
+    const startedAt = world.monotonicNow();
+    if (facts) bus.emit("step.started", facts);
     const result = await this.#attempt(this.#failures + 1);
-    if ("entry" in result) return this.#end(result.entry);
-    if ("payload" in result) return this.#end(await this.#write(kind, result.payload));
-    if (isOurs(result.error)) throw result.error;
+    if ("error" in result) return this.#failed(result.error, facts);
+    this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
+    if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
+  }
+
+  async #failed(error: unknown, facts: StepFacts | null): Promise<void> {
+    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    const { bus, workSignal } = replay.session;
+    if (isOurs(error)) throw error;
+    // What the abort of a stopping node does to a step is no failure of the step.
+    if (!atMostOnce) workSignal.throwIfAborted();
     this.#failures++;
-    const payload = storeError(codecs, result.error);
-    if (this.#isLast(result.error)) return this.#end(await this.#write(`${kind}.failed`, payload));
-    this.#backOff(await this.#write(`${kind}.tried`, payload));
+    const payload = storeError(codecs, error);
+    if (this.#isLast(error)) {
+      this.#end(await this.#write(`${kind}.failed`, payload));
+      if (facts) bus.emit("step.failed", { ...facts, error });
+    } else {
+      const delayMs = this.#backOff(await this.#write(`${kind}.tried`, payload));
+      if (facts) bus.emit("step.retried", { ...facts, error, delayMs });
+    }
+  }
+
+  /** What listeners are told of an attempt; null for values, which are ours to draw. */
+  #facts(): StepFacts | null {
+    const { replay, kind, name, key } = this.#options;
+    if (kind !== "step" && kind !== "transaction") return null;
+    return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
   }
 
   #isLast(error: unknown): boolean {
@@ -148,13 +185,14 @@ export class StepCall implements Call {
   }
 
   /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
-  #backOff({ at, seq }: JournalEntry): void {
+  #backOff({ at, seq }: JournalEntry): number {
     const { policy, replay } = this.#options;
     const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
     this.running = false;
     this.deadline = at + delayMs;
     this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
     replay.poke();
+    return delayMs;
   }
 
   async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
@@ -169,6 +207,7 @@ export class StepCall implements Call {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
       const { seq } = await replay.session.transaction(async (tx) => {
+        replay.throwIfOver(); // done again, perhaps, after the run was over
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });
@@ -239,7 +278,7 @@ class Attempt implements StepInfo {
   }
 }
 
-/** Not a failure of the user's: the claim is lost, or the journal is not where this process thought. */
+/** Not a failure of the user's: the claim is lost, the journal is not where this process thought, or the run is over. */
 function isOurs(error: unknown): boolean {
-  return error instanceof ClaimLost || error instanceof JournalMoved;
+  return error instanceof ClaimLost || error instanceof JournalMoved || error instanceof RunOver;
 }

@@ -3,6 +3,7 @@
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import { newLimits } from "../kernel/limit-rule.js";
 import { stepName, waitName } from "../kernel/name.js";
 import type { NewRun } from "../kernel/new-run.js";
 import { retryPolicy } from "../kernel/retry.js";
@@ -123,6 +124,8 @@ export class WorkflowContext implements Context {
     const parsed = inputs.map((input) => parseInputNow(workflow, input));
     const calls = parsed.map((input) =>
       this.#call<Out>("child", workflow.name, undefined, (call) => {
+        // An input without the key that a limit goes by is the caller's to catch, and nothing is written.
+        newLimits(workflow.limits, workflow.queue, input);
         const newRun = () => this.#newChild(workflow, input);
         const resolve = (output: unknown) => call.resolve(output as Out);
         this.#replay.ask(new ChildCall({ ...call, newRun, groupLeft: () => left, resolve }));

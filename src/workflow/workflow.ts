@@ -2,10 +2,11 @@
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "../kernel/duration.js";
+import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import type { Workflow, WorkflowFunction } from "./context.js";
+import type { Context, Workflow, WorkflowFunction } from "./context.js";
 
-export interface WorkflowOptions {
+export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   /** Where its runs wait. Default: its name. */
   readonly queue?: string;
   /** Pins new runs to programs of this version. Default: any version may go on with them. */
@@ -14,26 +15,37 @@ export interface WorkflowOptions {
   readonly timeout?: Duration;
 }
 
+type OptionsWithSchema<In> = WorkflowOptions<In> & { readonly input?: StandardSchemaV1<In> };
+
+// biome-ignore lint/suspicious/noExplicitAny: any function of a workflow, whatever it takes and returns
+type AnyRun = (ctx: Context, input: any) => Promise<any>;
+// biome-ignore lint/suspicious/noExplicitAny: only its input is asked for
+type InputOf<Run extends AnyRun, None = void> = Run extends (ctx: any, ...rest: infer Rest) => unknown
+  ? Rest extends []
+    ? None
+    : Rest[0]
+  : never;
+
 export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
   run: WorkflowFunction<In, Out>,
 ): Workflow<Name, In, Out>;
 export function workflow<const Name extends string, Schema extends StandardSchemaV1, Out = void>(
   name: Name,
-  options: WorkflowOptions & { readonly input: Schema },
+  options: WorkflowOptions<StandardSchemaV1.InferOutput<Schema>> & { readonly input: Schema },
   run: WorkflowFunction<StandardSchemaV1.InferOutput<Schema>, Out>,
 ): Workflow<Name, StandardSchemaV1.InferInput<Schema>, Out, StandardSchemaV1.InferOutput<Schema>>;
-export function workflow<const Name extends string, In = void, Out = void>(
+/** The function as a whole is inferred: asked for its input alone, TypeScript would judge paths before it looks at it. */
+export function workflow<const Name extends string, Run extends AnyRun>(
   name: Name,
-  options: WorkflowOptions,
-  run: WorkflowFunction<In, Out>,
-): Workflow<Name, In, Out>;
+  options: WorkflowOptions<InputOf<Run>>,
+  run: Run,
+): Workflow<Name, InputOf<Run>, Awaited<ReturnType<Run>>>;
 export function workflow<const Name extends string, In, Out>(
   name: Name,
-  ...rest: [WorkflowFunction<In, Out>] | [WorkflowOptions & { input?: StandardSchemaV1<In> }, WorkflowFunction<In, Out>]
+  ...rest: [WorkflowFunction<In, Out>] | [OptionsWithSchema<In>, WorkflowFunction<In, Out>]
 ): Workflow<Name, In, Out> {
-  const [options, run]: [WorkflowOptions & { input?: StandardSchemaV1<In> }, WorkflowFunction<In, Out>] =
-    rest.length === 1 ? [{}, rest[0]] : rest;
+  const [options, run]: [OptionsWithSchema<In>, WorkflowFunction<In, Out>] = rest.length === 1 ? [{}, rest[0]] : rest;
   programName(name, "workflow name");
   return {
     kind: "workflow",
@@ -42,6 +54,7 @@ export function workflow<const Name extends string, In, Out>(
     version: options.version === undefined ? null : versionName(options.version, "version"),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout, "timeout"),
     schema: options.input ?? null,
+    limits: limitRules(options),
     run,
   };
 }

@@ -115,3 +115,21 @@ describe("presence", () => {
     expect((await run.status()).epoch).toBe(1);
   });
 });
+
+test("a claim that was taken away is told once, and its work is over", async () => {
+  const hung = workflow("hung", async (ctx) => ctx.step("hang", () => new Promise<never>(() => {})));
+  const settings = { ...SLOW, renewEvery: 50 };
+  await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [hung], ...settings });
+  const lost: unknown[] = [];
+  worker.on("claim.lost", (event) => lost.push(event));
+  const run = await worker.start(hung);
+  await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("running");
+  // Far off, so that nobody claims it again.
+  await pool.query(
+    `update ${schema}.runs set state = 'waiting', token = null, owner = null, lease_until = null,
+       available_at = clock_timestamp() + interval '1 day' where id = $1`,
+    [run.id],
+  );
+  await expect.poll(() => worker.active, { timeout: 5_000 }).toBe(0);
+  expect(lost).toHaveLength(1);
+});

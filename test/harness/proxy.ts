@@ -136,9 +136,10 @@ class ProxiedConnection {
   reset(): void {
     this.#toServer.discard();
     this.#toClient.discard();
-    // A socket that is still connecting cannot send a reset.
+    // A socket that is still connecting cannot send a reset. Nor can one that has said its end: Node 20 then leaks its
+    // handle, and the process spins for ever when it exits.
     for (const socket of [this.#client, this.#server]) {
-      if (socket.connecting) socket.destroy();
+      if (socket.connecting || socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     }
   }

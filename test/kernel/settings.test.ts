@@ -31,6 +31,8 @@ describe("defaults", () => {
         crashLimit: 5,
         pollIntervalMs: 1000,
         pollMaxMs: 5000,
+        historyWarning: 10_000,
+        historyLimit: 50_000,
       },
       warnings: [],
     });

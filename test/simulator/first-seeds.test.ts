@@ -5,7 +5,9 @@ import { expectSound, range } from "./seeds.js";
 
 /** Things that a simulator must bring about to be worth anything. */
 const MARKS = [
+  "admit",
   "attempts",
+  "begun anew",
   "broken JOURNAL_MOVED",
   "broken STORE_UNAVAILABLE",
   "commit busy",
@@ -20,12 +22,18 @@ const MARKS = [
   "fault restart",
   "fault stop",
   "reclaimed",
+  "looks at bounds",
+  "redrive not ended so",
+  "redrive redriven",
   "renew lost",
   "run cancelled",
   "run completed",
   "run dead",
   "run failed",
   "run parked",
+  "transact accepted",
+  "transact lost",
+  "transact moved",
   "woken",
 ];
 

@@ -7,6 +7,7 @@ import { Incarnation } from "../../src/simulator/incarnation.js";
 import { Link, type Weather } from "../../src/simulator/link.js";
 import { remoteStore } from "../../src/simulator/remote-store.js";
 import { Scheduler } from "../../src/simulator/scheduler.js";
+import { memoryStore } from "../../src/store/memory/memory-store.js";
 
 const CLOCK = { offsetMs: 0, drift: 0 };
 const RUN = {
@@ -26,6 +27,7 @@ function scene(weather: Partial<Weather> = {}) {
   const database = new Database({
     scheduler,
     chance: chance.split("database"),
+    openStore: (inside) => memoryStore({ world: inside }),
     onApplied: ({ op }) => applied.push(op),
     onThrown: (_, error) => applied.push(String(error)),
   });
@@ -86,6 +88,73 @@ describe("a link", () => {
     cable.cut = false;
     await scheduler.run(500);
     expect(await answer).toEqual([{ outcome: "inserted", runId: RUN.id }]);
+  });
+});
+
+describe("a transaction over a link", () => {
+  /** Claims the run and has a transaction of it insert another; `onApplied` sees what reaches the database. */
+  async function transaction(
+    onApplied: (s: ReturnType<typeof scene>, op: string) => void,
+    between: (s: ReturnType<typeof scene>) => void = () => {},
+  ) {
+    const s = scene({ retryForMs: 1000 });
+    const before = s.database.onApplied;
+    Object.assign(s.database, {
+      onApplied: (...args: Parameters<typeof before>) => {
+        before(...args);
+        onApplied(s, args[0].op);
+      },
+    });
+    const { store, scheduler, database } = s;
+    const during = async <T>(work: Promise<T>): Promise<T> => {
+      await scheduler.run(scheduler.now + 3_000);
+      return work;
+    };
+    await during(store.runs.insert([RUN]));
+    const groupIds = await during(store.runs.groupIds([RUN.group]));
+    const [owner, token] = [s.world.token(), s.world.token()];
+    const claims = await during(store.runs.claim({ owner, token, groupIds, limit: 1, leaseMs: 60_000 }));
+    const effect = { kind: "append", entry: { kind: "transaction", name: "a", key: "1" } } as const;
+    const answer = await during(
+      store.runs
+        .transact(async (tx) => {
+          await store.runs.insert([{ ...RUN, id: RUN.id.replace(/1$/, "2") }], { tx });
+          expect(database.tables.runs.size).toBe(1);
+          between(s);
+          return { claim: claims[0]!, expectedSeq: 1, effects: [effect] };
+        })
+        .catch((error: { code: string }) => error.code),
+    );
+    return { answer, runs: database.tables.runs.size, applied: s.applied };
+  }
+
+  test("is there as a whole when it commits", async () => {
+    const { answer, runs } = await transaction(() => {});
+    expect(answer).toMatchObject({ outcome: "accepted", seq: 2 });
+    expect(runs).toBe(2);
+  });
+
+  test("whose COMMIT has no answer is found out", async () => {
+    const { answer, runs } = await transaction(({ cable, scheduler }, op) => {
+      if (op !== "transact") return;
+      cable.cut = true;
+      scheduler.after(200, 1, () => {
+        cable.cut = false;
+      });
+    });
+    expect(answer).toMatchObject({ outcome: "recorded", seq: 2 });
+    expect(runs).toBe(2);
+  });
+
+  test("is forgotten by a database that restarts before it is sealed", async () => {
+    const restart = ({ database }: ReturnType<typeof scene>) => {
+      database.stop();
+      database.start();
+    };
+    const { answer, runs, applied } = await transaction(() => {}, restart);
+    expect(answer).toBe("STORE_UNAVAILABLE");
+    expect(runs).toBe(1);
+    expect(applied).not.toContain("transact");
   });
 });
 

@@ -3,7 +3,7 @@
 import type { Claim } from "../../src/kernel/claim.js";
 import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
-import type { KeyLifetime, NewRun, RunGroup } from "../../src/kernel/new-run.js";
+import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
 import { RUN_STATES } from "../../src/kernel/run-state.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
@@ -64,6 +64,8 @@ export class Steps {
       [4, () => this.#redrive()],
       [3, () => this.#transact()],
       [2, () => this.#retain()],
+      [7, () => this.#admit()],
+      [3, () => this.#queue()],
       [10, () => this.#lease()],
       [3, () => this.#node()],
       [7, () => this.#read()],
@@ -101,6 +103,7 @@ export class Steps {
       input: json(this.#dice.int(0, 9)),
       ...(parentId ? { parentId } : {}),
       ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
+      ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
     };
     if (!this.#dice.chance(0.05)) return run;
     return this.#dice.one<NewRun>([
@@ -108,7 +111,38 @@ export class Steps {
       { ...run, id: "not-a-uuid" },
       { ...run, delayMs: -1 },
       { ...run, crashLimit: 0 },
+      { ...run, limits: [{ kind: "slots", key: "", max: 1 }] },
       { ...run, group: { ...run.group, queue: "\ud800" } },
+    ]);
+  }
+
+  /** Few keys, so that lines form; each key has one limit or two, as after a deployment that changed it. */
+  #limits(): NewLimit[] {
+    const customer = this.#dice.one(["ann", "bob"]);
+    const all: NewLimit[] = [
+      { kind: "serial", key: `serial ${customer}`, max: 1 },
+      { kind: "slots", key: `slots ${customer}`, max: this.#dice.int(1, 2) },
+      { kind: "slots", key: "slots", max: 3 },
+      { kind: "rate", key: "rate", max: this.#dice.one([1, 4]), perMs: this.#dice.one([20, 1500]) },
+    ];
+    return all.filter(() => this.#dice.chance(0.5));
+  }
+
+  #admit(): Step {
+    const runIds = this.#dice.many(1, 5, () => this.#runId());
+    if (this.#dice.chance(0.05)) runIds.push("nobody");
+    // All keys fit into one window: which ones a smaller one would see is nobody's promise.
+    const whom = this.#dice.chance(0.5) ? { runIds } : { keys: 100 };
+    return { name: "admit", call: (store) => store.runs.admit(whom) };
+  }
+
+  #queue(): Step {
+    const [env, queue] = this.#dice.one([["test", "a"] as const, ["test", "b"] as const, ["other", "c"] as const]);
+    const listed = this.#dice.chance(0.2) ? "none" : env;
+    return this.#dice.pick<Step>([
+      [2, step("queues.pause", (store) => store.queues.pause(env, queue, "me"))],
+      [3, step("queues.resume", (store) => store.queues.resume(env, queue))],
+      [3, step("queues.list", (store) => store.queues.list(listed))],
     ]);
   }
 
@@ -366,14 +400,18 @@ export class Steps {
       env: "test",
       stack: null,
       build: "1",
+      ...(this.#dice.chance(0.5) && { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }),
     };
+    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
     const stopped = this.#dice.chance(0.5);
     return this.#dice.pick<Step>([
       [
         3,
         () => {
           this.#nodes.push(node.incarnation);
-          return step("nodes.register", (store) => store.nodes.register(node));
+          return step("nodes.register", (store, ids) =>
+            store.nodes.register({ ...node, serves: serves.map((i) => ids[i]!) }),
+          );
         },
       ],
       [3, step("nodes.heartbeat", (store) => store.nodes.heartbeat(known))],
@@ -431,7 +469,8 @@ export class Steps {
 
 /** A limit that does not cut between runs of equal turn: which of those goes first is nobody's promise. */
 function untied(snapshot: Snapshot, groups: readonly RunGroup[], limit: number): number {
-  const queues = new Set(groups.map((one) => one.queue));
+  const paused = new Set(snapshot.pausedQueues.map(({ queue }) => queue));
+  const queues = new Set(groups.map((one) => one.queue).filter((queue) => !paused.has(queue)));
   const turns = snapshot.runs
     .filter((run) => run.state === "waiting" && queues.has(run.group.queue))
     .map((run) => run.priority * 1e15 + run.availableAt)

@@ -11,6 +11,10 @@ import type { PostgresStore } from "../../src/store/postgres/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
 
+const TABLES = [
+  ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
+  ...["run_limits", "limit_rates", "paused_queues"],
+];
 const START_MS = Date.UTC(2026, 0, 1);
 
 /** One call, to be made on either store; group numbers differ between them. */
@@ -45,8 +49,9 @@ export class BothStores {
 
   /** Both empty, at the same time. */
   async reset(): Promise<void> {
-    const tables = ["runs", "journal", "inbox", "run_keys", "leases", "nodes"].map((name) => `${this.#schema}.${name}`);
+    const tables = TABLES.map((name) => `${this.#schema}.${name}`);
     await this.#pool.query(`truncate ${tables.join(", ")}`);
+    await this.#pool.query(`delete from ${this.#schema}.meta where key like '%_place'`);
     this.#nowMs = START_MS;
     await this.advance(0);
     this.memory = this.#newMemory();

@@ -75,6 +75,8 @@ const EXPECTED = [
   ...["accepted", "recorded", "moved", "lost", "refused"].map((outcome) => `commit ${outcome}`),
   ...["waiting", "dead", "empty"].map((outcome) => `sweepExpired ${outcome}`),
   ...["true", "false"].flatMap((outcome) => ["wakeParked", "archive", "prune"].map((name) => `${name} ${outcome}`)),
+  ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),
+  ...["queues.pause none", "queues.resume none", "queues.list some", "queues.list empty"],
   ...["cancelled", "requested", "ended", "unknown"].map((outcome) => `cancel ${outcome}`),
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),
   ...["acquired", "stolen", "busy"].map((outcome) => `leases.acquire ${outcome}`),

@@ -14,6 +14,8 @@ const BESIDES = 20;
 /** Rows that pass through all steps of the plan: linear in the batch, never its square (at 500: 250,000). */
 const WORK_PER_ROW = 60;
 const WORK_BESIDES = 1000;
+/** A row per paused queue: read in whole by every claim, most often empty. */
+const TINY = ["paused_queues"];
 
 export async function expectGoodPlans(pool: pg.Pool, url: string, dialect: Dialect): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -27,7 +29,8 @@ export async function expectGoodPlans(pool: pg.Pool, url: string, dialect: Diale
           const name = `${statement.name}, batch ${batch}, ${mode}`;
           const read = reading.rows["runs"] ?? 0;
           if (process.env["HOLDFAST_SHOW_PLANS"] === statement.name) console.log(name, reading.plan);
-          if (reading.whole.length > 0) found.push(`${name}: reads all of ${reading.whole.join(", ")}`);
+          const whole = reading.whole.filter((table) => !TINY.includes(table));
+          if (whole.length > 0) found.push(`${name}: reads all of ${whole.join(", ")}`);
           if (reading.work > WORK_PER_ROW * (batch + alsoReads) + WORK_BESIDES) {
             found.push(`${name}: ${reading.work} rows pass through its plan`);
           }

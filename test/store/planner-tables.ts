@@ -16,7 +16,14 @@ import {
 import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
-import { columnsOf, insertKeyedRuns, insertRuns, type Places } from "../../src/store/postgres/insert-runs.js";
+import {
+  columnsOf,
+  insertKeyedRuns,
+  insertLimitedRuns,
+  insertRuns,
+  limitedColumnsOf,
+  type Places,
+} from "../../src/store/postgres/insert-runs.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
@@ -36,7 +43,7 @@ const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
 const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
-  for (const table of ["runs", "journal", "inbox", "run_keys"]) {
+  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits"]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -96,12 +103,14 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   const more = claims.map((claim): Commit => {
     const effects: Effect[] = [
       { kind: "take", messageKey: "k" },
-      { kind: "enqueue", name: "c", run: newRun() },
+      { kind: "enqueue", name: "c", run: newRun({ limits: [{ kind: "slots", key: "slots child", max: 5 }] }) },
       append("a"),
     ];
     return { claim, expectedSeq: 1, effects };
   });
   const runs = Array.from({ length: batch }, () => newRun());
+  const limits = [{ kind: "slots", key: "slots new", max: 5 } as const];
+  const limited = Array.from({ length: batch }, () => newRun({ limits }));
   const hot = (statement: Statement, values: unknown[], alsoReads = 0): HotStatement => ({
     statement,
     values,
@@ -123,6 +132,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(redriveRuns, [troubled, false, "ann", randomUUID()]),
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
+    hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
     hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
     hot(sweepExpired, [batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),

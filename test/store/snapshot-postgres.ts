@@ -9,7 +9,7 @@ const number = (value: string | null) => (value === null ? null : Number(value))
 
 export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<Snapshot> {
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
-  const [runs, journal, inbox, keys, leases, nodes] = await Promise.all(READS.map(rows));
+  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues] = await Promise.all(READS.map(rows));
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -33,6 +33,9 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     keys: keys!,
     leases: leases!.map((lease) => ({ ...lease, epoch: Number(lease.epoch) })),
     nodes: nodes!,
+    limits: limits!,
+    rates: rates!,
+    pausedQueues: pausedQueues!,
   };
 }
 
@@ -54,5 +57,9 @@ const READS = [
     ${ms("lease_until")} as "leaseUntil", ${ms("acquired_at")} as "acquiredAt", ${ms("finished_at")} as "finishedAt"
    from {s}.leases order by env collate "C", key collate "C"`,
   `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
-    ${ms("stopped_at")} as "stoppedAt" from {s}.nodes order by incarnation`,
+    ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
+  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", state, priority, ${ms("available_at")} as "availableAt"
+   from {s}.run_limits order by run_id, stage`,
+  `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
+  `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,
 ];

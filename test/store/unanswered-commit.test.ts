@@ -39,7 +39,11 @@ for (const lost of ["reply", "request"] as const) {
         expect(withFault).toEqual(without);
       }
       // A bell whose reply was lost may ring twice or, if the message was already there, at the next housekeeping.
-      for (const store of [faulty, twin]) await store.runs.wakeParked({ limit: 100 });
+      // A run that was led past one limit by the lost call stands before the next one until somebody looks.
+      for (const store of [faulty, twin]) {
+        await store.runs.wakeParked({ limit: 100 });
+        for (let looks = 0; looks < 2; looks++) await store.runs.admit({ keys: 100 });
+      }
       const [withFault, without] = await Promise.all([s.schema, twinSchema].map(timeless));
       expect(withFault).toEqual(without);
     });
@@ -61,8 +65,12 @@ function sameAnswer(value: unknown): unknown {
 
 async function empty(): Promise<void> {
   for (const schema of [s.schema, twinSchema]) {
-    const tables = ["runs", "journal", "inbox", "run_keys", "leases", "nodes"].map((table) => `${schema}.${table}`);
+    const tables = [
+      ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
+      ...["run_limits", "limit_rates", "paused_queues"],
+    ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
+    await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Effect } from "../../src/kernel/effect.js";
-import type { NewRun } from "../../src/kernel/new-run.js";
+import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -128,6 +128,32 @@ function claims(): Operation {
   };
 }
 
+function limitedRun(): NewRun {
+  const from = ownGroup();
+  const limits: NewLimit[] = [
+    { kind: "slots", key: `slots ${from.queue}`, max: 1 },
+    { kind: "rate", key: `rate ${from.queue}`, max: 1, perMs: 1000 },
+  ];
+  return newRun({ group: from, limits });
+}
+
+/** A slot that is free again, and a run that waits for it. */
+function admits(statement: string, act: (store: Store, ended: string) => Promise<unknown>): Operation {
+  const [first, drawn] = [limitedRun(), ids()];
+  const second = { ...newRun(), group: first.group, limits: first.limits! };
+  return {
+    name: `admit, at ${statement}`,
+    statement,
+    answersWhatItDid: true,
+    async prepare(store) {
+      const [claim] = await claimed(store, [first], 60_000, drawn);
+      await store.runs.insert([second]);
+      await ended(store, claim!);
+      return () => act(store, first.id);
+    },
+  };
+}
+
 /** With ids of its own at each call. */
 export function operations(): readonly Operation[] {
   const child = newRun({ group: ownGroup() });
@@ -147,7 +173,30 @@ export function operations(): readonly Operation[] {
       statement: "insert_keyed_runs",
       prepare: inserts(newRun({ group: ownGroup(), key: key() })),
     },
+    { name: "insert with limits", statement: "insert_limited_runs", prepare: inserts(limitedRun()) },
+    {
+      name: "insert with limits and a key",
+      statement: "insert_limited_keyed_runs",
+      prepare: inserts({ ...limitedRun(), key: key() }),
+    },
+    { name: "insert with limits, at the admission", statement: "admit_besides", prepare: inserts(limitedRun()) },
+    admits("admit_besides", (store, id) => store.runs.admit({ runIds: [id] })),
+    admits("admit_keys", (store) => store.runs.admit({ keys: 100 })),
+    admits("next_lines", (store) => store.runs.admit({ keys: 100 })),
     claims(),
+    {
+      name: "queues.pause",
+      statement: "pause_queue",
+      prepare: async (store) => () => store.queues.pause("test", "work", "me"),
+    },
+    {
+      name: "queues.resume",
+      statement: "resume_queue",
+      prepare: async (store) => {
+        await store.queues.pause("test", "work", "me");
+        return () => store.queues.resume("test", "work");
+      },
+    },
     {
       name: "renew",
       statement: "renew_claims",

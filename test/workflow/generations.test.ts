@@ -209,6 +209,30 @@ onBothStores((bench) => {
     await choosing.stop();
   });
 
+  test("steps are told as they start, succeed, are retried and fail, with the node that did them", async () => {
+    const told: unknown[] = [];
+    const story = workflow("story", async (ctx) => {
+      await ctx.step("good", () => 1);
+      await ctx
+        .step("bad", { retry: { attempts: 2, delay: 1 } }, () => Promise.reject(new Error("no")))
+        .catch(() => {});
+    });
+    const telling = await bench.open({ programs: [story], name: "teller" });
+    for (const name of ["step.started", "step.completed", "step.retried", "step.failed"] as const)
+      telling.on(name, ({ runId, step, attempt, node }) => void told.push([name, runId, step, attempt, node.name]));
+    const run = await telling.start(story);
+    await run.result({ timeout: "5s" });
+    expect(told).toEqual([
+      ["step.started", run.id, "good", 1, "teller"],
+      ["step.completed", run.id, "good", 1, "teller"],
+      ["step.started", run.id, "bad", 1, "teller"],
+      ["step.retried", run.id, "bad", 1, "teller"],
+      ["step.started", run.id, "bad", 2, "teller"],
+      ["step.failed", run.id, "bad", 2, "teller"],
+    ]);
+    await telling.stop();
+  });
+
   test("a run is given the node's services, and its own over them", async () => {
     const served = workflow("served", async (ctx, _name: string) => ({ ...ctx.services }) as Record<string, string>);
     const serving = await bench.open({

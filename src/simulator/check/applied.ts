@@ -2,9 +2,10 @@
 
 import type { Applied } from "../applied.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
-import { checkCommits } from "./commits.js";
+import { checkCommits, checkTransact } from "./commits.js";
 import type { History } from "./history.js";
-import { checkCancel, checkInsert, checkSend } from "./messages.js";
+import { checkLimits } from "./limits.js";
+import { checkCancel, checkInsert, checkRedrive, checkSend } from "./messages.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
 
@@ -14,12 +15,20 @@ const CHECKS: Checks = {
   renew: checkRenew,
   commit: checkCommits,
   sweep: checkSweep,
+  admit: () => {},
   wake: checkWake,
   cancel: checkCancel,
   send: checkSend,
+  transact: checkTransact,
+  redrive: checkRedrive,
 };
 
-export function checkApplied(history: History, applied: Applied): void {
+/** `by`: the incarnation that asked for it. */
+export function checkApplied(history: History, applied: Applied, by: string): void {
+  history.by = by;
+  history.calm?.look(history);
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
   history.tellParents();
+  checkLimits(history);
+  history.calm?.look(history);
 }

@@ -39,6 +39,7 @@ function checkGrant(
   history.expect(run.availableAtUs <= nowUs, "S11", run, `granted ${run.availableAtUs - nowUs} µs before it was due`);
   history.expect(epoch > run.epoch, "S2", run, `epoch ${epoch} after ${run.epoch}`);
   history.expect(seq === run.seq, "S8", run, `granted at ${seq}, the log is at ${run.seq}`);
+  history.calm?.granted(history, run);
   run.streak++;
   history.expect(run.streak <= run.crashLimit, "S17", run, `${run.streak} claims in a row without progress`);
   run.epoch = epoch;
@@ -70,6 +71,7 @@ export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
       run,
       `swept while ${run.state}, ${left} µs before its lease ends`,
     );
+    history.calm?.swept(history, run);
     const dies = run.streak >= run.crashLimit;
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
     if (outcome === "dead") {
@@ -89,6 +91,7 @@ export function checkWake(history: History): void {
     const called = run.messages.some(({ takenSeq }) => takenSeq === null);
     const row = history.observe(run);
     if (row && row.state !== "parked") {
+      if (due) history.calm?.woken(history, run, wakeAtUs);
       history.expect(due || called, "S11", run, `woken ${wakeAtUs === null ? "for nothing" : "before its time"}`);
     } else history.expect(!due && !mustWake(run), "L4", run, "slept through a wake-up");
   }

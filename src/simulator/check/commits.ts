@@ -9,6 +9,26 @@ import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { endedCall, hasEnded, type ModelRun, mustWake } from "./model.js";
 
+/** A step that is a transaction: what it inserted is there with its entry, or not at all. */
+export function checkTransact(
+  history: History,
+  { commit, answer, inserted }: Extract<Applied, { op: "transact" }>,
+): void {
+  checkCommit(history, commit, answer);
+  if (answer.outcome === "accepted") for (const run of inserted) history.add(run);
+  else {
+    for (const { id } of inserted) {
+      const there = history.tables.runs.has(id) && !history.runs.has(id);
+      if (there)
+        history.broken(
+          "S6",
+          commit.claim.runId,
+          `${id} is there, the transaction that inserted it was ${answer.outcome}`,
+        );
+    }
+  }
+}
+
 export function checkCommits(history: History, { commits, answers }: Extract<Applied, { op: "commit" }>): void {
   for (const [i, commit] of commits.entries()) checkCommit(history, commit, answers[i]!);
 }
@@ -63,12 +83,24 @@ function accept(history: History, run: ModelRun, { claim, effects }: Commit): vo
   }
   const last = effects.at(-1)!;
   run.streak = last.kind === "retry" ? Math.max(run.streak - 1, 0) : 0;
+  if (last.kind === "handBack") checkHandBack(history, run, claim.epoch);
   if (settles(last)) settle(history, run, last);
+}
+
+/** An orderly hand-back waits for what runs: the next owner's effects must not overlap it. */
+function checkHandBack(history: History, run: ModelRun, epoch: number): void {
+  const { by } = history;
+  const running = [...history.working].some((one) => one.by === by && one.runId === run.id && one.epoch === epoch);
+  history.expect(!running, "S7", run, "handed back while a step of it runs");
 }
 
 function settle(history: History, run: ModelRun, effect: Effect): void {
   if (effect.kind === "complete") history.end(run, "completed");
   else if (effect.kind === "fail") history.end(run, effect.as);
+  else if (effect.kind === "continue") {
+    history.nextGeneration(run);
+    for (const message of run.messages) if (effect.reopen.includes(message.key)) message.takenSeq = null;
+  }
   const row = history.observe(run);
   if (row?.state === "parked") history.expect(!mustWake(run), "S12", run, "parked over an unread message");
   if (row?.state === "quarantined") history.broken("S9", run.id, `quarantined: ${run.journal.at(-1)?.payload?.data}`);
@@ -78,7 +110,9 @@ function takeMessage(history: History, run: ModelRun, key: string) {
   const message = run.messages.find((one) => one.key === key);
   const first = run.messages.find(({ takenSeq }) => takenSeq === null);
   history.expect(message?.takenSeq === null, "S12", run, `message ${key} taken again, or never sent`);
-  history.expect(message === undefined || message === first, "S12", run, `${key} taken before ${first?.key}`);
+  // The key was lost with a failover and taken by another message before its reader could notice.
+  const again = history.lost.has(`${run.id} ${key}`);
+  history.expect(again || message === undefined || message === first, "S12", run, `${key} taken before ${first?.key}`);
   if (message) message.takenSeq = run.seq + 1;
   return { kind: "take", name: message?.name ?? "", key, payload: message?.payload ?? null };
 }
@@ -91,7 +125,8 @@ function checkTimer(
 ) {
   const begins = kind === "sleep" ? "sleep.begun" : kind === "wait.expired" ? "wait.begun" : null;
   if (!begins) return;
-  const begun = run.journal.find((entry) => entry.kind === begins && entry.name === name && entry.key === key);
+  const log = run.journal.slice(run.baseSeq);
+  const begun = log.find((entry) => entry.kind === begins && entry.name === name && entry.key === key);
   history.expect(begun !== undefined, "S11", run, `${kind} ${name} without a beginning`);
   if (!begun || history.jumpedAt >= begun.at) return;
   const { ms } = JSON.parse(begun.payload!.data) as { ms: number };

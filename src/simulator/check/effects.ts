@@ -6,6 +6,7 @@ import type { History } from "./history.js";
 import { hasEnded } from "./model.js";
 
 export function checkAttempt(history: History, record: EffectRecord): void {
+  history.working.add(record);
   const { runId, epoch, by, idempotencyKey } = record;
   const run = history.runs.get(runId);
   if (!run) {
@@ -21,17 +22,28 @@ export function checkAttempt(history: History, record: EffectRecord): void {
   const grant = run.grants.find((one) => one.epoch === epoch);
   // After a failover or a jump of the database's clock a holder cannot know that its lease is over.
   if (!grant || grant.at <= history.disturbedAt) return;
+  history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);
   const held = run.state === "running" && run.epoch === epoch;
+  if (held) history.expect(baseOf(record) === run.baseSeq, "S7", run, `${idempotencyKey} in generation ${run.baseSeq}`);
   history.expect(held, "L5", run, `${callOf(record)} was started under epoch ${epoch}; ${run.state}, ${run.epoch}`);
-  history.expect(!hasEnded(run, callOf(record)), "S6", run, `${callOf(record)} was started after its recorded ending`);
+  // A transaction whose COMMIT had no answer is done again as a whole: the fence undoes it, which checkMarks proves.
+  const again = record.kind === "transaction";
+  history.expect(
+    again || !hasEnded(run, callOf(record)),
+    "S6",
+    run,
+    `${callOf(record)} was started after its recorded ending`,
+  );
   for (const key of record.after) {
-    const call = callOfKey(runId, key);
-    history.expect(hasEnded(run, call), "S7", run, `${callOf(record)} was started before ${call} was recorded`);
+    const [step, transaction] = [`step ${callOfKey(runId, key)}`, `transaction ${callOfKey(runId, key)}`];
+    const known = hasEnded(run, step) || hasEnded(run, transaction);
+    history.expect(known, "S7", run, `${callOf(record)} was started before ${step} was recorded`);
   }
 }
 
 /** Proven loss aborts at once what still runs. */
 export function checkFinished(history: History, record: EffectRecord, aborted: boolean): void {
+  history.working.delete(record);
   const { runId, epoch, by } = record;
   if (aborted || !history.knowsOfLoss(by, runId, epoch)) return;
   history.broken("S4", runId, `${callOf(record)} was not aborted when its claim was lost`);
@@ -43,19 +55,23 @@ export function checkResults(history: History, effects: EffectLog): void {
   const answered = new Map(effects.records.flatMap((record) => (record.result ? [[record.result, record]] : [])));
   for (const run of history.runs.values()) {
     for (const { kind, name, key, payload } of run.journal) {
-      if (kind !== "step" || !payload) continue;
+      if ((kind !== "step" && kind !== "transaction") || !payload) continue;
       const record = answered.get(decode(payload) as string);
-      const mine = record && record.runId === run.id && callOf(record) === `step ${name}:${key}`;
+      const mine = record && record.runId === run.id && callOf(record) === `${kind} ${name}:${key}`;
       history.expect(mine === true, "S6", run, `the result of ${name}:${key} is none of its attempts'`);
     }
   }
 }
 
-function callOf({ runId, idempotencyKey }: EffectRecord): string {
-  return callOfKey(runId, idempotencyKey);
+function callOf({ kind, runId, idempotencyKey }: EffectRecord): string {
+  return `${kind} ${callOfKey(runId, idempotencyKey)}`;
 }
 
-/** Idempotency keys are `run:generation:name:key`. */
+/** Idempotency keys are `run:base:name:key`. */
 function callOfKey(runId: string, idempotencyKey: string): string {
-  return `step ${idempotencyKey.slice(runId.length + 1).replace(/^\d+:/, "")}`;
+  return idempotencyKey.slice(runId.length + 1).replace(/^\d+:/, "");
+}
+
+function baseOf({ runId, idempotencyKey }: EffectRecord): number {
+  return Number.parseInt(idempotencyKey.slice(runId.length + 1), 10);
 }

@@ -5,6 +5,8 @@ import { type EndedState, isEnded } from "../../kernel/run-state.js";
 import type { ClaimRequest } from "../../store/contract/runs.js";
 import type { RunRow } from "../../store/memory/rows.js";
 import type { Tables } from "../../store/memory/tables.js";
+import type { EffectRecord } from "../effect-log.js";
+import type { Calm } from "./calm.js";
 import type { ModelEntry, ModelRun } from "./model.js";
 
 export interface Violation {
@@ -23,11 +25,17 @@ export class History {
   readonly lost = new Set<string>();
   /** Runs whose holder may break off: a failover took from it what it had seen. */
   readonly excused = new Set<string>();
+  /** Who asked for what is being checked. */
+  by = "";
+  /** Attempts under way, also those of processes that are gone. */
+  readonly working = new Set<EffectRecord>();
   /** The call that each claim token was drawn for. */
   readonly drawnFor = new Map<string, ClaimRequest>();
   /** When leases last stopped meaning what their holders think: a failover, or the database's clock jumped. */
   disturbedAt = -1;
   jumpedAt = -1;
+  /** Set once everything has healed. */
+  calm: Calm | null = null;
   /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
   readonly #told = new Map<string, { readonly token: string; readonly lost: boolean }>();
   readonly tables: Tables;
@@ -61,20 +69,24 @@ export class History {
     return run;
   }
 
-  add({ id, group, crashLimit, input, parentId }: Omit<NewRun, "key">): void {
+  add({ id, group, crashLimit, input, parentId, limits = [] }: Omit<NewRun, "key">): void {
     if (this.runs.has(id)) return;
     const run: ModelRun = {
       id,
       program: group.program,
       crashLimit,
       parentId: parentId ?? null,
+      limits,
       state: "waiting",
       epoch: 0,
       token: null,
       leaseUntilUs: 0,
       availableAtUs: 0,
+      waitingSince: this.now,
       wakeAtUs: null,
       seq: 0,
+      baseSeq: 0,
+      generation: 0,
       streak: 0,
       grants: [],
       journal: [],
@@ -100,6 +112,7 @@ export class History {
     if (isEnded(run.state) && row.state !== run.state) this.broken("S16", run.id, `${run.state} became ${row.state}`);
     this.expect((row.token !== null) === (row.state === "running"), "S3", run, `${row.state} with token ${row.token}`);
     this.expect(row.seq === run.seq, "S8", run, `the row is at ${row.seq}, the log at ${run.seq}`);
+    if (row.state === "waiting" && run.state !== "waiting") run.waitingSince = this.now;
     run.state = row.state;
     run.token = row.token;
     run.availableAtUs = row.availableAtUs;
@@ -113,6 +126,12 @@ export class History {
     run.token = null;
     for (const message of run.messages) message.takenSeq ??= 0;
     this.#ended.push(run);
+  }
+
+  /** Its log goes on, its generation does not: the entry that was just written is the first of the next one. */
+  nextGeneration(run: ModelRun): void {
+    run.baseSeq = run.seq - 1;
+    run.generation++;
   }
 
   /** Once a whole operation is applied: parents that still live are told of their children's end. */

@@ -1,9 +1,10 @@
-// Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder.
+// Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder, ended runs that
+// are opened again.
 
 import { isEnded } from "../../kernel/run-state.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
-import { type ModelRun, mustWake } from "./model.js";
+import { decidedCall, type ModelRun, mustWake } from "./model.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
@@ -45,8 +46,9 @@ export function checkSend(history: History, { messages, answers }: Of<"send">): 
 /** An approval's time is over: not before it is. A holder that a failover took by surprise may send it, too. */
 function checkTimeout(history: History, run: ModelRun, name: string, key: string): void {
   if (history.disturbedAt >= 0) return;
-  const nth = key.slice(`wait:${name}:`.length);
-  const begun = run.journal.find((one) => one.kind === "approval.begun" && one.name === name && one.key === nth);
+  const nth = decidedCall(key).slice(name.length + 1);
+  const log = run.journal.slice(run.baseSeq);
+  const begun = log.find((one) => one.kind === "approval.begun" && one.name === name && one.key === nth);
   history.expect(begun !== undefined, "S11", run, `approval ${nth} timed out without a beginning`);
   if (!begun) return;
   const { timeoutMs } = JSON.parse(begun.payload!.data) as { timeoutMs: number };
@@ -68,4 +70,30 @@ export function checkCancel(history: History, { runId, answer }: Of<"cancel">): 
     run.messages.push({ ...request, takenSeq: null });
   }
   history.observe(run);
+}
+
+/** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
+export function checkRedrive(history: History, { runIds, options, answers }: Of<"redrive">): void {
+  for (const [i, runId] of runIds.entries()) {
+    const run = history.runs.get(runId);
+    if (!run || answers[i]!.outcome !== "redriven") continue;
+    const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
+    if (repeated) continue;
+    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
+    reopen(history, run, options);
+    history.observe(run);
+  }
+}
+
+function reopen(history: History, run: ModelRun, { by, callId, fromStart }: Of<"redrive">["options"]): void {
+  const payload = fromStart ? run.journal[run.baseSeq]!.payload : null;
+  history.append(run, null, { kind: fromStart ? "start" : "redriven", name: by, key: callId, payload });
+  if (fromStart) history.nextGeneration(run);
+  else run.generation++;
+  run.state = "waiting";
+  run.waitingSince = history.now;
+  run.streak = 0;
+  const cancel = run.messages.findIndex(({ key }) => key === "cancel");
+  if (cancel !== -1) run.messages.splice(cancel, 1);
+  for (const message of run.messages) if (message.takenSeq === 0) message.takenSeq = null;
 }

@@ -1,5 +1,6 @@
 // The checkers' own picture of the store, folded from the operations it carried out and their answers.
 
+import type { NewLimit } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../../store/contract/inbox.js";
@@ -32,13 +33,19 @@ export interface ModelRun {
   readonly program: string;
   readonly crashLimit: number;
   readonly parentId: string | null;
+  readonly limits: readonly NewLimit[];
   state: RunState;
   epoch: number;
   token: string | null;
   leaseUntilUs: number;
   availableAtUs: number;
+  /** Virtual time. */
+  waitingSince: number;
   wakeAtUs: number | null;
   seq: number;
+  /** The journal up to here belongs to earlier generations. */
+  baseSeq: number;
+  generation: number;
   /** Claims in a row without committed progress. */
   streak: number;
   readonly grants: { readonly epoch: number; readonly token: string; readonly at: number }[];
@@ -55,6 +62,7 @@ const ENDS: Readonly<Record<string, string>> = {
   sleep: "sleep",
   "wait.expired": "wait",
   value: "value",
+  patched: "patched",
   child: "child",
 };
 
@@ -63,8 +71,36 @@ export function endedCall({ kind, name, key }: { kind: string; name: string; key
   return Object.hasOwn(ENDS, kind) ? `${ENDS[kind]} ${name}:${key}` : null;
 }
 
+/** In the current generation. What an operator had tried again has not. */
 export function hasEnded(run: ModelRun, call: string): boolean {
-  return run.journal.some((entry) => endedCall(entry) === call);
+  return endingsOf(run.journal.slice(run.baseSeq), run.baseSeq).some((entry) => endedCall(entry) === call);
+}
+
+/** The endings of one generation's log, in order: of calls by name, of waits by a message. */
+export function endingsOf(entries: readonly ModelEntry[], baseSeq: number): ModelEntry[] {
+  const endings: ModelEntry[] = [];
+  for (const entry of entries) {
+    if (entry.kind === "redriven") while (endings.at(-1)?.kind.endsWith(".failed")) endings.pop();
+    else if (endedCall(entry) || endsWait(entry, baseSeq)) endings.push(entry);
+  }
+  return endings;
+}
+
+function endsWait({ kind, key }: ModelEntry, baseSeq: number): boolean {
+  if (kind !== "take") return false;
+  return key!.startsWith("signal:") || (key!.startsWith("wait:") && decidedIn(key!) === baseSeq);
+}
+
+/** The generation whose approval this message decides, as its base: `wait:name:nth@base`. */
+export function decidedIn(key: string): number {
+  const at = key.lastIndexOf("@");
+  return at === -1 ? 0 : Number(key.slice(at + 1));
+}
+
+/** Where the key of a decision names its approval: `name:nth`. */
+export function decidedCall(key: string): string {
+  const at = key.lastIndexOf("@");
+  return key.slice("wait:".length, at === -1 ? undefined : at);
 }
 
 /** News of children may wait for more of their kind; everything else calls at once. */

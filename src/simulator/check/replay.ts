@@ -6,7 +6,7 @@ import { HoldfastError } from "../../kernel/error.js";
 import { boundary } from "../scheduler.js";
 import { APPROVAL, play, type Script, type Seen, type Stage } from "../script.js";
 import type { History } from "./history.js";
-import { endedCall, type ModelEntry, type ModelRun } from "./model.js";
+import { decidedCall, endedCall, endingsOf, type ModelEntry, type ModelRun } from "./model.js";
 
 class RecordedFailure extends HoldfastError {
   readonly code = "RECORDED_FAILURE";
@@ -26,17 +26,32 @@ const { decode } = codecs();
 /** A stage on which only the journal speaks. */
 class JournalStage {
   readonly stage: Stage;
+  readonly #log: readonly ModelEntry[];
+  readonly #entries: readonly ModelEntry[];
+  readonly #patches = new Map<string, Promise<boolean>>();
+  readonly #asked = new Set<string>();
   readonly #open: OpenCall[] = [];
   readonly #ended = new Set<string>();
   readonly #times = new Map<string, number>();
 
-  constructor() {
+  /** `log`: of one generation. `entries`: its endings that were not told yet. */
+  constructor(log: readonly ModelEntry[], entries: readonly ModelEntry[], onAnew: (script: Script) => void) {
+    this.#log = log;
+    this.#entries = entries;
     this.stage = {
-      step: ({ name }) => this.#ask("step", name) as Promise<string>,
+      step: ({ do: kind, name }) => this.#ask(kind, name) as Promise<string>,
       sleep: (name) => this.#ask("sleep", name) as Promise<void>,
       wait: (name) => this.#ask("wait", name),
       value: () => this.#ask("value", "random") as Promise<number>,
-      approval: async () => ((await this.#ask("approval", APPROVAL)) as { by: string } | null)?.by,
+      approval: async ({ otherwise }) => {
+        const decision = (await this.#ask("approval", APPROVAL)) as { by: string } | null;
+        return decision?.by ?? otherwise ?? undefined;
+      },
+      patched: (name) => this.#patched(name),
+      anew: (script) => {
+        onAnew(script);
+        return new Promise(() => {});
+      },
       child: async () => ((await this.#ask("child", "script")) as { value: Seen }).value,
     };
   }
@@ -65,35 +80,76 @@ class JournalStage {
   #ask(kind: string, name: string): Promise<unknown> {
     const n = (this.#times.get(`${kind} ${name}`) ?? 0) + 1;
     this.#times.set(`${kind} ${name}`, n);
+    this.#asked.add(`${kind} ${name}:${n}`);
     return new Promise((resolve, reject) => {
       this.#open.push({ kind, call: `${kind} ${name}:${n}`, name, resolve, reject });
+    });
+  }
+
+  /** Asked once; false, and not recorded, where the log goes on without it. */
+  #patched(name: string): Promise<boolean> {
+    const known = this.#patches.get(name);
+    if (known) return known;
+    const recorded = this.#log.some((entry) => entry.kind === "patched" && entry.name === name);
+    const passed =
+      this.#entries.some(({ kind }) => kind !== "take") || this.#begun().some((call) => !this.#asked.has(call));
+    const answer = recorded || !passed ? this.#ask("patched", name) : Promise.resolve(false);
+    this.#patches.set(name, answer as Promise<boolean>);
+    return answer as Promise<boolean>;
+  }
+
+  #begun(): string[] {
+    let children = 0;
+    return this.#log.flatMap(({ kind, name, key }) => {
+      if (kind === "enqueue") return `child ${name}:${++children}`;
+      return kind.endsWith(".begun") ? `${kind.slice(0, -".begun".length)} ${name}:${key}` : [];
     });
   }
 }
 
 function failed(kind: string, value: unknown): boolean {
-  return kind === "step.failed" || (kind === "child" && (value as { state: string }).state !== "completed");
+  return kind.endsWith(".failed") || (kind === "child" && (value as { state: string }).state !== "completed");
 }
 
 function ends(entry: ModelEntry, { kind, call, name }: OpenCall): boolean {
-  if (entry.kind === "take" && entry.key!.startsWith("wait:")) return call === `approval ${entry.key!.slice(5)}`;
+  if (entry.kind === "take" && entry.key!.startsWith("wait:")) return call === `approval ${decidedCall(entry.key!)}`;
   if (entry.kind === "take") return kind === "wait" && entry.key!.startsWith("signal:") && entry.name === name;
   return endedCall(entry) === call;
 }
 
-/** `scriptOf` answers null for runs of other programs. */
-export async function checkReplay(history: History, scriptOf: (run: ModelRun) => Script | null): Promise<void> {
-  for (const run of history.runs.values()) {
-    const script = scriptOf(run);
-    if (script && (run.state === "completed" || run.state === "failed")) await checkRun(history, run, script);
+/** `plays`: whether a run plays a script. */
+export async function checkReplay(history: History, plays: (run: ModelRun) => boolean): Promise<void> {
+  for (const run of history.runs.values()) if (plays(run)) await checkRun(history, run);
+}
+
+/** Each generation by itself: one that began anew must have asked for exactly that. */
+async function checkRun(history: History, run: ModelRun): Promise<void> {
+  const starts = run.journal.filter(({ kind }) => kind === "start");
+  for (const [i, start] of starts.entries()) {
+    const next = starts[i + 1];
+    const log = run.journal.slice(start.seq - 1, next ? next.seq - 1 : undefined);
+    // The store itself writes without a token: an operator had it begin anew with the same input.
+    const continued = next !== undefined && next.token !== null;
+    const last = log.at(-1)!.kind;
+    if (!continued && last !== "completed" && last !== "failed") continue;
+    const end: End = continued ? { anew: decode(next.payload!) as Script } : { entry: log.at(-1)! };
+    // What its holder had read under such a key was another message than the one that stands in the journal.
+    const replaced = log.some(({ kind, key }) => kind === "take" && history.lost.has(`${run.id} ${key}`));
+    if (!replaced) await checkGeneration(history, run, log, end);
   }
 }
 
-async function checkRun(history: History, run: ModelRun, script: Script): Promise<void> {
-  const journal = new JournalStage();
-  const entries = run.journal.filter((entry) => endedCall(entry) || entry.kind === "take");
-  let settled: { seen: Seen } | { error: unknown } | null = null;
-  play(script, journal.stage).then(
+type End = { readonly anew: Script } | { readonly entry: ModelEntry };
+type Settled = { readonly seen: Seen } | { readonly error: unknown } | { readonly anew: Script };
+
+async function checkGeneration(history: History, run: ModelRun, log: readonly ModelEntry[], end: End): Promise<void> {
+  const base = log[0]!.seq - 1;
+  const entries = endingsOf(log, base);
+  let settled: Settled | null = null;
+  const journal = new JournalStage(log, entries, (script) => {
+    settled = { anew: script };
+  });
+  play(decode(log[0]!.payload!) as Script, journal.stage).then(
     (seen) => {
       settled = { seen };
     },
@@ -105,11 +161,30 @@ async function checkRun(history: History, run: ModelRun, script: Script): Promis
   while (journal.tellNext(entries));
   const left = entries.filter((entry) => entry.kind !== "take" && !journal.knowsEnd(entry));
   history.expect(left.length === 0, "S9", run, `recorded, not asked for: ${left.map(endedCall).join(", ")}`);
-  const end = run.journal.at(-1)!;
-  if (run.state === "completed") {
-    const output = end.payload && decode(end.payload);
+  if ("anew" in end) checkReopened(history, run, entries);
+  compare(history, run, end, settled);
+}
+
+function compare(history: History, run: ModelRun, end: End, settled: Settled | null): void {
+  const played = JSON.stringify(settled);
+  if ("anew" in end) {
+    const same = settled !== null && isDeepStrictEqual((settled as { anew?: Script }).anew, end.anew);
+    history.expect(same, "S9", run, `began anew with ${JSON.stringify(end.anew)}, its journal says ${played}`);
+  } else if (end.entry.kind === "completed") {
+    const output = end.entry.payload && decode(end.entry.payload);
     const same = settled !== null && isDeepStrictEqual((settled as { seen?: Seen }).seen, output);
-    const played = JSON.stringify(settled);
     history.expect(same, "S9", run, `returned ${JSON.stringify(output)}, its journal says ${played}`);
-  } else history.expect(settled !== null && "error" in settled, "S9", run, "failed, though its journal says otherwise");
+  } else {
+    const threw = settled !== null && "error" in (settled as Settled);
+    history.expect(threw, "S9", run, "failed, though its journal says otherwise");
+  }
+}
+
+/** S12: a signal that was taken in and told to nobody is for the next generation. */
+function checkReopened(history: History, run: ModelRun, untold: readonly ModelEntry[]): void {
+  for (const { kind, key, seq } of untold) {
+    if (kind !== "take" || !key!.startsWith("signal:")) continue;
+    const message = run.messages.find((one) => one.key === key);
+    history.expect(message?.takenSeq !== seq, "S12", run, `${key} was told to nobody, and lost when it began anew`);
+  }
 }

@@ -13,8 +13,8 @@ export function checkTables(history: History): void {
       history.broken("S1", run.id, "its row is gone");
       continue;
     }
-    const theirs = [row.state, row.epoch, row.token, row.seq, row.crashes].join();
-    const ours = [run.state, run.epoch, run.token, run.seq, run.streak].join();
+    const theirs = [row.state, row.epoch, row.token, row.seq, row.baseSeq, row.generation, row.crashes].join();
+    const ours = [run.state, run.epoch, run.token, run.seq, run.baseSeq, run.generation, run.streak].join();
     history.expect(theirs === ours, "S21", run, `the row says ${theirs}, its history ${ours}`);
     checkLog(history, run);
     checkInbox(history, run);

@@ -1,18 +1,38 @@
 // What registering a node refuses before anything is written.
 
+import { InvalidInput } from "../../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../../kernel/name.js";
-import { checkName, checkObject, checkUuid, optional, type Problem } from "./value.js";
+import { checkInteger, checkName, checkObject, checkUuid, LONGEST_DELAY_MS, optional, type Problem } from "./value.js";
 
 export function checkNode(node: unknown): Problem {
   const problem = checkObject("node", node);
   if (problem) return problem;
-  const { incarnation, identity, name, env, stack, build } = node as Record<string, unknown>;
+  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs } = node as Record<
+    string,
+    unknown
+  >;
   return (
     checkUuid("incarnation", incarnation) ??
     checkName(nodeName, "identity", identity) ??
     checkName(nodeName, "name", name) ??
     checkName(envName, "env", env) ??
     optional((path, value) => checkName(stackName, path, value))("stack", stack) ??
-    optional((path, value) => checkName(versionName, path, value))("build", build)
+    optional((path, value) => checkName(versionName, path, value))("build", build) ??
+    optional(checkGroupIds)("serves", serves) ??
+    optional(checkInterval)("heartbeatMs", heartbeatMs) ??
+    optional(checkInterval)("leaseMs", leaseMs)
   );
+}
+
+function checkGroupIds(path: string, ids: unknown): Problem {
+  if (!Array.isArray(ids)) return new InvalidInput(path, "must be an array of group numbers");
+  for (const [i, id] of ids.entries()) {
+    const problem = checkInteger(`${path}[${i}]`, id, 1);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+function checkInterval(path: string, ms: unknown): Problem {
+  return checkInteger(path, ms, 1, LONGEST_DELAY_MS);
 }

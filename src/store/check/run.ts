@@ -2,6 +2,7 @@
 
 import { dedupeKey, envName, keyScope, programName, queueName, stackName, versionName } from "../../kernel/name.js";
 import type { RunGroup } from "../../kernel/new-run.js";
+import { checkLimits } from "./limits.js";
 import {
   checkDelay,
   checkInteger,
@@ -36,7 +37,7 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
   const problem = checkObject(path || "run", run);
   if (problem) return problem;
   const at = (field: string) => (path ? `${path}.${field}` : field);
-  const { id, group, priority, delayMs, crashLimit, input, parentId } = run as Record<string, unknown>;
+  const { id, group, priority, delayMs, crashLimit, input, parentId, limits } = run as Record<string, unknown>;
   return (
     checkUuid(at("id"), id) ??
     checkGroupOnce(at("group"), group as RunGroup, groups) ??
@@ -45,6 +46,7 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
     checkInteger(at("crashLimit"), crashLimit, 1) ??
     checkPayload(at("input"), input) ??
     optional(checkUuid)(at("parentId"), parentId) ??
+    optional(checkLimits)(at("limits"), limits) ??
     (key === undefined ? null : checkKey(at("key"), key))
   );
 }

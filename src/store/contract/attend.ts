@@ -4,6 +4,8 @@ export interface Attendee {
   readonly incarnation: string;
   /** There may be work in these groups. A hint: losing all of them costs latency, never work. */
   readonly onHint: (groupIds: readonly number[]) => void;
+  /** Somebody's own transaction has left something that housekeeping finds: a message to a parked run, a run to be admitted. */
+  readonly onNews?: () => void;
 }
 
 export interface Attendance {

@@ -19,6 +19,8 @@ export interface HouseReport {
   /** Parked runs that are claimable now. */
   readonly woken: number;
   readonly reclaimed: readonly Reclaimed[];
-  /** How long until the next parked run is due; null when none has a deadline. */
+  /** Held runs are due: somebody should call `runs.admit`. */
+  readonly held: boolean;
+  /** How long until the next parked or held run is due; null when none has a deadline. */
   readonly nextWakeMs: number | null;
 }

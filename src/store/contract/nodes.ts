@@ -1,5 +1,7 @@
 // Nodes: the processes that run Holdfast, each start with an incarnation of its own.
 
+import type { RunGroup } from "../../kernel/new-run.js";
+
 export interface NodeRegistration {
   /** Fresh at every start. */
   readonly incarnation: string;
@@ -8,12 +10,28 @@ export interface NodeRegistration {
   readonly env: string;
   readonly stack: string | null;
   readonly build: string | null;
+  /** The groups it claims from, by their numbers. */
+  readonly serves?: readonly number[];
+  /** How often it gives a sign of life. */
+  readonly heartbeatMs?: number;
+  /** For how long it claims and renews. */
+  readonly leaseMs?: number;
 }
 
-export interface NodeRecord extends NodeRegistration {
+/** A node is heard of in each heartbeat; after three without, it is taken for gone. */
+export const MISSED_HEARTBEATS = 3;
+/** For a node that did not say how often it beats. */
+export const UNSAID_HEARTBEAT_MS = 5_000;
+
+export interface NodeRecord extends Omit<NodeRegistration, "serves" | "heartbeatMs" | "leaseMs"> {
+  readonly serves: readonly RunGroup[];
+  readonly heartbeatMs: number | null;
+  readonly leaseMs: number | null;
   readonly startedAt: number;
   readonly seenAt: number;
   readonly stoppedAt: number | null;
+  /** Not stopped, and heard of within three heartbeats on the store's clock. */
+  readonly alive: boolean;
   /** Runs it holds now. */
   readonly holds: number;
 }

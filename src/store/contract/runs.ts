@@ -4,6 +4,7 @@
 import type { Claim } from "../../kernel/claim.js";
 import type { Effect } from "../../kernel/effect.js";
 import type { HoldfastError } from "../../kernel/error.js";
+import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
@@ -15,6 +16,9 @@ export type InsertAnswer =
   | { readonly outcome: "existing"; readonly runId: string }
   | { readonly outcome: "conflict"; readonly runId: string }
   | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
+
+/** Runs whose keys are looked at, or how many keys of the whole store are looked at in one call. */
+export type Admission = { readonly runIds: readonly string[] } | { readonly keys: number };
 
 export interface ClaimRequest {
   /** The node's incarnation. */
@@ -39,6 +43,8 @@ export interface ClaimedRun extends Claim {
   /** Claims in a row without committed progress, this one included. */
   readonly crashes: number;
   readonly parentId: string | null;
+  /** It has limits: when its claim is given back, others may be admitted. */
+  readonly limited: boolean;
   readonly input: Payload;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
@@ -78,8 +84,10 @@ export interface Reclaimed {
   readonly previousOwner: string;
   readonly epoch: number;
   readonly crashes: number;
-  /** How long the lease had been over. */
+  /** How long the lease had been over; less than nothing when its node was missed before that. */
   readonly expiredForMs: number;
+  /** How long ago the claim was granted or last renewed; null when its owner did not say how long it leases. */
+  readonly renewedAgoMs: number | null;
 }
 
 export type CancelAnswer =
@@ -128,12 +136,31 @@ export interface RunPage {
   readonly next: string | null;
 }
 
+/** What a program asks of its runs, told by the nodes that have its code. */
+export interface DeclaredProgram {
+  readonly group: RunGroup;
+  readonly limits: readonly LimitRule[];
+}
+
 export interface RunStore {
   /** The numbers of these groups, in the same order; made when new. */
   groupIds(groups: readonly RunGroup[]): Promise<readonly number[]>;
 
+  /** Told by a node at its start; the last one counts. */
+  declare(programs: readonly DeclaredProgram[]): Promise<void>;
+
+  /** What was declared; empty when nobody did. */
+  limitsOf(group: RunGroup): Promise<readonly LimitRule[]>;
+
   /** With a transaction: only INSERTs, visible when the caller commits. Answers stand in the order of the runs. */
   insert(runs: readonly NewRun[], options?: { readonly tx?: Transaction }): Promise<readonly InsertAnswer[]>;
+
+  /**
+   * Lets held runs go on as far as their limits allow: those that share a key with the given runs, or whoever is next,
+   * keys in turn. Answers how many became claimable. Inserts, cancels and messages outside a transaction do it by
+   * themselves; after a commit, a wake-up or a sweep it is the caller's to ask, and forgetting it costs time only.
+   */
+  admit(whom: Admission): Promise<number>;
 
   claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
 

@@ -2,6 +2,7 @@
 //
 // The life of a run, told by its operations:
 //   runs.insert      a caller (maybe in its own transaction) puts the run and its input there: `waiting`
+//   runs.admit       a run with limits is `held` first, until its turn has come under each of them
 //   runs.claim       a node takes it for a lease's time: `running`, epoch + 1, a fresh token
 //   journal.read     what happened so far; inbox.unread: what others said meanwhile
 //   runs.renew       the lease goes on while the work does
@@ -19,6 +20,7 @@ import type { InboxStore } from "./inbox.js";
 import type { JournalStore } from "./journal.js";
 import type { LeaseStore } from "./leases.js";
 import type { NodeStore } from "./nodes.js";
+import type { QueueStore } from "./queues.js";
 import type { RunStore } from "./runs.js";
 
 export interface Store {
@@ -27,6 +29,7 @@ export interface Store {
   readonly inbox: InboxStore;
   readonly leases: LeaseStore;
   readonly nodes: NodeStore;
+  readonly queues: QueueStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */

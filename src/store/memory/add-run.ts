@@ -1,15 +1,16 @@
 // Puts a new run's row and the first entry of its journal there; the same id again changes nothing.
 
-import type { NewRun } from "../../kernel/new-run.js";
+import type { NewLimit, NewRun } from "../../kernel/new-run.js";
 import { appendEntry } from "./append-entry.js";
 import { copyGroup } from "./group-table.js";
 import { toUs } from "./micros.js";
-import type { RunRow } from "./rows.js";
+import type { LimitRow, RunRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
 /** `position`: one microsecond each, so that what came in one batch is claimed in the batch's order. */
 export function addRun(tables: Tables, run: Omit<NewRun, "key">, nowUs: number, position: number): void {
   if (tables.runs.has(run.id)) return;
+  const limited = (run.limits?.length ?? 0) > 0;
   const row: RunRow = {
     id: run.id,
     groupId: tables.groups.idOf(run.group),
@@ -18,7 +19,8 @@ export function addRun(tables: Tables, run: Omit<NewRun, "key">, nowUs: number, 
     crashLimit: run.crashLimit,
     parentId: run.parentId ?? null,
     createdAtUs: nowUs,
-    state: "waiting",
+    limited,
+    state: limited ? "held" : "waiting",
     availableAtUs: nowUs + toUs(run.delayMs) + position,
     wakeAtUs: null,
     wakeAfter: 1,
@@ -38,4 +40,19 @@ export function addRun(tables: Tables, run: Omit<NewRun, "key">, nowUs: number, 
   appendEntry(tables, row, { kind: "start", name: run.group.program, key: null, payload: run.input }, nowUs);
   tables.runs.set(row.id, row);
   indexRun(tables, row);
+  if (limited) tables.limits.set(row.id, limitsOf(row, run.limits!));
+}
+
+function limitsOf(row: RunRow, limits: readonly NewLimit[]): LimitRow[] {
+  return limits.map(({ kind, key, max, perMs }, i) => ({
+    runId: row.id,
+    stage: i + 1,
+    key: `${row.group.env}/${key}`,
+    kind,
+    max,
+    perMs: kind === "rate" ? perMs! : null,
+    state: i === 0 ? "waits" : "later",
+    priority: kind === "serial" ? 0 : row.priority,
+    availableAtUs: row.availableAtUs,
+  }));
 }

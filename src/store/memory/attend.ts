@@ -1,7 +1,9 @@
 // Hints within this process: who inserts runs tells those who may work on them.
 
 import type { NewRun } from "../../kernel/new-run.js";
+import type { World } from "../../kernel/world.js";
 import type { Attendance, Attendee } from "../contract/attend.js";
+import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export type Hearers = Set<Attendee>;
@@ -19,6 +21,23 @@ export function attend(hearers: Hearers, attendee: Attendee): Attendance {
 export function hint(hearers: Hearers, tables: Tables, runs: readonly NewRun[]): void {
   if (hearers.size === 0) return;
   const known = runs.filter((run) => tables.runs.has(run?.id));
-  const groupIds = [...new Set(known.map(({ group }) => tables.groups.idOf(group)))];
-  if (groupIds.length > 0) for (const { onHint } of hearers) onHint(groupIds);
+  tell(hearers, new Set(known.map(({ group }) => tables.groups.idOf(group))));
+}
+
+/** Runs that are claimable, now or at their time: whoever hears of them is told then. */
+export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: readonly RunRow[]): void {
+  const nowUs = tables.nowUs();
+  const groupsAt = new Map<number, Set<number>>();
+  for (const { groupId, availableAtUs } of runs) {
+    const inMs = Math.max(Math.ceil((availableAtUs - nowUs) / 1000), 0);
+    groupsAt.set(inMs, (groupsAt.get(inMs) ?? new Set()).add(groupId));
+  }
+  for (const [inMs, groups] of groupsAt) {
+    if (inMs === 0) tell(hearers, groups);
+    else world.after(inMs, () => tell(hearers, groups));
+  }
+}
+
+function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
+  if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
 }

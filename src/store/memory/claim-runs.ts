@@ -7,6 +7,7 @@ import { unreadMessages } from "./deliver-message.js";
 import { toMs, toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import { copyPayload } from "./payload.js";
+import { isPaused } from "./queues.js";
 import type { RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
@@ -29,7 +30,7 @@ function grant(tables: Tables, request: ClaimRequest): RunRow[] {
   const nowUs = tables.nowUs();
   const groups = new Set(request.groupIds);
   const rows = runsInState(tables, "waiting")
-    .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs)
+    .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs && !isPaused(tables, row))
     .sort(inTurn)
     .slice(0, request.limit);
   for (const row of rows) {
@@ -62,6 +63,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     failures: row.failures,
     crashes: row.crashes,
     parentId: row.parentId,
+    limited: row.limited,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     hasMessages: unreadMessages(tables, row.id).length > 0,
     claimedAt: toMs(tables.nowUs()),

@@ -85,7 +85,8 @@ function entryFor(tables: Tables, row: RunRow, effect: Effect): NewEntry {
   return { ...entryOf(effect), name: message.name, payload: message.payload };
 }
 
-function classify(tables: Tables, { claim, expectedSeq, effects }: Commit): CommitAnswer {
+/** Why a commit was not accepted. */
+export function classify(tables: Tables, { claim, expectedSeq, effects }: Commit): CommitAnswer {
   const row = tables.runs.get(claim.runId);
   if (!row) return { outcome: "lost" };
   const log = tables.journal.get(row.id);

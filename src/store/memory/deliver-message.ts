@@ -28,9 +28,10 @@ export function storeMessage(tables: Tables, message: NewMessage, atUs: number):
 /** The number alone keeps a running run from parking over the message; a parked one wakes here. */
 export function ringRun(tables: Tables, row: RunRow, nowUs: number): void {
   row.inboxSeq++;
+  if (row.limited) tables.rung.add(row.id);
   if (row.state !== "parked" || !isCalled(tables, row)) return;
-  moveRun(tables, row, "waiting");
   row.availableAtUs = nowUs;
+  moveRun(tables, row, "waiting");
 }
 
 /** News of children call once `wakeAfter` messages are there (a parent of a thousand wakes once), others at once. */

@@ -11,9 +11,10 @@ export function housekeep(tables: Tables, { incarnation, limit, reclaim }: House
   const woken = wakeParked(tables, { limit });
   const reclaimed = reclaim ? sweepExpired(tables, { limit }) : [];
   const nowUs = tables.nowUs();
-  const dueUs = runsInState(tables, "parked").flatMap(({ wakeAtUs }) =>
-    wakeAtUs !== null && wakeAtUs > nowUs ? wakeAtUs : [],
-  );
+  const inLine = runsInState(tables, "held").map(({ availableAtUs }) => availableAtUs);
+  const wakesUs = runsInState(tables, "parked").flatMap(({ wakeAtUs }) => wakeAtUs ?? []);
+  const dueUs = [...wakesUs, ...inLine].filter((atUs) => atUs > nowUs);
   const nextWakeMs = dueUs.length > 0 ? Math.ceil((Math.min(...dueUs) - nowUs) / 1000) : null;
-  return { registered, woken, reclaimed, nextWakeMs };
+  const held = inLine.some((atUs) => atUs <= nowUs);
+  return { registered, woken, reclaimed, held, nextWakeMs };
 }

@@ -2,8 +2,10 @@
 
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
+import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
-import { attend, type Hearers, hint } from "./attend.js";
+import { admitRuns } from "./admit-runs.js";
+import { attend, type Hearers, hint, hintReady } from "./attend.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
@@ -15,11 +17,13 @@ import { countRuns, getRun, listRuns } from "./list-runs.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
+import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
 import { readJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
+import type { RunRow } from "./rows.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { newTables } from "./tables.js";
@@ -29,22 +33,57 @@ import { wakeParked } from "./wake-parked.js";
 
 /** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
 export function memoryStore(options: { readonly world?: World } = {}): Store {
-  const tables = newTables(options.world ?? systemWorld());
+  const world = options.world ?? systemWorld();
+  const tables = newTables(world);
   const hearers: Hearers = new Set();
+  const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
+  const admit = (whom: Admission) => {
+    const admitted = admitRuns(tables, whom);
+    tellReady(admitted);
+    return admitted.length;
+  };
+  /** Whoever was rung into a line is looked after at once, as whoever rings in the database does. */
+  const ringing = <T>(answer: T): T => {
+    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
+    tables.rung.clear();
+    admit({ runIds: held });
+    return answer;
+  };
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
+      declare: async (programs) => {
+        groupIds(
+          tables,
+          programs.map(({ group }) => group),
+        );
+        for (const { group, limits } of programs) tables.groups.declare(group, limits);
+      },
+      limitsOf: async (group) => {
+        groupIds(tables, [group]);
+        return tables.groups.limitsOf(group);
+      },
       insert: async (runs, { tx } = {}) => {
         const answers = insertRuns(tablesSeenBy(tables, tx), runs);
-        if (!tx) hint(hearers, tables, runs);
+        if (tx) return answers;
+        const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && (run.limits?.length ?? 0) > 0);
+        admit({ runIds: held.map(({ id }) => id) });
+        hint(hearers, tables, runs);
         return answers;
       },
+      admit: async (whom) => admit(whom),
       claim: async (request) => claimRuns(tables, request),
       renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
-      commit: async (commits) => commit(tables, commits),
-      sweepExpired: async (options) => sweepExpired(tables, options),
+      commit: async (commits) => ringing(commit(tables, commits)),
+      sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
       wakeParked: async (options) => wakeParked(tables, options),
-      cancel: async (runId, options) => cancelRun(tables, runId, options),
+      cancel: async (runId, options) => {
+        const before = tables.runs.get(runId)?.state;
+        const answer = ringing(cancelRun(tables, runId, options));
+        // Somebody may take its place.
+        if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
+        return answer;
+      },
       get: async (runId) => getRun(tables, runId),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
@@ -57,12 +96,13 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     journal: { read: async (runId, options) => readJournal(tables, runId, options) },
     inbox: {
       send: async (messages, { tx } = {}) =>
-        sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined }),
+        ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
       unread: async (runId) => readInbox(tables, runId),
     },
     leases: memoryLeases(tables),
     nodes: memoryNodes(tables),
-    housekeep: async (round) => housekeep(tables, round),
+    queues: memoryQueues(tables, tellReady),
+    housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };

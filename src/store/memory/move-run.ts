@@ -2,6 +2,7 @@
 
 import { HoldfastError } from "../../kernel/error.js";
 import { mayMove, type RunState } from "../../kernel/run-state.js";
+import { followLimits } from "./follow-limits.js";
 import type { RunRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
@@ -14,9 +15,13 @@ export class IllegalMove extends HoldfastError {
   }
 }
 
-/** A run leaves `running` without its claim and `parked` without its wake-up time, whoever moves it. */
-export function moveRun(tables: Tables, row: RunRow, to: RunState): void {
-  if (!mayMove(row.state, to)) throw new IllegalMove(row.id, row.state, to);
+/**
+ * A run leaves `running` without its claim and `parked` without its wake-up time, whoever moves it. When it may be claimed
+ * again is set before: its place in line is judged by that.
+ */
+export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOff = false } = {}): void {
+  const to = followLimits(tables, row, wanted, backsOff);
+  if (to !== row.state && !mayMove(row.state, to)) throw new IllegalMove(row.id, row.state, to);
   tables.byState.get(row.state)?.delete(row);
   row.state = to;
   indexRun(tables, row);

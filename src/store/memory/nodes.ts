@@ -2,9 +2,17 @@
 
 import { checkNode } from "../check/node.js";
 import { checkText, refuse } from "../check/value.js";
-import type { NodeRecord, NodeRegistration, NodeStore } from "../contract/nodes.js";
+import {
+  MISSED_HEARTBEATS,
+  type NodeRecord,
+  type NodeRegistration,
+  type NodeStore,
+  UNSAID_HEARTBEAT_MS,
+} from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
+import { copyGroup } from "./group-table.js";
 import { toMs } from "./micros.js";
+import type { NodeRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
 export function memoryNodes(tables: Tables): NodeStore {
@@ -28,7 +36,7 @@ export function beat(tables: Tables, incarnation: string): boolean {
 
 function registerNode(tables: Tables, node: NodeRegistration): void {
   refuse(checkNode(node));
-  const { incarnation, identity, name, env, stack, build } = node;
+  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs } = node;
   if (tables.nodes.has(incarnation)) return; // the reply to the first call was lost
   const nowUs = tables.nowUs();
   const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
@@ -39,6 +47,9 @@ function registerNode(tables: Tables, node: NodeRegistration): void {
     env,
     stack: stack ?? null,
     build: build ?? null,
+    serves: [...(serves ?? [])],
+    heartbeatMs: heartbeatMs ?? null,
+    leaseMs: leaseMs ?? null,
     ...times,
   });
 }
@@ -53,16 +64,26 @@ function listNodes(
   return [...tables.nodes.values()]
     .filter((row) => row.env === filter.env && (row.stoppedAtUs === null || filter.stopped === true))
     .sort((a, b) => b.startedAtUs - a.startedAtUs || compareText(a.incarnation, b.incarnation))
-    .map(({ incarnation, identity, name, env, stack, build, startedAtUs, seenAtUs, stoppedAtUs }) => ({
-      incarnation,
-      identity,
-      name,
-      env,
-      stack,
-      build,
-      startedAt: toMs(startedAtUs),
-      seenAt: toMs(seenAtUs),
-      stoppedAt: toMs(stoppedAtUs),
-      holds: holds.get(incarnation) ?? 0,
-    }));
+    .map((row) => nodeRecord(tables, row, holds.get(row.incarnation) ?? 0));
+}
+
+function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
+  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const silentUs = tables.nowUs() - row.seenAtUs;
+  return {
+    incarnation,
+    identity,
+    name,
+    env,
+    stack,
+    build,
+    heartbeatMs,
+    leaseMs,
+    serves: row.serves.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup),
+    startedAt: toMs(row.startedAtUs),
+    seenAt: toMs(row.seenAtUs),
+    stoppedAt: toMs(row.stoppedAtUs),
+    alive: row.stoppedAtUs === null && silentUs <= MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS) * 1000,
+    holds,
+  };
 }

@@ -28,10 +28,19 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.byState.get(row.state)?.delete(row);
     tables.journal.delete(row.id);
     tables.inbox.delete(row.id);
+    tables.limits.delete(row.id);
   }
   const gone = new Set(rows.map((row) => row.id));
   for (const [at, key] of tables.keys) if (gone.has(key.runId)) tables.keys.delete(at);
+  forgetRates(tables, options);
   return rows.length;
+}
+
+/** A rate whose next start is past means the same as none. */
+function forgetRates(tables: Tables, { env, limit }: RetainOptions): void {
+  const nowUs = tables.nowUs();
+  const past = [...tables.rates].filter(([key, nextUs]) => key.startsWith(`${env}/`) && nextUs <= nowUs);
+  for (const [key] of past.slice(0, Math.max(limit, 0))) tables.rates.delete(key);
 }
 
 function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: (row: RunRow) => boolean): RunRow[] {

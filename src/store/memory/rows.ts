@@ -1,6 +1,6 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
-import type { RunGroup } from "../../kernel/new-run.js";
+import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../contract/inbox.js";
@@ -14,6 +14,7 @@ export interface RunRow {
   readonly crashLimit: number;
   readonly parentId: string | null;
   readonly createdAtUs: number;
+  readonly limited: boolean;
   state: RunState;
   availableAtUs: number;
   wakeAtUs: number | null;
@@ -30,6 +31,27 @@ export interface RunRow {
   crashes: number;
   endedAtUs: number | null;
   archivedAtUs: number | null;
+}
+
+/** One stage of a run's way through its limits. */
+export interface LimitRow {
+  readonly runId: string;
+  readonly stage: number;
+  /** With the env before it. */
+  readonly key: string;
+  readonly kind: LimitKind;
+  readonly max: number;
+  readonly perMs: number | null;
+  state: "later" | "waits" | "granted" | "passed";
+  priority: number;
+  availableAtUs: number;
+}
+
+export interface PausedQueueRow {
+  readonly env: string;
+  readonly queue: string;
+  readonly atUs: number;
+  readonly by: string;
 }
 
 export interface JournalRow {
@@ -86,7 +108,10 @@ export interface LeaseRow {
   detail: string | null;
 }
 
-export interface NodeRow extends NodeRegistration {
+export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
+  readonly serves: readonly number[];
+  readonly heartbeatMs: number | null;
+  readonly leaseMs: number | null;
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;

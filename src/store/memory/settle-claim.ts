@@ -17,16 +17,16 @@ export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, n
       endRun(tables, row, effect.as, nowUs);
       return;
     case "retry":
-      moveRun(tables, row, "waiting");
       row.availableAtUs = nowUs + toUs(effect.delayMs);
       row.failures++;
+      moveRun(tables, row, "waiting", { backsOff: true });
       return;
     case "park":
       row.wakeAfter = effect.wakeAfter;
       // A message that came between the holder's look into the inbox and now must not be slept through.
       if (row.inboxSeq > effect.seenInboxSeq) {
-        moveRun(tables, row, "waiting");
         row.availableAtUs = nowUs;
+        moveRun(tables, row, "waiting");
       } else {
         moveRun(tables, row, "parked");
         row.wakeAtUs = effect.wakeInMs === null ? null : nowUs + toUs(effect.wakeInMs);

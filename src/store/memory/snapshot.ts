@@ -12,7 +12,7 @@ import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { KeyRow, LeaseRow, MessageRow, NodeRow } from "./rows.js";
+import type { KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export interface Snapshot {
@@ -27,7 +27,13 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
+  /** By run and stage. */
+  readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
+  /** By key. */
+  readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
+  /** By env and queue. */
+  readonly pausedQueues: readonly (Omit<PausedQueueRow, "atUs"> & { readonly at: number })[];
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -47,6 +53,11 @@ export function snapshotMemory(store: Store): Snapshot {
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
     nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
+    limits: byId.flatMap(({ id }) => tables.limits.get(id) ?? []).map(limitOf),
+    rates: sortedBy([...tables.rates], ([key]) => [key]).map(([key, nextUs]) => ({ key, nextAt: toMs(nextUs) })),
+    pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
+      ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
+    ),
   };
 }
 
@@ -74,6 +85,10 @@ function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRo
   return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
 }
 
+function limitOf({ availableAtUs, ...row }: LimitRow): Snapshot["limits"][number] {
+  return { ...row, availableAt: toMs(availableAtUs) };
+}
+
 function leaseOf(row: LeaseRow): SnapshotLease {
   const { env, key, state, owner, epoch, token, finishedToken, attempt, detail } = row;
   const times = {
@@ -85,7 +100,7 @@ function leaseOf(row: LeaseRow): SnapshotLease {
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, startedAtUs, seenAtUs, stoppedAtUs } = row;
-  const times = { startedAt: toMs(startedAtUs), seenAt: toMs(seenAtUs), stoppedAt: toMs(stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, ...times };
+  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
+  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...times };
 }

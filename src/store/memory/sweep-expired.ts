@@ -40,5 +40,7 @@ function takeBack(tables: Tables, row: ExpiredRow, nowUs: number): Reclaimed {
     const payload = jsonPayload({ code: "CRASH_LIMIT", crashes });
     appendEntry(tables, row, { kind: "dead", name: "", key: null, payload }, nowUs);
   }
-  return { runId, outcome, previousOwner, epoch, crashes, expiredForMs };
+  const leaseMs = tables.nodes.get(previousOwner)?.leaseMs ?? null;
+  const renewedAgoMs = leaseMs === null ? null : expiredForMs + leaseMs;
+  return { runId, outcome, previousOwner, epoch, crashes, expiredForMs, renewedAgoMs };
 }

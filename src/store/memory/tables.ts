@@ -4,7 +4,7 @@ import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
-import type { JournalRow, KeyRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./rows.js";
+import type { JournalRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, RunRow } from "./rows.js";
 
 export interface Tables {
   /** "The database's clock": every lease, delay and expiry is judged by it. */
@@ -21,6 +21,13 @@ export interface Tables {
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
   readonly nodes: Map<string, NodeRow>;
+  /** By run, in the order of stages. */
+  readonly limits: Map<string, readonly LimitRow[]>;
+  /** By key: when the next run of a rate may start. */
+  readonly rates: Map<string, number>;
+  /** Limited runs that were rung since the last look at their lines. */
+  readonly rung: Set<string>;
+  readonly pausedQueues: Map<string, PausedQueueRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -36,6 +43,10 @@ export function newTables(world: World): Tables {
     keys: new Map(),
     leases: new Map(),
     nodes: new Map(),
+    limits: new Map(),
+    rates: new Map(),
+    rung: new Set(),
+    pausedQueues: new Map(),
   };
 }
 

@@ -50,6 +50,7 @@ class MemoryTransaction implements Transaction {
       journal: new LayeredMap(base.journal),
       inbox: new LayeredMap(base.inbox),
       keys: this.#keys,
+      limits: new LayeredMap(base.limits),
     };
   }
 
@@ -95,6 +96,7 @@ class MemoryTransaction implements Transaction {
       this.#base.runs.set(id, row);
       this.#base.journal.set(id, this.#layer.journal.get(id) ?? new Map());
       indexRun(this.#base, row);
+      if (row.limited) this.#base.limits.set(id, this.#layer.limits.get(id) ?? []);
     }
     for (const row of messages) {
       if (!this.#base.runs.has(row.runId)) continue; // pruned meanwhile

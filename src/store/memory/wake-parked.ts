@@ -15,8 +15,8 @@ export function wakeParked(tables: Tables, options: { readonly limit: number }):
     .sort((a, b) => wakesAt(a) - wakesAt(b) || compareText(a.id, b.id))
     .slice(0, Math.max(options.limit, 0));
   for (const [position, row] of rows.entries()) {
-    moveRun(tables, row, "waiting");
     row.availableAtUs = nowUs + position;
+    moveRun(tables, row, "waiting");
   }
   return rows.length;
 }

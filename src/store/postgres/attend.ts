@@ -8,7 +8,7 @@ import pg from "pg";
 import { sleep, type World } from "../../kernel/world.js";
 import type { Attendance, Attendee } from "../contract/attend.js";
 import type { Connections } from "./connections.js";
-import { channelOf, groupsIn } from "./hints.js";
+import { channelOf, readHint } from "./hints.js";
 
 /** The class of our session locks: the first half of PostgreSQL's two-part lock key. */
 export const PRESENCE_CLASS = 0x686f6c64;
@@ -47,7 +47,11 @@ class Presence {
     client.on("end", () => {
       if (this.#client === client) void this.#reopen();
     });
-    client.on("notification", ({ payload }) => attendee.onHint(groupsIn(payload ?? "")));
+    client.on("notification", ({ payload }) => {
+      const { groupIds, news } = readHint(payload ?? "");
+      if (news) attendee.onNews?.();
+      if (!news || groupIds.length > 0) attendee.onHint(groupIds);
+    });
     try {
       await client.connect();
       await this.#sayHere(client);

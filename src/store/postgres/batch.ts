@@ -12,7 +12,7 @@ export function unnest(from: number, types: readonly string[]): string {
 }
 
 /** The element of a parameter array of fixed-width values at an index expression, counted from 1. */
-export function at(parameter: number, type: "uuid" | "bigint", index: string): string {
+export function at(parameter: number, type: "uuid" | "bigint" | "int" | "float8", index: string): string {
   return `($${parameter}::${type}[])[${index}]`;
 }
 

@@ -6,6 +6,7 @@ import type { EndedState, RunState } from "../../kernel/run-state.js";
 import { isEnded } from "../../kernel/run-state.js";
 import { checkName, checkText, optional } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
+import { admitAfter } from "./admit-runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
@@ -26,7 +27,7 @@ with l as materialized (
   update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
   from l, t
   where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED}
-  returning r.id as run_id, r.seq, r.parent_id, r.state
+  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'cancelled', '', 'json', $3, t.now from cancelled, t
@@ -37,13 +38,17 @@ with l as materialized (
   returning run_id
 ), ended as (select run_id, parent_id, state from cancelled
 ), ${endNotices(d)}
-select l.state, (select run_id from requested) as requested, (select run_id from told) as told from l`;
+select l.state, (select run_id from requested) as requested, (select run_id from told) as told,
+  (select run_id from cancelled where limited) as left_line
+from l`;
 });
 
 interface Row {
   state: RunState;
   requested: string | null;
   told: string | null;
+  /** It had limits: somebody may take its place. */
+  left_line: string | null;
 }
 
 export async function cancel(
@@ -60,6 +65,7 @@ export async function cancel(
   if (!row) return { outcome: "unknown" };
   const rung = row.requested ?? row.told;
   if (rung) await ring(db, [rung]);
+  if (row.left_line) await admitAfter(db, [row.left_line]);
   if (row.state === "running") return { outcome: "requested" };
   if (row.state === "cancelled" || !isEnded(row.state)) return { outcome: "cancelled" };
   return { outcome: "ended", state: row.state satisfies EndedState };

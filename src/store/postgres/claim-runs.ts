@@ -16,6 +16,7 @@ import { interval, ms } from "./instant.js";
  * whole table for a batch of 250 (30 ms with 20,000 runs).
  * The UPDATE does not ask for the state again: `picked` has locked the rows as waiting, and beside the partial index the
  * question made a planner without statistics read all of that index for each claim (12,000 entries for one run).
+ * `paused` is empty most of the time, and then nothing is looked up for it.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
  */
 export const claimRuns = statement(
@@ -23,6 +24,9 @@ export const claimRuns = statement(
   ({ schema: s, now }) => `
 with held as materialized (
   select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
+), paused as materialized (
+  select c.id from ${s}.paused_queues p
+  cross join lateral (select id from ${s}.claim_groups c where c.env = p.env and c.queue = p.queue offset 0) c
 ), picked as materialized (
   select x.id
   from unnest($3::int[]) as g(id)
@@ -34,7 +38,7 @@ with held as materialized (
     limit $4
     for no key update skip locked
   ) x
-  where not exists (select from held)
+  where not exists (select from held) and g.id <> all(array(select id from paused))
   order by x.priority, x.available_at, x.id
   limit $4
 ), claimed as (
@@ -49,7 +53,7 @@ with held as materialized (
   select r.* from ${s}.runs r join held using (id)
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
-  m.parent_id, j.codec, j.data, ${ms(now)} as claimed_at,
+  m.parent_id, m.limited, j.codec, j.data, ${ms(now)} as claimed_at,
   mail.run_id is not null as has_messages
 from mine m
 left join lateral (
@@ -73,6 +77,7 @@ interface Row {
   failures: number;
   crashes: number;
   parent_id: string | null;
+  limited: boolean;
   codec: string | null;
   data: string | null;
   claimed_at: number;
@@ -99,6 +104,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     failures: row.failures,
     crashes: row.crashes,
     parentId: row.parent_id,
+    limited: row.limited,
     input: { codec: row.codec ?? "", data: row.data ?? "" },
     hasMessages: row.has_messages,
     claimedAt: row.claimed_at,

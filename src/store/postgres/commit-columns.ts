@@ -7,6 +7,7 @@ import type { Commit } from "../contract/runs.js";
 import { changeOf } from "./encode-effect.js";
 import type { Groups } from "./groups.js";
 import { columnsOf, type Places } from "./insert-runs.js";
+import { isLimited, limitColumns } from "./limit-columns.js";
 
 /** One row per commit: the fence, and what happens to the run's row. */
 export function fenceColumns(commits: readonly Commit[]): unknown[][] {
@@ -65,7 +66,21 @@ export async function childColumns(groups: Groups, commits: readonly Commit[]): 
   const placeOf: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: 0 }]));
   const [id, group, priority, delay, crashLimit, , name, codec, data] = columnsOf(runs, placeOf);
   const ord = children.map((child) => child.ord);
-  return [ord, id!, group!, priority!, delay!, crashLimit!, name!, codec!, data!, position];
+  const limited = runs.map(isLimited);
+  return [
+    ord,
+    id!,
+    group!,
+    priority!,
+    delay!,
+    crashLimit!,
+    name!,
+    codec!,
+    data!,
+    position,
+    limited,
+    ...limitColumns(runs),
+  ];
 }
 
 /** One row per message that is unread again. */

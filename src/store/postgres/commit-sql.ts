@@ -5,17 +5,26 @@ import { at, oneOf, unnest } from "./batch.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { interval } from "./instant.js";
+import { LIMIT, LIMIT_COLUMNS } from "./limit-columns.js";
 
 const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "bool", "float8", "int", "bigint"];
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
 const NEED = ["int", "int", "text", "uuid"];
-const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int"];
+const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int", "bool"];
+/** Where each part's arrays begin among the parameters. */
+const ENTRIES = 1 + FENCE.length;
+const NEEDS = ENTRIES + ENTRY.length;
+const CHILDREN = NEEDS + NEED.length;
+const CHILD_LIMITS = CHILDREN + CHILD.length;
+const REOPENED = CHILD_LIMITS + LIMIT.length;
 
 /** What stands at a fence row's place in the arrays of the fence. */
 const runId = (ord: string) => at(1, "uuid", ord);
 const epoch = (ord: string) => at(2, "bigint", ord);
 const token = (ord: string) => at(3, "uuid", ord);
 const seq = (ord: string) => at(4, "bigint", ord);
+/** What stands at a limit's run in an array of the children. */
+const child = (type: "uuid" | "int" | "float8", column: number) => at(CHILDREN + column, type, "l.run");
 
 /**
  * Rows (ord, i) of the effects that cannot be carried out, from arrays that begin at parameter `from`: the message is
@@ -74,7 +83,7 @@ with t as materialized (select ${now} as now
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
   select ${runId("e.ord")}, ${seq("e.ord")} + e.i, ${epoch("e.ord")}, ${token("e.ord")},
     e.kind, e.name, e.key, e.codec, e.data, t.now
-  from ${unnest(13, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
+  from ${unnest(ENTRIES, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
   where ${oneOf("e.ord", "select ord from ok")}
 ), ended as (select run_id, parent_id, state from ok where ends
 ), ${endNotices(d)}`;
@@ -94,11 +103,11 @@ export const commitRuns = statement("commit_runs", (d) => fenced(d, "") + ANSWER
 export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   const { schema: s } = d;
   const allFit = `
-    and not ${oneOf("f.ord", `select ord from (${unfit(d, 20)}) unfit`)}`;
+    and not ${oneOf("f.ord", `select ord from (${unfit(d, NEEDS)}) unfit`)}`;
   return `${fenced(d, allFit)}
 , taken as (
   update ${s}.inbox i set taken_seq = ${seq("k.ord")} + k.i
-  from ${unnest(20, NEED)} as k(ord, i, key, child)
+  from ${unnest(NEEDS, NEED)} as k(ord, i, key, child)
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
   returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
 ), taken_in as (
@@ -107,19 +116,27 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   from taken k, t
 ), c as materialized (
   select *
-  from ${unnest(24, CHILD)} as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position)
+  from ${unnest(CHILDREN, CHILD)}
+    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited)
   where ${oneOf("c.ord", "select ord from ok")} and (select r.id from ${s}.runs r where r.id = c.id limit 1) is null
 ), children as (
-  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at)
-  select id, claim_group, priority, 'waiting', t.now + ${interval("delay_ms + position * 0.001")}, crash_limit,
-    ${runId("c.ord")}, t.now
+  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited)
+  select id, claim_group, priority, case when limited then 'held' else 'waiting' end,
+    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited
   from c, t
+), children_limits as (
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
+  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms,
+    case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
+    t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
+  from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t
+  where ${oneOf(child("uuid", 1), "select id from c")}
 ), children_start as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now from c, t
 ), reopened as (
   update ${s}.inbox i set taken_seq = null
-  from ${unnest(34, ["int", "text"])} as k(ord, key)
+  from ${unnest(REOPENED, ["int", "text"])} as k(ord, key)
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
 )${ANSWER}`;
 });

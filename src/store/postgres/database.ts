@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly tx?: Transaction | undefined;
   /** Shorter than the store's own: for what is worthless when it comes late. */
   readonly timeoutMs?: number;
+  /** Not repeated: the caller must know that the connection failed, and has a next time of its own. */
+  readonly once?: boolean;
 }
 
 /** Values, or how to find them: asked again for every attempt, because a new connection may lead to another server. */
@@ -38,8 +40,8 @@ export class Database {
   /** Stores on several schemas may share a pool: the same name must not stand for two texts. */
   readonly #prefix: string;
   #newConnections = 0;
-  /** Told of the groups in which runs became claimable by something else than an insert. */
-  onWork: (groupIds: readonly number[]) => void = () => {};
+  /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
+  onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -71,11 +73,11 @@ export class Database {
   /** Carries out one statement, repeating it while the fault is passing. */
   async run<Row>(statement: Statement, values: Values, options: RunOptions = {}): Promise<Row[]> {
     const text = this.#text(statement);
-    const { line = "main", tx } = options;
+    const { line = "main", tx, once = false } = options;
     if (tx) return rowsOf<Row>(await tx.query(text, literals(await valuesOf(values))));
     const query_timeout = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);
     const name = () => (this.pooled ? {} : { name: `${this.#prefix}${statement.name}` });
-    return this.repeat(statement.name, line === "renewals" ? 0 : this.#options.retryForMs, async () => {
+    return this.repeat(statement.name, once ? 0 : this.#options.retryForMs, async () => {
       for (;;) {
         const known = this.#newConnections;
         const sent = literals(await valuesOf(values));

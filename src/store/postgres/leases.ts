@@ -128,7 +128,7 @@ export function leaseStore(db: Database): LeaseStore {
     async renew(fence, leaseMs) {
       refuse(checkDelay("leaseMs", leaseMs));
       if (!mayBeFence(fence)) return false;
-      const options = { line: "renewals", timeoutMs: Math.max(leaseMs / 3, 250) } as const;
+      const options = { line: "renewals", once: true, timeoutMs: Math.max(leaseMs / 3, 250) } as const;
       return (await db.run(renewLease, [...valuesOf(fence), leaseMs], options)).length > 0;
     },
     complete: (fence) => finish(fence, "done", null),

@@ -13,6 +13,7 @@ import type { NewMessage } from "../contract/inbox.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
+import { admit, admitAfter } from "./admit-runs.js";
 import { attend } from "./attend.js";
 import { cancel } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
@@ -24,10 +25,13 @@ import { Hints } from "./hints.js";
 import { housekeep } from "./housekeep.js";
 import { insert } from "./insert-runs.js";
 import { leaseStore } from "./leases.js";
+import { isLimited } from "./limit-columns.js";
 import { count, get, list } from "./list-runs.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
+import { declare, limitsOf } from "./program-limits.js";
+import { queueStore } from "./queues.js";
 import { read } from "./read-journal.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
@@ -44,6 +48,8 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** Steps that are transactions at the same time: connections besides. Default 5. Not used with a Pool of your own. */
   readonly transactions?: number;
+  /** Tell other processes of work by NOTIFY. Without it they find it when they look, by default within 5 s. Default true. */
+  readonly notify?: boolean;
   /** When a statement without an answer is given up on this side; its connection is closed. Default 10 s. */
   readonly queryTimeout?: Duration;
   /** How long a call is repeated while the database is away. Default 30 s. */
@@ -61,7 +67,10 @@ export interface PostgresStore extends Store {
 
 /** More rows in one statement gain nothing and hold their locks longer. */
 const CAP = { maxRows: 1000, maxBytes: 4 * 1024 * 1024 };
-const RUN_LIMITS = { ...CAP, sizeOf: (run: NewRun) => ({ rows: 1, bytes: run?.input?.data?.length ?? 0 }) };
+const RUN_LIMITS = {
+  ...CAP,
+  sizeOf: (run: NewRun) => ({ rows: 1 + (run?.limits?.length ?? 0), bytes: run?.input?.data?.length ?? 0 }),
+};
 const COMMIT_LIMITS = {
   ...CAP,
   sizeOf: (commit: Commit) => ({ rows: commit?.effects?.length ?? 1, bytes: bytesOf(commit?.effects) }),
@@ -96,17 +105,25 @@ export function openPostgres(
     retryForMs,
   });
   const groups = new Groups(db);
-  const hints = new Hints(db);
-  db.onWork = (groupIds) => hints.tell(groupIds);
+  const hints = new Hints(db, options.notify ?? true);
+  db.onWork = (groupIds, inMs = []) => {
+    hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
+    for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
+  };
   return {
     runs: runStore(db, groups, world, hints),
     journal: { read: (runId, page) => read(db, runId, page) },
     inbox: {
-      send: (messages, { tx } = {}) => inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx)),
+      send: async (messages, { tx } = {}) => {
+        const answers = await inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx));
+        if (tx) await hints.tellInTransaction(tx, [], true);
+        return answers;
+      },
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
     nodes: nodeStore(db),
+    queues: queueStore(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);
@@ -118,7 +135,10 @@ export function openPostgres(
     get pooled() {
       return db.pooled;
     },
-    close: () => db.close(),
+    close: () => {
+      hints.close();
+      return db.close();
+    },
   };
 }
 
@@ -127,6 +147,8 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   const insertLane = lane<readonly NewRun[], readonly InsertAnswer[]>(
     async (calls) => {
       const answers = await inBatches(calls.flat(), RUN_LIMITS, (runs) => insert(db, groups, runs));
+      const held = calls.flat().filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
+      await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
       hints.tell(await groups.idsOf(calls.flat(), answers));
       let used = 0;
       return calls.map((runs) => {
@@ -145,12 +167,16 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   );
   const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
     const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx));
-    await hints.tellIn(tx, await groups.idsOf(runs, answers));
+    const held = runs.some(({ limits = [] }) => limits.length > 0);
+    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers), held);
     return answers;
   };
   return {
     groupIds: (wanted) => groups.ids(wanted),
+    declare: (programs) => declare(db, groups, programs),
+    limitsOf: (group) => limitsOf(db, groups, group),
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
+    admit: (whom) => admit(db, whom),
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),

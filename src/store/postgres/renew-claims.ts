@@ -56,6 +56,7 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
   const values = [once.map((c) => c.runId), once.map((c) => c.epoch), once.map((c) => c.token), leaseMs];
   const rows = await db.run<Row>(renewClaims, values, {
     line: "renewals",
+    once: true,
     timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS),
   });
   const answers = new Map<string, RenewAnswer>();

@@ -50,15 +50,23 @@ returning r.id`,
 
 /**
  * Only terminal and unreferenced: a live parent may still ask for its child's result. Keys are locked in their order
- * first, as whoever frees stale ones does; of the messages, nobody else waits for one while it holds another.
+ * first, as whoever frees stale ones does; of the messages, nobody else waits for one while it holds another. Rates whose
+ * next start is past mean the same as none: they go, too, whoever left them ('0' comes after '/').
  */
 export const pruneRuns = statement("prune_runs", (d) => {
-  const { schema: s } = d;
+  const { schema: s, now } = d;
   const unreferenced = `not exists (select from ${s}.runs p where p.id = r.parent_id and p.state not in ${ENDED})`;
   return `${oldOnes(d, Object.values(SHELVES), unreferenced)}, gone as (
   delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))
+), limits as (
+  delete from ${s}.run_limits l where l.run_id = any(array(select id from gone))
+), past as materialized (
+  select r.key from ${s}.limit_rates r
+  where r.key >= $1 || '/' and r.key < $1 || '0' and r.next_at <= ${now} limit $3 for update skip locked
+), rates as (
+  delete from ${s}.limit_rates r where r.key = any(array(select key from past))
 ), inbox as (
   delete from ${s}.inbox i where i.run_id = any(array(select id from gone))
 ), held as materialized (

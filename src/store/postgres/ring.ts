@@ -1,6 +1,7 @@
 // Tells runs that something is in their inbox: a parked one is claimable again, a running one will not park.
 
 import { sleep } from "../../kernel/world.js";
+import { admitAfter } from "./admit-runs.js";
 import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -31,7 +32,7 @@ from l cross join lateral (
   from ${s}.inbox i where i.run_id = l.run_id and i.taken_seq is null
 ) u
 where r.id = l.run_id
-returning r.id, r.claim_group, r.state = 'waiting' as waits`,
+returning r.id, r.claim_group, r.state`,
 );
 
 const TRIES = 40;
@@ -57,7 +58,12 @@ export async function ring(db: Database, runIds: readonly string[]): Promise<voi
 /** Leaves in `counts` those that were locked. Those that no longer exist stay there, too, and are given up. */
 async function ringOnce(db: Database, counts: Map<string, number>): Promise<void> {
   const values = [[...counts.keys()], [...counts.values()]];
-  const rung = await db.run<{ id: string; claim_group: number; waits: boolean }>(ringRuns, values);
+  const rung = await db.run<{ id: string; claim_group: number; state: string }>(ringRuns, values);
   for (const { id } of rung) counts.delete(id);
-  db.onWork(rung.flatMap(({ claim_group, waits }) => (waits ? claim_group : [])));
+  db.onWork(rung.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
+  // A limited run that was parked stands in line again: somebody should look whether it is its turn.
+  await admitAfter(
+    db,
+    rung.flatMap(({ id, state }) => (state === "held" ? id : [])),
+  );
 }

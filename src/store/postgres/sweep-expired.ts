@@ -40,18 +40,18 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
 ), ${endNotices(d)}`;
 }
 
-export const RECLAIMED = `
+export const RECLAIMED = ({ schema: s }: Dialect) => `
 select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
-  null::uuid as told
+  (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = x.owner) as lease_ms, null::uuid as told
 from (select * from swept order by lease_until, run_id) x, t
 union all
-select null, null, null, null, null, null, run_id from told`;
+select null, null, null, null, null, null, null, run_id from told`;
 
 export const sweepExpired = statement(
   "sweep_expired",
   (d) => `
 with t as materialized (select ${d.now} as now
-), ${sweepParts(d, "$1")}${RECLAIMED}`,
+), ${sweepParts(d, "$1")}${RECLAIMED(d)}`,
 );
 
 export interface ReclaimedRow {
@@ -61,6 +61,7 @@ export interface ReclaimedRow {
   epoch: string;
   crashes: number;
   expired_for_ms: number;
+  lease_ms: number | null;
   told: string | null;
 }
 
@@ -81,5 +82,6 @@ export async function tellParents(db: Database, rows: readonly ReclaimedRow[]): 
       epoch: Number(row.epoch),
       crashes: row.crashes,
       expiredForMs: row.expired_for_ms,
+      renewedAgoMs: row.lease_ms === null ? null : row.expired_for_ms + row.lease_ms,
     }));
 }

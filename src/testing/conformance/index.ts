@@ -10,9 +10,11 @@ import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
 import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
+import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
+import { queueCases } from "./queues.js";
 import { retentionCases } from "./retention.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
@@ -35,6 +37,8 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...wakeCases,
   ...cancelCases,
   ...journalCases,
+  ...limitCases,
+  ...queueCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

@@ -2,8 +2,8 @@
 
 import type { NodeRegistration } from "../../store/contract/nodes.js";
 import { cases } from "./case.js";
-import { holds, rejects, same, some } from "./expect.js";
-import { handBack, type Scene } from "./scene.js";
+import { holds, matches, rejects, same, some } from "./expect.js";
+import { handBack, PAST_MS, type Scene } from "./scene.js";
 
 async function register(s: Scene, options: Partial<NodeRegistration> = {}): Promise<NodeRegistration> {
   const node = { incarnation: s.token(), identity: "host-1", name: "one", env: s.env, stack: null, build: null };
@@ -23,8 +23,37 @@ export const nodeCases = cases("nodes", {
     const [record, ...more] = await s.store.nodes.list({ env: s.env });
     same(more, [], "others");
     const { startedAt, seenAt, ...rest } = some(record, "record");
-    same(rest, { ...node, stoppedAt: null, holds: 0 }, "record");
+    const unsaid = { serves: [], heartbeatMs: null, leaseMs: null };
+    same(rest, { ...node, ...unsaid, stoppedAt: null, alive: true, holds: 0 }, "record");
     same(seenAt, startedAt, "seenAt");
+  },
+
+  "a node shows what it serves, in its own order": async (s) => {
+    const group = { env: s.env, stack: null, queue: "q", program: "p", version: null };
+    const groups = [{ ...group, stack: "blue", version: "2" }, group, { ...group, program: "a" }];
+    await register(s, { serves: await s.store.runs.groupIds(groups), heartbeatMs: 1000, leaseMs: 15_000 });
+    const [record] = await s.store.nodes.list({ env: s.env });
+    matches(record, { serves: groups, heartbeatMs: 1000, leaseMs: 15_000 }, "record");
+  },
+
+  "a node is alive while it is heard of within three heartbeats": async (s) => {
+    const heartbeatMs = 500;
+    const alive = async () => (await s.store.nodes.list({ env: s.env, stopped: true })).map((node) => node.alive);
+    const { incarnation } = await register(s, { heartbeatMs });
+    same(await alive(), [true], "registered");
+    await s.advance(3 * heartbeatMs + PAST_MS);
+    same(await alive(), [false], "silent");
+    await s.store.nodes.heartbeat(incarnation);
+    same(await alive(), [true], "heard of again");
+    await s.store.nodes.stop(incarnation);
+    same(await alive(), [false], "stopped");
+  },
+
+  "what a node cannot serve is refused": async (s) => {
+    await rejects(register(s, { serves: [0] }), "serves");
+    await rejects(register(s, { serves: "all" as unknown as number[] }), "serves");
+    await rejects(register(s, { heartbeatMs: 0.5 }), "heartbeatMs");
+    await rejects(register(s, { leaseMs: -1 }), "leaseMs");
   },
 
   "registering again changes nothing (F41)": async (s) => {

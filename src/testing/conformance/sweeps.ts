@@ -28,7 +28,11 @@ export const sweepCases = cases("sweeps", {
     const [reclaimed, ...more] = await sweep(s);
     same(more, [], "others");
     const { expiredForMs, ...rest } = some(reclaimed, "reclaimed");
-    same(rest, { runId: id, outcome: "waiting", previousOwner: s.owner, epoch: 1, crashes: 1 }, "answer");
+    same(
+      rest,
+      { runId: id, outcome: "waiting", previousOwner: s.owner, epoch: 1, crashes: 1, renewedAgoMs: null },
+      "answer",
+    );
     holds(expiredForMs >= PAST_MS - SHORT_MS, "how long the lease had been over");
     const free = {
       state: "waiting" as const,
@@ -41,6 +45,17 @@ export const sweepCases = cases("sweeps", {
     };
     matches(await s.run(id), free, "record");
     same(await s.log(id), ["start"], "log");
+  },
+
+  "a sweep tells how long ago its owner last renewed": async (s) => {
+    const [owner, leaseMs] = [s.token(), SHORT_MS];
+    const node = { incarnation: owner, identity: "host-1", name: "one", env: s.env, stack: null, build: null, leaseMs };
+    await s.store.nodes.register(node);
+    await s.insert();
+    await s.claimOne({ owner, leaseMs });
+    await s.advance(PAST_MS);
+    const { expiredForMs, renewedAgoMs } = some((await sweep(s))[0], "reclaimed");
+    same(renewedAgoMs, expiredForMs + leaseMs, "renewedAgoMs");
   },
 
   "a swept run is granted anew, with a higher epoch": async (s) => {

@@ -1,11 +1,15 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { limits } from "./0001-limits.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: ({ schema: s }: Dialect) => `
+  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect),
+};
+
+const groundSql = ({ schema: s }: Dialect) => `
 -- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group.
 -- '' stands for "any" in stack and version.
 create table ${s}.claim_groups (
@@ -15,6 +19,8 @@ create table ${s}.claim_groups (
   queue    text not null,
   program  text not null,
   version  text not null,
+  -- As its nodes declared them, for those who start a run without the code.
+  limits   text not null default '[]',
   unique (env, stack, queue, program, version)
 );
 
@@ -39,6 +45,7 @@ create table ${s}.runs (
   failures      int not null default 0,
   crashes       int not null default 0,
   crash_limit   int not null,
+  limited       boolean not null default false,
   parent_id     uuid,
   created_at    timestamptz not null,
   ended_at      timestamptz,
@@ -161,7 +168,10 @@ create table ${s}.nodes (
   stopped_at   timestamptz,
   -- The number of its session lock while it attends; when the lock was first seen gone.
   presence     int,
-  absent_since timestamptz
+  absent_since timestamptz,
+  -- The claim groups it claims from; how often it beats; for how long it claims.
+  serves       int[] not null,
+  heartbeat_ms bigint,
+  lease_ms     bigint
 ) with (fillfactor = 50);
-`,
-};
+`;

@@ -1,0 +1,142 @@
+// The checker: reads what is left in the database and in the effect log, and knows nothing of the engine.
+
+import type { Cluster } from "./cluster.js";
+import { AT_MOST_ONCE, type Mark } from "./programs.js";
+
+export interface Findings {
+  /** Grants of runs that had been taken from their holder. */
+  readonly takeovers: number;
+  /** Deadlocks (40P01) in the server's log. */
+  readonly deadlocks: number;
+  /** Journal entries whose epoch and token were not those of the run's row when they were accepted. */
+  readonly staleWrites: number;
+  /** Claims taken from a holder whose lease was not over and whose presence was there. */
+  readonly stolenLiveLeases: number;
+  /** Steps with two results, begun again after their result was recorded, or begun twice although at most once. */
+  readonly doubledEffects: number;
+  /** Acknowledged starts, and their children, that are not there or did not come to their right end. */
+  readonly lostRuns: number;
+  /** Recorded steps whose effect is not there, runs with a wrong result, gaps in a journal. */
+  readonly wrongRuns: number;
+  readonly stuckRuns: number;
+}
+
+const ENDED = "('completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined')";
+
+const STALE = `
+select count(*)::int as n from holdfast.journal j
+where j.token is not null and not exists (
+  select from chaos.moves m
+  where m.run_id = j.run_id and m.tx::xid = j.xmin and m.old_epoch = j.epoch and m.old_token = j.token)`;
+
+const STOLEN = "select count(*)::int as n from chaos.moves where reclaimed and old_lease > at and owner_here";
+
+const TAKEOVERS = `
+select count(*)::int as n from (
+  select new_state, lag(reclaimed) over (partition by run_id order by n) as was_reclaimed from chaos.moves
+) m where new_state = 'running' and was_reclaimed`;
+
+const GAPS = `
+select count(*)::int as n from holdfast.runs r
+where r.seq <> (select count(*) from holdfast.journal j where j.run_id = r.id)
+   or r.seq <> (select max(j.seq) from holdfast.journal j where j.run_id = r.id)`;
+
+/** A recorded step whose effect was never committed: the step returned only after its own insert had. */
+const WITHOUT_EFFECT = `
+select count(*)::int as n from holdfast.journal j
+where j.kind = 'step' and not exists (
+  select from chaos.effects e
+  where e.run_id = j.run_id and e.step = j.name and e.epoch = (j.data::jsonb ->> 'epoch')::bigint
+    and e.attempt = (j.data::jsonb ->> 'attempt')::int)`;
+
+/** One step, one idempotency key, whoever made the attempt. */
+const KEYS = `
+select count(*)::int as n from (
+  select from chaos.effects group by run_id, step, key having count(distinct idempotency_key) > 1) k`;
+
+const ENDS = `
+select r.id, r.state, r.parent_id, j.data from holdfast.runs r
+left join holdfast.journal j on j.run_id = r.id and j.seq = r.seq`;
+
+const RECORDED = `
+select run_id as "runId", name as step, kind, key, epoch::int, data from holdfast.journal
+where kind in ('step', 'step.failed')`;
+
+export async function openRuns(cluster: Cluster): Promise<number> {
+  return number(cluster, `select count(*)::int as n from holdfast.runs where state not in ${ENDED}`);
+}
+
+export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, number>): Promise<Findings> {
+  const complaints = await cluster.database.complaints();
+  const { lostRuns, wrongResults } = await judgeEnds(cluster, acknowledged);
+  return {
+    takeovers: await number(cluster, TAKEOVERS),
+    deadlocks: complaints.get("deadlock detected") ?? 0,
+    staleWrites: await number(cluster, STALE),
+    stolenLiveLeases: await number(cluster, STOLEN),
+    doubledEffects: doubled(await cluster.database.query<Recorded>(RECORDED), await cluster.marks()),
+    lostRuns,
+    wrongRuns:
+      wrongResults +
+      (await number(cluster, GAPS)) +
+      (await number(cluster, WITHOUT_EFFECT)) +
+      (await number(cluster, KEYS)),
+    stuckRuns: await openRuns(cluster),
+  };
+}
+
+async function judgeEnds(cluster: Cluster, acknowledged: ReadonlyMap<string, number>) {
+  const rows = await cluster.database.query<{ id: string; state: string; parent_id: string | null; data: string }>(
+    ENDS,
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const missing = [...acknowledged.keys()].filter((id) => !byId.has(id)).length;
+  const badEnds = rows.filter(({ id, state, parent_id }) => {
+    const counts = acknowledged.has(id) || parent_id !== null;
+    return counts && ["failed", "cancelled", "skipped", "dead", "quarantined"].includes(state);
+  }).length;
+  const wrongResults = rows.filter(({ id, state, data }) => {
+    const expected = acknowledged.get(id);
+    return expected !== undefined && state === "completed" && data !== JSON.stringify(expected);
+  }).length;
+  return { lostRuns: missing + badEnds, wrongResults };
+}
+
+export interface Recorded {
+  readonly runId: string;
+  readonly step: string;
+  readonly key: string;
+  readonly kind: "step" | "step.failed";
+  /** The claim under which the result was recorded. */
+  readonly epoch: number;
+  readonly data: string;
+}
+
+/**
+ * By claims and attempts, not by times: a paused process writes its mark down late, and a black hole delivers late. Under
+ * a later claim than the one that recorded the result, or as a later attempt of the same claim, a step must not begin.
+ */
+export function doubled(recorded: readonly Recorded[], marks: readonly Mark[]): number {
+  const nameOf = ({ runId, step, key }: { runId: string; step: string; key: string }) => `${runId} ${step} ${key}`;
+  const results = new Map<string, { epoch: number; attempt: number }>();
+  let count = 0;
+  for (const entry of recorded) {
+    if (results.has(nameOf(entry))) count++;
+    const { attempt = Number.POSITIVE_INFINITY } = JSON.parse(entry.data) as { attempt?: number };
+    results.set(nameOf(entry), { epoch: entry.epoch, attempt });
+  }
+  const begun = new Set<string>();
+  for (const mark of marks) {
+    const { epoch, attempt, step } = mark;
+    const result = results.get(nameOf(mark));
+    const again = result && (epoch > result.epoch || (epoch === result.epoch && attempt > result.attempt));
+    const once = step === AT_MOST_ONCE ? nameOf(mark) : `${nameOf(mark)} ${epoch} ${attempt}`;
+    if (again || begun.has(once)) count++;
+    begun.add(once);
+  }
+  return count;
+}
+
+async function number(cluster: Cluster, text: string): Promise<number> {
+  return (await cluster.database.query<{ n: number }>(text))[0]!.n;
+}

@@ -1,0 +1,84 @@
+// The outside client: starts runs and sends signals at a steady pace, and remembers what was acknowledged.
+
+import { setTimeout as pass } from "node:timers/promises";
+import { createNode, type Node } from "../src/index.js";
+import type { Chance } from "../src/simulator/chance.js";
+import { type PostgresStore, postgres, StoreUnavailable } from "../src/store/postgres/index.js";
+import { paid, programsWith, STARTED } from "./programs.js";
+import { SETTINGS, STORE_SETTINGS } from "./settings.js";
+
+const EVERY_MS = 70;
+const programs = programsWith(async () => {
+  throw new Error("the client works on nothing");
+});
+
+export class Load {
+  /** Acknowledged starts: the run, and what it must answer with. */
+  readonly acknowledged = new Map<string, number>();
+  /** Calls that failed in a way they must not. */
+  readonly surprises: string[] = [];
+  readonly #store: PostgresStore;
+  readonly #chance: Chance;
+  readonly #open = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #node: Node | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(url: string, chance: Chance) {
+    this.#store = postgres(url, STORE_SETTINGS);
+    this.#chance = chance;
+  }
+
+  async start(): Promise<void> {
+    // It works on nothing, but keeps house like any node.
+    this.#node = await createNode({ store: this.#store, programs: [], identity: "client", ...SETTINGS });
+    this.#running = this.#loop();
+  }
+
+  /** Starts nothing more; resolves when every call was answered. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+    await Promise.all(this.#open);
+  }
+
+  async close(): Promise<void> {
+    await this.#node?.stop();
+    await this.#store.close();
+  }
+
+  async #loop(): Promise<void> {
+    for (let n = 1; !this.#stop.signal.aborted; n++) {
+      const call: Promise<void> = this.#one(n * 10)
+        .catch((error) => void this.surprises.push(`client: ${String(error)}`))
+        .finally(() => this.#open.delete(call));
+      this.#open.add(call);
+      await pass(EVERY_MS, undefined, { signal: this.#stop.signal }).catch(() => {});
+    }
+  }
+
+  async #one(n: number): Promise<void> {
+    const kind = this.#chance.one(STARTED);
+    // Long enough that a holder who was missed comes back while the next one is still at it.
+    const job = { n, workMs: this.#chance.int(50, 2_000) };
+    const signalsAfterMs = [this.#chance.int(0, 1_500), this.#chance.int(0, 500)];
+    const run = await insist(() => this.#node!.start(programs[kind], job, { key: `job-${n}` }));
+    this.acknowledged.set(run.id, n);
+    if (kind !== "payment") return;
+    for (const [i, ms] of signalsAfterMs.entries()) {
+      await pass(ms);
+      await insist(() => run.signal(paid, n + i, { id: `part-${i}` }));
+    }
+  }
+}
+
+/** Whether it happened is unknown: the same call again, with the same key, finds out. */
+async function insist<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    }
+  }
+}

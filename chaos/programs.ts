@@ -1,0 +1,89 @@
+// The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most.
+
+import { type Context, type StepInfo, signal, workflow } from "../src/index.js";
+
+/** A step that was begun: by whom, under which claim. What it returns, too, so that the journal tells which try it was. */
+export interface Mark {
+  readonly runId: string;
+  readonly step: string;
+  readonly key: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly pid: number;
+}
+
+/** Writes the mark down where a kill cannot take it back, then works for a while. */
+export type Effect = (mark: Mark, idempotencyKey: string, workMs: number) => Promise<void>;
+
+export interface Job {
+  /** What the run must answer with. */
+  readonly n: number;
+  readonly workMs: number;
+}
+
+export const paid = signal<number>("paid");
+/** A fault may last for seconds: what the network does to a step must not end it. */
+const RETRY = { attempts: 100_000, backoff: "fixed", delay: 100 } as const;
+const FAILS = 2;
+
+export function programsWith(effect: Effect) {
+  const mark = (ctx: Context, step: string, key: string, info: StepInfo): Mark => {
+    const { fence, attempt } = info;
+    return { runId: ctx.runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
+  };
+  const act = (ctx: Context, step: string, key: string, workMs: number) =>
+    ctx.step(step, { key, retry: RETRY }, async (info) => {
+      const made = mark(ctx, step, key, info);
+      await effect(made, info.idempotencyKey, workMs);
+      return made;
+    });
+
+  const order = workflow("order", async (ctx, { n, workMs }: Job) => {
+    await act(ctx, "charge", "", 20);
+    await Promise.all(["left", "right"].map((side) => act(ctx, "pack", side, workMs)));
+    await ctx.sleep("cool off", 200);
+    await act(ctx, "ship", "", 20);
+    return n;
+  });
+  const payment = workflow("payment", async (ctx, { n, workMs }: Job) => {
+    await act(ctx, "ask", "", workMs);
+    const parts = [await ctx.waitFor(paid), await ctx.waitFor(paid)];
+    await act(ctx, "book", "", 20);
+    return parts[0]! === n && parts[1] === n + 1 ? n : { wrong: parts };
+  });
+  const item = workflow("item", async (ctx, { n, workMs }: Job) => {
+    await act(ctx, "make", "", workMs);
+    return n;
+  });
+  const family = workflow("family", async (ctx, { n, workMs }: Job) => {
+    const jobs = [1, 2, 3].map((part) => ({ n: n + part, workMs }));
+    const parts = await ctx.children(item, jobs);
+    await act(ctx, "join", "", 20);
+    return parts.reduce((sum, part) => sum + part, 0) - 2 * n - 6;
+  });
+  const flaky = workflow("flaky", async (ctx, { n, workMs }: Job) => {
+    await ctx.step("stumble", { retry: RETRY }, async (info) => {
+      const made = mark(ctx, "stumble", "1", info);
+      await effect(made, info.idempotencyKey, info.attempt <= FAILS ? 20 : workMs);
+      if (info.attempt <= FAILS) throw new Error(`attempt ${info.attempt} fails`);
+      return made;
+    });
+    return n;
+  });
+  const notice = workflow("notice", async (ctx, { n, workMs }: Job) => {
+    const sent = ctx.step("send", { atMostOnce: true }, async (info) => {
+      const made = mark(ctx, "send", "1", info);
+      await effect(made, info.idempotencyKey, workMs);
+      return made;
+    });
+    // Begun on a node that is gone, or its one attempt met the network: either way it is not tried again.
+    await sent.catch(() => {});
+    return n;
+  });
+  return { order, payment, item, family, flaky, notice };
+}
+
+export type Programs = ReturnType<typeof programsWith>;
+/** Those a client starts. */
+export const STARTED = ["order", "order", "payment", "family", "flaky", "notice"] as const satisfies (keyof Programs)[];
+export const AT_MOST_ONCE = "send";

@@ -1,0 +1,78 @@
+// One chaos run: a cluster under load, harm for a while, then healing, then judgement.
+
+import { setTimeout as pass } from "node:timers/promises";
+import { Chance } from "../src/simulator/chance.js";
+import { check, type Findings, openRuns } from "./check.js";
+import { Cluster } from "./cluster.js";
+import { Load } from "./load.js";
+import { FAULTS, type Fault, Nemesis } from "./nemesis.js";
+
+export interface ChaosOptions {
+  readonly seconds: number;
+  readonly nodes: number;
+  readonly seed: number;
+  /** No faults at all: nothing may change hands. */
+  readonly calm: boolean;
+  /** Default: all. */
+  readonly faults?: readonly Fault[];
+  /** Keep the database of a failed run. */
+  readonly keep: boolean;
+  readonly say: (line: string) => void;
+}
+
+export interface ChaosReport extends Findings {
+  readonly ok: boolean;
+  readonly seed: number;
+  readonly faults: Readonly<Partial<Record<Fault, number>>>;
+  readonly runs: number;
+  /** Processes and calls that ended as they must not. */
+  readonly surprises: readonly string[];
+}
+
+/** After the last fault: leases that run out, what is left to do, a node that is just starting. */
+const HEALED_WITHIN_MS = 45_000;
+
+export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { seconds, nodes, seed, calm, say } = options;
+  const chance = new Chance(seed);
+  const cluster = await Cluster.start(nodes);
+  let report: ChaosReport | null = null;
+  try {
+    const load = new Load(cluster.clientUrl, chance.split("load"));
+    await load.start();
+    say(`${nodes} nodes are at work; ${calm ? "calm" : "harm"} for ${seconds} s, seed ${seed}`);
+    const nemesis = new Nemesis(cluster, chance.split("nemesis"), calm ? [] : (options.faults ?? FAULTS), say);
+    if (calm) await pass(seconds * 1000);
+    else await nemesis.run(seconds * 1000);
+    await nemesis.heal();
+    say("healed; waiting for every run to end");
+    await load.stop();
+    await untilAllEnded(cluster);
+    await cluster.stopNodes();
+    await load.close();
+    const findings = await check(cluster, load.acknowledged);
+    for (const [message, times] of await cluster.database.complaints()) say(`server: ${times} × ${message}`);
+    const surprises = [...cluster.surprises, ...load.surprises];
+    const faults = nemesis.counts;
+    const ok = judge(findings, { calm, faults }) && surprises.length === 0;
+    report = { ok, seed, faults, runs: load.acknowledged.size, ...findings, surprises };
+    return report;
+  } finally {
+    const kept = await cluster.stop({ keep: options.keep && report?.ok === false });
+    if (kept !== null) say(`kept: startEmbedded({ dataDir: "${kept}" })`);
+  }
+}
+
+function judge(
+  findings: Findings,
+  { calm, faults }: { calm: boolean; faults: Readonly<Record<string, number>> },
+): boolean {
+  const { takeovers, ...violations } = findings;
+  if (Object.values(violations).some((count) => count > 0)) return false;
+  return calm ? takeovers === 0 : takeovers > 0 && Object.values(faults).every((count) => count > 0);
+}
+
+async function untilAllEnded(cluster: Cluster): Promise<void> {
+  const until = performance.now() + HEALED_WITHIN_MS;
+  while (performance.now() < until && (await openRuns(cluster)) > 0) await pass(200);
+}

@@ -1,0 +1,336 @@
+// Planted bugs in the engine, in replay and in workflows; most are found by the simulator, with the seed that shows how.
+
+import type { Mutant } from "./mutant.js";
+
+/** The first that breaks an invariant ends it: a wide range costs only a survivor. */
+const SEEDS = { seeds: 150 };
+const REPLAY = "src/replay/replay.ts";
+const STEP = "src/workflow/step-call.ts";
+const SESSION = "src/engine/session.ts";
+
+export const engine: readonly Mutant[] = [
+  {
+    name: "results told in the order of their callbacks, not of the journal",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "    const later = [...this.#untold].filter(({ entry }) => entry.seq > ending.entry.seq);\n",
+        put: "    const later: Ending[] = [];\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "in another order" }],
+  },
+  {
+    name: "recorded results told all at once",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      if (next) this.#tell(next);\n",
+        put: "      if (next) for (let one: typeof next | null = next; one; one = this.#tellable()) this.#tell(one);\n",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "one turn apart" }],
+  },
+  {
+    name: "mismatch judged at the first new step, not when the function is idle",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      const next = this.#tellable();\n      if (next)",
+        put: "      if (this.#asked > before) return;\n      const next = this.#tellable();\n      if (next)",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "no mismatch" }],
+  },
+  {
+    name: "a late ending kept for a call that has ended another way",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      this.#untold.delete(ending);\n    }\n    return null;",
+        put: "    }\n    return null;",
+      },
+    ],
+    killedBy: [{ seeds: 110, from: 40 }],
+  },
+  {
+    name: "a run handed back while a step of it runs",
+    breaks: "S7",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      if (!this.#busy()) {\n        if (this.session.stopping)",
+        put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!this.#busy()) {\n        if (this.session.stopping)',
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "begun anew without the signals that were told to nobody",
+    breaks: "S12",
+    edits: [{ file: REPLAY, find: "reopen: this.#untoldSignals() }", put: "reopen: [] }" }],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a redriven run does its recorded steps again",
+    breaks: "S6",
+    edits: [
+      {
+        file: "src/replay/recorded.ts",
+        find: '  while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();',
+        put: "  endings.length = 0;",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a node in doubt of its lease starts steps",
+    breaks: "L5",
+    edits: [{ file: STEP, find: "    await replay.session.sure();\n", put: "" }],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a node in doubt of its lease does a transaction again",
+    breaks: "L5",
+    edits: [
+      {
+        file: SESSION,
+        find: "      await this.sure();\n",
+        put: "      if (this.signal.aborted) throw this.signal.reason;\n",
+      },
+    ],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "in doubt" }],
+  },
+  {
+    name: "a commit that is told that the claim is lost is tried again, and the work goes on",
+    breaks: "S4",
+    edits: [
+      {
+        file: SESSION,
+        find: '        // Proven: what still runs in parallel must stop, too.\n        if (code === "CLAIM_LOST") this.lose();\n        if (code !== "STORE_UNAVAILABLE") throw error;\n',
+        put: '        if (code !== "STORE_UNAVAILABLE" && code !== "CLAIM_LOST") throw error;\n',
+      },
+    ],
+    killedBy: [{ seeds: 70, from: 80 }],
+  },
+  {
+    name: "an idempotency key that changes with the claim",
+    breaks: "S7",
+    edits: [
+      {
+        file: STEP,
+        find: "`${runId}:${baseSeq}:${name}",
+        put: "`${runId}:${baseSeq + epoch}:${name}",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "an idempotency key that changes with the attempt",
+    breaks: "S7",
+    edits: [{ file: STEP, find: "${baseSeq}:${name}:${key}`", put: "${baseSeq}:${name}:${key}.${attempt}`" }],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "parked without looking at what was seen of the inbox",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/workflow/execute.ts",
+        find: "seenInboxSeq: session.inboxSeq }",
+        put: "seenInboxSeq: Number.MAX_SAFE_INTEGER }",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a ring that was heard while the inbox was read is forgotten",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/workflow/execute.ts",
+        find: "    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n    await take(session, replay);\n",
+        put: "    await take(session, replay);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a lease keeper that stops after an error",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/engine/lease-keeper.ts",
+        find: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n',
+        put: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n        return;\n',
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a lost claim that does not abort the work",
+    breaks: "S4",
+    edits: [
+      {
+        file: "src/engine/lease-keeper.ts",
+        find: "        session.lose();\n",
+        put: "",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a sweep during the start-up grace",
+    breaks: "S5",
+    edits: [
+      {
+        file: "src/engine/housekeeping.ts",
+        find: "await round(options, world.monotonicNow() >= graceUntil)",
+        put: "await round(options, world.monotonicNow() >= graceUntil - settings.startupGraceMs)",
+      },
+    ],
+    killedBy: [{ file: "test/engine/housekeeping.test.ts" }],
+  },
+  {
+    name: "a claim call without an answer still runs what it may have granted",
+    breaks: "S3",
+    edits: [
+      {
+        file: "src/engine/claim-loop.ts",
+        find: '      bus.emit("claim.failed", { error });\n      return null;\n',
+        put: `      bus.emit("claim.failed", { error });
+      const { runs } = await store.list({ env: "default", states: ["running"] }, { limit }).catch(() => ({ runs: [] }));
+      for (const run of runs.filter((one) => one.owner === owner)) {
+        const rest = { runId: run.id, token, groupId: groupIds[0]!, hasMessages: true, claimedAt: run.availableAt };
+        void this.#work({ ...run, ...rest, input: { codec: "json", data: "[]" } }, world.monotonicNow());
+      }
+      return null;
+`,
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "the committer forgets what was busy",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/engine/committer.ts",
+        find: '    case "busy":\n      return;\n    case "moved":\n      writer.close(',
+        put: '    case "busy":\n      writer.parts.splice(0, taken.length);\n      return;\n    case "moved":\n      writer.close(',
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a transaction that does not wait for the commits of its own run",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/engine/committer.ts",
+        find: "    while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));\n",
+        put: "",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "crashes not set back by progress",
+    breaks: "S17",
+    edits: [
+      {
+        file: "src/store/postgres/commit-sql.ts",
+        find: "crashes = case when f.failed then greatest(r.crashes - 1, 0) else 0 end,",
+        put: "crashes = case when f.failed then greatest(r.crashes - 1, 0) else r.crashes end,",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "progress sets the crashes back" }],
+  },
+  {
+    name: "fence first in a transaction",
+    breaks: "L3",
+    edits: [
+      {
+        file: SESSION,
+        find: "        const answer = await this.#store.runs.transact(async (tx) => {\n          const effects = await work(tx);\n",
+        put: "        const answer = await this.#store.runs.transact(async (tx) => {\n          await (tx as unknown as { lock(runId: string): Promise<void> }).lock(this.run.runId);\n          const effects = await work(tx);\n",
+      },
+      {
+        file: "src/store/postgres/transact.ts",
+        find: "const tx: Transaction = { query: (text, values) => client.query(text, values) };",
+        put: "const lock = (id: string) => client.query(`select from ${db.dialect.schema}.runs where id = $1 for no key update`, [id]);\n        const tx = { query: (text: string, values: unknown[]) => client.query(text, values), lock };",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/transaction.test.ts", test: "while a transaction is open" }],
+  },
+  {
+    name: "a transaction committed although its fence refused",
+    breaks: "S4",
+    edits: [
+      {
+        file: "src/store/postgres/transact.ts",
+        find: 'if (answer.outcome !== "accepted") await client.query("rollback");',
+        put: 'if (answer.outcome !== "accepted") await client.query("commit");',
+      },
+    ],
+    killedBy: [{ file: "test/workflow/transaction.test.ts", test: "taken over" }],
+  },
+  {
+    name: "a parent reads whatever its child's log ends with",
+    breaks: "L3",
+    edits: [
+      {
+        file: SESSION,
+        find: "    if (!ending || ending.kind === state) return",
+        put: "    if (!ending || ending) return",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/redriven-child.test.ts", test: "memory" }],
+  },
+  {
+    name: "results are told while a patch is being recorded",
+    breaks: "S9",
+    edits: [
+      {
+        file: REPLAY,
+        find: "    if (this.#heldBack()) return null;\n    for (const ending",
+        put: "    for (const ending",
+      },
+    ],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "while a patch" }],
+  },
+  {
+    name: "a step that waited for its lease is started after its run is over",
+    breaks: "L5",
+    edits: [
+      {
+        file: STEP,
+        find: "    await replay.session.sure();\n    replay.throwIfOver();\n",
+        put: "    await replay.session.sure();\n",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/step-call.test.ts" }],
+  },
+  {
+    name: "a timeout sent to the own inbox counts as a message that was heard",
+    breaks: "S12",
+    edits: [{ file: SESSION, find: "    this.ownMail++;\n", put: "    this.ownMail++;\n    this.#inboxSeq++;\n" }],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],
+  },
+  {
+    name: "a cancelled child's last words are read as an error",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/workflow/child-call.ts",
+        find: 'decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value))',
+        put: "decodeError(value === undefined ? endedAs(state, value) : value)",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+];

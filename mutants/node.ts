@@ -1,0 +1,81 @@
+// Planted bugs in how a node works and stops.
+
+import type { Killer, Mutant } from "./mutant.js";
+
+const SHUTDOWN: readonly Killer[] = [{ file: "test/engine/shutdown.test.ts" }];
+const KEEPER: readonly Killer[] = [{ file: "test/engine/lease-keeper.test.ts" }];
+
+export const node: readonly Mutant[] = [
+  {
+    name: "a run is handed back while its step ignores the abort",
+    breaks: "effects of two owners never overlap",
+    edits: [
+      {
+        file: "src/engine/engine.ts",
+        find: "for (const session of this.#left) session.lose();",
+        put: 'for (const session of this.#left) await session.commit([{ kind: "handBack" }]);',
+      },
+    ],
+    killedBy: SHUTDOWN,
+  },
+  {
+    name: "the abort of a stopping node counts as a failure of the step",
+    breaks: "handing back costs a run nothing",
+    edits: [
+      {
+        file: "src/workflow/step-call.ts",
+        find: "if (!atMostOnce) workSignal.throwIfAborted();",
+        put: "",
+      },
+    ],
+    killedBy: SHUTDOWN,
+  },
+  {
+    name: "runs claimed ahead begin at once",
+    breaks: "no more runs are worked on than there are slots",
+    edits: [{ file: "src/engine/slots.ts", find: "while (this.#free === 0 &&", put: "while (this.#free < -1000 &&" }],
+    killedBy: SHUTDOWN,
+  },
+  {
+    name: "a session in doubt begins new steps",
+    breaks: "in doubt starts nothing new",
+    edits: [
+      {
+        file: "src/engine/session.ts",
+        find: "while (!this.workSignal.aborted && this.inDoubt)",
+        put: "while (!this.workSignal.aborted && !this.inDoubt && this.inDoubt)",
+      },
+    ],
+    killedBy: KEEPER,
+  },
+  {
+    name: "a lease keeper that broke stays dead",
+    breaks: "whatever breaks the keeper, claims are renewed",
+    edits: [
+      {
+        file: "src/engine/lease-keeper.ts",
+        find: 'this.#bus.emit("lease.keeper_restarted", { error });',
+        put: 'this.#bus.emit("lease.keeper_restarted", { error });\n        return;',
+      },
+    ],
+    killedBy: KEEPER,
+  },
+  {
+    name: "every node sweeps although one should",
+    breaks: "one active sweeper",
+    edits: [
+      {
+        file: "src/engine/housekeeping.ts",
+        find: "return await sweeper.hold();",
+        put: "return !!(await sweeper.hold()) || true;",
+      },
+    ],
+    killedBy: [{ file: "test/engine/sweeper.test.ts" }],
+  },
+  {
+    name: "a node counts as capable whatever version a run is pinned to",
+    breaks: "a run that nobody can take is shown so",
+    edits: [{ file: "src/client/capable-node.ts", find: "a.version === b.version", put: "true" }],
+    killedBy: [{ file: "test/client/capable-node.test.ts" }],
+  },
+];

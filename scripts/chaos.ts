@@ -1,0 +1,63 @@
+// `npm run chaos -- --seconds N --nodes 5 [--seed S] [--calm] [--faults a,b] [--mutant unfenced] [--json]`: real processes
+// under real faults. Faults come in a seeded order; what the processes make of them is theirs, so a seed repeats the harm
+// and not the history. With --mutant the bug is planted on a copy, and the copy's own chaos run is reported.
+
+import { spawn } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { FAULTS, type Fault } from "../chaos/nemesis.js";
+import { chaos } from "../chaos/run.js";
+import { MUTANTS } from "../mutants/index.js";
+import { plant } from "../mutants/plant.js";
+
+function after(flag: string): string | undefined {
+  const at = process.argv.indexOf(flag);
+  return at === -1 ? undefined : process.argv[at + 1];
+}
+
+const json = process.argv.includes("--json");
+const startedAt = performance.now();
+const say = (line: string) => {
+  const text = `${((performance.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${line}`;
+  if (json) console.error(text);
+  else console.log(text);
+};
+
+async function onACopy(name: string): Promise<number> {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (!mutant) throw new Error(`no mutant ${name}; there are: ${MUTANTS.map((one) => one.name).join(", ")}`);
+  const folder = await plant(mutant);
+  if (folder === null) throw new Error(`the mutant ${name} does not apply`);
+  const rest = process.argv.slice(2).filter((word) => word !== "--mutant" && word !== name);
+  try {
+    const script = join(folder, "scripts", "chaos.ts");
+    const child = spawn(process.execPath, ["--import", "tsx", script, "--discard", ...rest], {
+      cwd: folder,
+      stdio: "inherit",
+    });
+    return await new Promise((resolve) => child.on("exit", (code) => resolve(code ?? 1)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function here(): Promise<number> {
+  const faults = after("--faults")?.split(",") as Fault[] | undefined;
+  const unknown = faults?.find((fault) => !FAULTS.includes(fault));
+  if (unknown !== undefined) throw new Error(`no fault ${unknown}; there are: ${FAULTS.join(", ")}`);
+  const report = await chaos({
+    seconds: Number(after("--seconds") ?? 60),
+    nodes: Number(after("--nodes") ?? 5),
+    seed: Number(after("--seed") ?? Math.floor(Math.random() * 1e9)),
+    calm: process.argv.includes("--calm"),
+    keep: !process.argv.includes("--discard"),
+    ...(faults && { faults }),
+    say,
+  });
+  if (json) console.log(JSON.stringify(report));
+  else console.log(report);
+  return report.ok ? 0 : 1;
+}
+
+const mutant = after("--mutant");
+process.exitCode = mutant === undefined ? await here() : await onACopy(mutant);

@@ -1,0 +1,116 @@
+// `createClient`: starts runs, watches them and tells them things, and never works on one. It knows programs by their types.
+
+import type { Codec } from "../kernel/codec.js";
+import { codecs as openCodecs } from "../kernel/codecs.js";
+import { envName, programName, queueName, stackName, versionName } from "../kernel/name.js";
+import { withDefaults } from "../kernel/setting-options.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import type { AnyWorkflow, Workflow } from "../workflow/context.js";
+import { DeadLetters } from "./dead-letters.js";
+import { fromEnvironment } from "./identity.js";
+import { type Queues, queuesOf } from "./queues.js";
+import type { RunHandle } from "./run-handle.js";
+import {
+  Runs,
+  type StartArguments,
+  type Startable,
+  type StartItem,
+  type StartOptions,
+  type StartOutcome,
+} from "./runs.js";
+
+export interface ClientOptions {
+  readonly store: Store;
+  /** Default: HOLDFAST_ENV, else `default`. */
+  readonly env?: string;
+  /** Default: HOLDFAST_STACK, else any. */
+  readonly stack?: string;
+  /** The first writes; `json` is always readable. */
+  readonly codecs?: readonly Codec[];
+}
+
+/** A program known by its name alone: where its runs wait is said here when it is not that name. */
+export interface ByName {
+  readonly queue?: string;
+  /** Pins the run to programs of this version. */
+  readonly version?: string;
+}
+
+type Named<Programs extends readonly AnyWorkflow[], Name> = Extract<Programs[number], { readonly name: Name }>;
+/** What the function gets: a program known by its name alone brings no schema that could make it of something else. */
+type InputOf<W> = W extends Workflow<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
+type OutputOf<W> = W extends Workflow<string, infer _In, infer Out, infer _Parsed> ? Out : never;
+
+export interface Client<Programs extends readonly AnyWorkflow[]> {
+  start<Name extends Programs[number]["name"]>(
+    name: Name,
+    ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
+  ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
+  start<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
+    ...rest: StartArguments<In>
+  ): Promise<RunHandle<Out>>;
+  /** Many in one call to the store; the answers stand in the order of the items. */
+  startMany<Name extends Programs[number]["name"]>(
+    name: Name,
+    items: readonly StartItem<InputOf<Named<Programs, Name>>>[],
+    options?: ByName & { readonly tx?: Transaction },
+  ): Promise<StartOutcome<OutputOf<Named<Programs, Name>>>[]>;
+  startMany<In, Out, Parsed>(
+    workflow: Workflow<string, In, Out, Parsed>,
+    items: readonly StartItem<In>[],
+    options?: { readonly tx?: Transaction },
+  ): Promise<StartOutcome<Out>[]>;
+  run<Out = unknown>(id: string): RunHandle<Out>;
+  /** Runs that gave up. */
+  readonly dead: DeadLetters;
+  readonly queues: Queues;
+}
+
+export function createClient<Programs extends readonly AnyWorkflow[] = readonly []>(
+  options: ClientOptions,
+  world: World = systemWorld(),
+): Client<Programs> {
+  const { env, stack } = fromEnvironment({
+    ...(options.env !== undefined && { env: options.env }),
+    ...(options.stack !== undefined && { stack: options.stack }),
+  });
+  const { store } = options;
+  const codecs = openCodecs(options.codecs);
+  const inEnv = envName(env ?? "default", "env");
+  const runs = new Runs({
+    store,
+    codecs,
+    world,
+    env: inEnv,
+    stack: stack === undefined ? null : stackName(stack, "stack"),
+    crashLimit: withDefaults({}).crashLimit,
+  });
+  const client = {
+    start: async (program: string | Startable, input?: unknown, options: StartOptions & ByName = {}) =>
+      runs.start(await startable(runs, program, options), input, options),
+    startMany: async (
+      program: string | Startable,
+      items: readonly StartItem<unknown>[],
+      options: ByName & { readonly tx?: Transaction } = {},
+    ) => runs.startMany(await startable(runs, program, options), items, options.tx),
+    run: (id: string) => runs.run(id),
+    dead: new DeadLetters(store, codecs, inEnv, world),
+    queues: queuesOf(store, inEnv, "client"),
+  };
+  return client as Client<Programs>;
+}
+
+/** A program known by its name alone has the limits that its nodes declared. */
+async function startable(runs: Runs, program: string | Startable, { queue, version }: ByName): Promise<Startable> {
+  if (typeof program !== "string") return program;
+  const known = {
+    name: programName(program, "program"),
+    queue: queueName(queue ?? program, "queue"),
+    version: version === undefined ? null : versionName(version, "version"),
+  };
+  return { ...known, schema: null, limits: await runs.limitsOf(known) };
+}

@@ -1,0 +1,55 @@
+// Who a node is and where it belongs: what its options say, else its environment.
+
+import { envName, type NameCheck, nodeName, stackName, versionName } from "../kernel/name.js";
+
+export interface IdentityOptions {
+  /** Who this process is across restarts. Default: HOLDFAST_NODE_ID, else generated. */
+  readonly identity?: string | (() => string | Promise<string>);
+  /** For people. Default: HOLDFAST_NODE_NAME, else the identity. */
+  readonly name?: string;
+  /** The isolated world in the database. Default: HOLDFAST_ENV, else `default`. */
+  readonly env?: string;
+  /** The cluster's name in it. Default: HOLDFAST_STACK, else none. */
+  readonly stack?: string;
+  /** The version of your code, for people. Default: HOLDFAST_BUILD, else none. */
+  readonly build?: string;
+}
+
+export interface Identity {
+  readonly identity?: string;
+  readonly name?: string;
+  readonly env?: string;
+  readonly stack?: string;
+  readonly build?: string;
+}
+
+const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; readonly check: NameCheck }>> = {
+  identity: { variable: "HOLDFAST_NODE_ID", check: nodeName },
+  name: { variable: "HOLDFAST_NODE_NAME", check: nodeName },
+  env: { variable: "HOLDFAST_ENV", check: envName },
+  stack: { variable: "HOLDFAST_STACK", check: stackName },
+  build: { variable: "HOLDFAST_BUILD", check: versionName },
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What was given wins over the environment; an empty variable counts as none. */
+export async function findIdentity(
+  options: IdentityOptions,
+  environment: Environment = process.env,
+): Promise<Identity> {
+  const { identity } = options;
+  const given = typeof identity === "function" ? nodeName(await identity(), "identity") : identity;
+  return fromEnvironment({ ...options, ...(given !== undefined && { identity: given }) } as Identity, environment);
+}
+
+export function fromEnvironment(options: Identity, environment: Environment = process.env): Identity {
+  const found: [string, string][] = [];
+  for (const [field, { variable, check }] of Object.entries(VARIABLES)) {
+    const given = options[field as keyof Identity];
+    const said = environment[variable];
+    if (given !== undefined) found.push([field, given]);
+    else if (said) found.push([field, check(said, variable)]);
+  }
+  return Object.fromEntries(found);
+}

@@ -1,0 +1,40 @@
+// A logger of the user's: every event of a node as one line, at the level that fits it.
+
+import type { EngineEvents } from "../engine/events.js";
+
+export interface Logger {
+  debug(message: string, fields: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields: Readonly<Record<string, unknown>>): void;
+}
+
+/** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
+const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
+  "node.started": "info",
+  "node.stopping": "info",
+  "node.stopped": "info",
+  "node.blocked": "warn",
+  "run.handed_back": "info",
+  "step.retried": "warn",
+  "step.failed": "warn",
+  "run.reclaimed": "warn",
+  "run.broken": "error",
+  "run.history_long": "warn",
+  "claim.lost": "warn",
+  "claim.in_doubt": "warn",
+  "claim.failed": "warn",
+  "lease.renew_failed": "warn",
+  "lease.keeper_restarted": "error",
+  "housekeeping.failed": "warn",
+  "sweeper.changed": "info",
+};
+
+/** The message is the event's name: one thing to search for. A logger that throws disturbs nobody. */
+export function logEvent(logger: Logger, name: keyof EngineEvents, fields: Readonly<Record<string, unknown>>): void {
+  try {
+    logger[LEVELS[name] ?? "debug"](name, fields);
+  } catch {
+    // The last place to tell it has failed.
+  }
+}

@@ -1,0 +1,25 @@
+// The engine's events as a node tells them: each says which node it was, to listeners and to the logger.
+
+import type { EngineEvents } from "../engine/events.js";
+import type { Bus, Telemetry } from "../telemetry/bus.js";
+import { type Logger, logEvent } from "./logger.js";
+
+export interface NodeInfo {
+  readonly identity: string;
+  readonly name: string;
+  readonly incarnation: string;
+}
+
+export type NodeEvents = {
+  readonly [Name in keyof EngineEvents]: EngineEvents[Name] & { readonly node: NodeInfo };
+};
+
+export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<EngineEvents> {
+  return {
+    emit(name, facts) {
+      const event = { ...facts, node };
+      if (logger) logEvent(logger, name, { ...event });
+      bus.emit(name, event as unknown as NodeEvents[typeof name]);
+    },
+  };
+}

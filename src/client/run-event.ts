@@ -1,0 +1,105 @@
+// What happens to a run, as those who watch it are told: the entries of its journal in a few kinds.
+
+import type { Codecs } from "../kernel/codecs.js";
+import type { Payload } from "../kernel/payload.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
+import { type EndedState, isEnded, type RunState } from "../kernel/run-state.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+
+export type RunEvent = {
+  /** Grows by one with each entry; pass it as `after` to go on from here. */
+  readonly seq: number;
+  /** Milliseconds since 1970 on the database's clock. */
+  readonly at: number;
+} & (
+  | { readonly type: "started"; readonly input: unknown }
+  | { readonly type: "step"; readonly name: string; readonly key: string; readonly state: "begun" }
+  | {
+      readonly type: "step";
+      readonly name: string;
+      readonly key: string;
+      readonly state: "done";
+      readonly value: unknown;
+    }
+  | {
+      readonly type: "step";
+      readonly name: string;
+      readonly key: string;
+      /** `tried`: it is tried again. `failed`: it is not. */
+      readonly state: "tried" | "failed";
+      readonly error: RecordedError;
+    }
+  | { readonly type: "progress"; readonly value: unknown }
+  /** It waits for this; `until` is when it stops doing so by itself. */
+  | {
+      readonly type: "waiting";
+      readonly on: "sleep" | "signal" | "approval" | "child";
+      readonly name: string;
+      readonly until: number | null;
+    }
+  /** Something it was told: a signal, a decision, a child's end, a request to cancel. */
+  | { readonly type: "received"; readonly name: string; readonly key: string; readonly value: unknown }
+  /** The claim was given back: it waits for the outside, for another attempt, or for another node. */
+  | { readonly type: "released"; readonly as: "parked" | "retry" | "handed-back" | "paused" }
+  | { readonly type: "ended"; readonly state: EndedState; readonly value: unknown }
+  /** An entry of another kind. */
+  | { readonly type: "recorded"; readonly kind: string; readonly name: string; readonly value: unknown }
+);
+
+const WAITS = {
+  "sleep.begun": "sleep",
+  "wait.begun": "signal",
+  "approval.begun": "approval",
+  enqueue: "child",
+} as const;
+const STEPS = {
+  "step.begun": "begun",
+  step: "done",
+  transaction: "done",
+  "step.tried": "tried",
+  "transaction.tried": "tried",
+  "step.failed": "failed",
+  "transaction.failed": "failed",
+} as const;
+const RELEASED = ["parked", "retry", "handed-back", "paused"] as const;
+
+export function runEvent(entry: JournalEntry, codecs: Codecs): RunEvent {
+  const { seq, at, kind, name } = entry;
+  const key = entry.key ?? "";
+  const value = decoded(entry.payload, codecs);
+  if (kind === "start") return { seq, at, type: "started", input: value };
+  if (kind === "progress") return { seq, at, type: "progress", value };
+  if (kind === "take") return { seq, at, type: "received", name, key, value };
+  if (isEnded(kind as RunState))
+    return { seq, at, type: "ended", state: kind as EndedState, value: ending(kind, value) };
+  if (Object.hasOwn(STEPS, kind))
+    return { seq, at, type: "step", name, key, ...stepState(kind as keyof typeof STEPS, value) };
+  if (Object.hasOwn(WAITS, kind)) {
+    return { seq, at, type: "waiting", on: WAITS[kind as keyof typeof WAITS], name, until: untilOf(at, value) };
+  }
+  const as = RELEASED.find((one) => one === kind);
+  return as ? { seq, at, type: "released", as } : { seq, at, type: "recorded", kind, name, value };
+}
+
+function stepState(kind: keyof typeof STEPS, value: unknown) {
+  const state = STEPS[kind];
+  if (state === "begun") return { state };
+  return state === "done" ? { state, value } : { state, error: decodeError(value as StoredError) };
+}
+
+/** What it returned, or the error it ended with; other ends say what they have to say. */
+function ending(kind: string, value: unknown): unknown {
+  const { name, message } = (value ?? {}) as { name?: unknown; message?: unknown };
+  const isError = typeof name === "string" && typeof message === "string";
+  return kind !== "completed" && isError ? decodeError(value) : value;
+}
+
+function untilOf(begunAt: number, value: unknown): number | null {
+  const { ms, timeoutMs } = (value ?? {}) as { ms?: unknown; timeoutMs?: unknown };
+  const forMs = ms ?? timeoutMs;
+  return typeof forMs === "number" ? begunAt + forMs : null;
+}
+
+function decoded(payload: Payload | null, codecs: Codecs): unknown {
+  return payload ? codecs.decode(payload) : undefined;
+}

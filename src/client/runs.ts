@@ -1,0 +1,161 @@
+// Starts runs and finds them again: what a node and a client have in common. It never claims anything.
+
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { payloadHash } from "../kernel/canonical.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { type Duration, toMs } from "../kernel/duration.js";
+import { HoldfastError } from "../kernel/error.js";
+import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
+import { dedupeKey } from "../kernel/name.js";
+import type { NewKey, NewRun } from "../kernel/new-run.js";
+import type { World } from "../kernel/world.js";
+import type { InsertAnswer } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import { parseInput } from "../workflow/parse-input.js";
+import { type Nearby, RunHandle } from "./run-handle.js";
+
+export interface StartOptions {
+  /** The same key and input: the existing run. The same key, other input: `KeyConflict`. */
+  readonly key?: string;
+  /** Lower first. Default 0. */
+  readonly priority?: number;
+  readonly delay?: Duration;
+  /** Your own transaction: the run is there when you commit. */
+  readonly tx?: Transaction;
+}
+
+/** One of many starts. */
+export interface StartItem<In> extends Omit<StartOptions, "tx"> {
+  readonly input: In;
+}
+
+/** What became of one of many starts. */
+export type StartOutcome<Out> =
+  | { readonly outcome: "started"; readonly run: RunHandle<Out> }
+  /** The same key and input was there before. */
+  | { readonly outcome: "existing"; readonly run: RunHandle<Out> }
+  /** `run` has the key, with other input. */
+  | { readonly outcome: "conflict"; readonly run: RunHandle<Out>; readonly error: KeyConflict }
+  /** It cannot be stored; its neighbours were not affected. */
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+/** Another run has this key, with other input. */
+export class KeyConflict extends HoldfastError {
+  readonly code = "KEY_CONFLICT";
+  readonly runId: string;
+
+  constructor(key: string, runId: string) {
+    super(
+      `The key ${JSON.stringify(key)} belongs to run ${runId}, which was started with other input. Use another key.`,
+    );
+    this.runId = runId;
+  }
+}
+
+/** Without input when the workflow takes none. */
+export type StartArguments<In, Options = StartOptions> = undefined extends In
+  ? [input?: In, options?: Options]
+  : [input: In, options?: Options];
+
+/** What the start of a run needs to know of its program. */
+export interface Startable {
+  readonly name: string;
+  readonly queue: string;
+  readonly version: string | null;
+  readonly schema: StandardSchemaV1 | null;
+  readonly limits: readonly LimitRule[];
+}
+
+export interface RunsOptions {
+  readonly store: Store;
+  readonly codecs: Codecs;
+  readonly world: World;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly crashLimit: number;
+  readonly nearby?: Nearby;
+}
+
+export class Runs {
+  readonly #options: RunsOptions;
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+  }
+
+  async start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
+    const run = this.newRun(program, await parseInput(program, input), options);
+    const [answer] = await this.#insert([run], options.tx);
+    if (answer?.outcome === "refused") throw answer.error;
+    if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
+    return this.run<Out>(answer!.runId);
+  }
+
+  /** One call to the store. What cannot be stored is told in its place; the others are started. */
+  async startMany<Out>(
+    program: Startable,
+    items: readonly StartItem<unknown>[],
+    tx?: Transaction,
+  ): Promise<StartOutcome<Out>[]> {
+    const made = await Promise.all(items.map((item) => this.#tryNewRun(program, item)));
+    const good = made.filter((run): run is NewRun => !(run instanceof HoldfastError));
+    const answers = good.length === 0 ? [] : await this.#insert(good, tx);
+    const answered = new Map(good.map((run, i) => [run, answers[i]!]));
+    return made.map((run, i): StartOutcome<Out> => {
+      if (run instanceof HoldfastError) return { outcome: "refused", error: run };
+      return this.#outcomeOf(answered.get(run)!, items[i]!.key);
+    });
+  }
+
+  run<Out = unknown>(id: string): RunHandle<Out> {
+    const { store, codecs, world, nearby } = this.#options;
+    return new RunHandle<Out>(id, store, codecs, world, nearby);
+  }
+
+  /** The input has been through the program's schema. */
+  newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
+    const { name: program, queue, version, limits } = startable;
+    const { world, codecs, env, stack, crashLimit } = this.#options;
+    return {
+      id: world.id(),
+      group: { env, stack, queue, program, version },
+      priority: options.priority ?? 0,
+      delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
+      crashLimit,
+      input: codecs.encode(input, "input"),
+      ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
+      ...(options.key !== undefined && { key: newKey(program, options.key, input) }),
+    };
+  }
+
+  limitsOf({ name: program, queue, version }: Omit<Startable, "schema" | "limits">): Promise<readonly LimitRule[]> {
+    const { store, env, stack } = this.#options;
+    return store.runs.limitsOf({ env, stack, queue, program, version });
+  }
+
+  #insert(runs: readonly NewRun[], tx: Transaction | undefined): Promise<readonly InsertAnswer[]> {
+    return this.#options.store.runs.insert(runs, tx ? { tx } : {});
+  }
+
+  async #tryNewRun(program: Startable, item: StartItem<unknown>): Promise<NewRun | HoldfastError> {
+    try {
+      return this.newRun(program, await parseInput(program, item.input), item);
+    } catch (error) {
+      if (error instanceof HoldfastError) return error;
+      throw error;
+    }
+  }
+
+  #outcomeOf<Out>(answer: InsertAnswer, key: string | undefined): StartOutcome<Out> {
+    if (answer.outcome === "refused") return { outcome: "refused", error: answer.error };
+    const run = this.run<Out>(answer.runId);
+    if (answer.outcome === "conflict") return { outcome: "conflict", run, error: new KeyConflict(key!, run.id) };
+    return { outcome: answer.outcome === "inserted" ? "started" : "existing", run };
+  }
+}
+
+function newKey(scope: string, key: string, input: unknown): NewKey {
+  const payload = payloadHash(input, "input");
+  return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime: "archived", onMismatch: "conflict" };
+}

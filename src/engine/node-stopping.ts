@@ -1,0 +1,11 @@
+// The reason with which steps are aborted that outlast the grace of a node that stops.
+
+import { HoldfastError } from "../kernel/error.js";
+
+export class NodeStopping extends HoldfastError {
+  readonly code = "NODE_STOPPING";
+
+  constructor() {
+    super("The node stops and its grace is over. End this step: its run is handed back and goes on elsewhere.");
+  }
+}

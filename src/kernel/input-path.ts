@@ -1,0 +1,56 @@
+// Typed paths into a workflow's input: "customer.id" compiles only where the input has it, and then it is data.
+
+import { InvalidInput } from "./error.js";
+import { describe, read } from "./read-hostile.js";
+import { formatPath } from "./value-path.js";
+
+type Scalar = string | number | bigint | boolean;
+/** Inputs are deeper than this only where a type refers to itself. */
+type Deeper = [never, 0, 1, 2, 3, 4, 5];
+/** True of `unknown` and `any`. */
+type IsOpen<T> = unknown extends T ? true : false;
+
+/** The paths of `T` that always lead to a text, a number or a boolean; a name with a dot in it has none. */
+export type ScalarPath<T, Depth extends number = 6> =
+  IsOpen<T> extends true
+    ? string
+    : [Depth] extends [never]
+      ? never
+      : T extends Scalar | readonly unknown[] | ((...args: never) => unknown)
+        ? never
+        : T extends object
+          ? { [K in keyof T & string]-?: Below<K, T[K], Depth> }[keyof T & string]
+          : never;
+
+type Below<K extends string, V, Depth extends number> = K extends `${string}.${string}`
+  ? never
+  : [V] extends [Scalar]
+    ? K
+    : [V] extends [object]
+      ? `${K}.${ScalarPath<V, Deeper[Depth]>}`
+      : never;
+
+export function parsePath(text: unknown, where: string): readonly string[] {
+  if (typeof text === "string" && text.split(".").every((name) => name !== "")) return text.split(".");
+  throw new InvalidInput(where, `must be names joined by dots, like "customer.id"; it is ${describe(text)}`);
+}
+
+/** What stands there, as text that no other value has: "1" and 1 are two keys. Throws when it is no key. */
+export function readKey(input: unknown, path: readonly string[]): string {
+  let value = input;
+  for (const name of path) {
+    const inside = typeof value === "object" && value !== null && Object.hasOwn(value, name);
+    value = inside ? read(value as object, name) : undefined;
+  }
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return JSON.stringify(value);
+    case "bigint":
+      return `${value}n`;
+    case "number":
+      if (Number.isFinite(value)) return String(value === 0 ? 0 : value);
+  }
+  const problem = "a limit of this workflow goes by it: it must be a string, a number, a bigint or a boolean";
+  throw new InvalidInput(formatPath("input", path), `${problem}; it is ${describe(value)}`);
+}

@@ -1,0 +1,106 @@
+// The limits of a program as data, and what they ask of one run: judged from its input, also by those without the code.
+
+import { type Duration, toMs } from "./duration.js";
+import { InvalidInput } from "./error.js";
+import { parsePath, readKey, type ScalarPath } from "./input-path.js";
+import { limitKey } from "./name.js";
+import type { LimitKind, NewLimit } from "./new-run.js";
+
+export interface KeyedLimit<Path extends string = string> {
+  /** A path into the input: each value has a limit of its own. */
+  readonly key: Path;
+  readonly limit: number;
+}
+
+export interface RateLimit<Path extends string = string> {
+  /** A path into the input. Default: all runs of the queue. */
+  readonly key?: Path;
+  readonly limit: number;
+  readonly per: Duration;
+}
+
+/** What a user may write; all of it holds for the whole cluster. */
+export interface FlowOptions<In> {
+  /** How many runs of its queue may be at work at once: in all, per value of a path into the input, or both. */
+  readonly concurrency?: number | KeyedLimit<ScalarPath<In>> | readonly (number | KeyedLimit<ScalarPath<In>>)[];
+  /** How many runs may start in a time, evenly spaced. */
+  readonly rate?: RateLimit<ScalarPath<In>> | readonly RateLimit<ScalarPath<In>>[];
+  /** One run at a time for each value of this path, in order of acceptance, until it has ended. */
+  readonly serial?: ScalarPath<In>;
+}
+
+export interface LimitRule {
+  readonly kind: LimitKind;
+  /** null: all runs of the queue. */
+  readonly path: readonly string[] | null;
+  readonly max: number;
+  /** Only of a rate. */
+  readonly perMs: number | null;
+}
+
+const MOST = 1_000_000;
+
+/**
+ * Narrow to wide: a customer with 10,000 runs in its own line takes no place in the queue's. Those with a key in the order
+ * of their paths, however they were written: two programs of one queue that pass the same limits in different orders
+ * would hold what the other waits for, for ever.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: paths were checked against the input where they were written
+export function limitRules({ serial, concurrency, rate }: FlowOptions<any>): readonly LimitRule[] {
+  const slots = listOf(concurrency).map((one, i): LimitRule => {
+    const where = Array.isArray(concurrency) ? `concurrency[${i}]` : "concurrency";
+    if (typeof one !== "object" || one === null)
+      return { kind: "slots", path: null, max: count(one, where), perMs: null };
+    return {
+      kind: "slots",
+      path: parsePath(one.key, `${where}.key`),
+      max: count(one.limit, `${where}.limit`),
+      perMs: null,
+    };
+  });
+  const rates = listOf(rate).map((one, i) => rateRule(one, Array.isArray(rate) ? `rate[${i}]` : "rate"));
+  const keyedFirst = (rules: readonly LimitRule[]) => [
+    ...rules.filter(({ path }) => path !== null).sort((a, b) => (String(a.path) < String(b.path) ? -1 : 1)),
+    ...rules.filter(({ path }) => path === null),
+  ];
+  const first = serial === undefined ? [] : [serialRule(serial)];
+  const rules = [...first, ...keyedFirst(slots), ...keyedFirst(rates)];
+  for (const [i, { kind, path }] of rules.entries()) {
+    const twice = rules.slice(0, i).some((rule) => rule.kind === kind && String(rule.path) === String(path));
+    const name = kind === "slots" ? "concurrency" : kind;
+    if (twice) throw new InvalidInput(name, `has two limits for ${path?.join(".") ?? "the whole queue"}; keep one`);
+  }
+  return rules;
+}
+
+/** Throws, before anything is written, when the input has no key where a limit goes by one. */
+export function newLimits(rules: readonly LimitRule[], queue: string, input: unknown): readonly NewLimit[] {
+  return rules.map(({ kind, path, max, perMs }) => {
+    const names = path === null ? "" : ` ${JSON.stringify(path)} ${readKey(input, path)}`;
+    const key = limitKey(`${kind} ${queue}${names}`, "limit");
+    return perMs === null ? { kind, key, max } : { kind, key, max, perMs };
+  });
+}
+
+function serialRule(serial: string): LimitRule {
+  return { kind: "serial", path: parsePath(serial, "serial"), max: 1, perMs: null };
+}
+
+function rateRule(rate: RateLimit, where: string): LimitRule {
+  if (typeof rate !== "object" || rate === null)
+    throw new InvalidInput(where, 'must be like { limit: 100, per: "1s" }');
+  const perMs = toMs(rate.per, `${where}.per`);
+  if (perMs === 0) throw new InvalidInput(`${where}.per`, "must be longer than nothing");
+  const path = rate.key === undefined ? null : parsePath(rate.key, `${where}.key`);
+  return { kind: "rate", path, max: count(rate.limit, `${where}.limit`), perMs };
+}
+
+function count(value: unknown, where: string): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MOST) return value as number;
+  throw new InvalidInput(where, `must be a whole number from 1 to ${MOST}`);
+}
+
+function listOf<T>(value: T | readonly T[] | undefined): readonly T[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value as T];
+}

@@ -1,0 +1,73 @@
+// Once everything has healed, nothing is merely safe any more: work starts, is taken over and wakes within fixed bounds.
+
+import type { ModelRun } from "./model.js";
+
+/** What it looks at: the history. */
+interface Watched {
+  readonly runs: ReadonlyMap<string, ModelRun>;
+  readonly now: number;
+  /** On the database's clock. */
+  readonly nowUs: number;
+  expect(holds: boolean, invariant: string, run: ModelRun, detail: string): void;
+}
+
+export interface Bounds {
+  /** L1: how long a waiting run may wait for a free slot to take it. */
+  readonly claimMs: number;
+  /** L2, L4: how long after a lease is over, or a wake-up is due, the run waits again. */
+  readonly sweepMs: number;
+  /** Slots of one node: with fewer runs at work every node has a free one. */
+  readonly slots: number;
+}
+
+export class Calm {
+  readonly #bounds: Bounds;
+  /** From when on the bounds count; never while a node is down. */
+  since = Number.POSITIVE_INFINITY;
+  /** When so many runs were last at work that a node may have been full. */
+  #fullAt = 0;
+  /** How often a bound was looked at. */
+  looks = 0;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Around every operation. */
+  look({ runs, now }: Watched): void {
+    let running = 0;
+    for (const { state } of runs.values()) if (state === "running") running++;
+    if (running >= this.#bounds.slots) this.#fullAt = now;
+  }
+
+  granted(history: Watched, run: ModelRun): void {
+    const due = Math.max(run.waitingSince, dueAt(history, run.availableAtUs), this.#fullAt);
+    this.#expect(history, "L1", run, due, this.#bounds.claimMs, "waited to be claimed");
+  }
+
+  swept(history: Watched, run: ModelRun): void {
+    this.#expect(
+      history,
+      "L2",
+      run,
+      dueAt(history, run.leaseUntilUs),
+      this.#bounds.sweepMs,
+      "was left to a dead owner",
+    );
+  }
+
+  woken(history: Watched, run: ModelRun, wakeAtUs: number): void {
+    this.#expect(history, "L4", run, dueAt(history, wakeAtUs), this.#bounds.sweepMs, "slept on");
+  }
+
+  #expect(history: Watched, invariant: string, run: ModelRun, due: number, boundMs: number, what: string): void {
+    const ms = history.now - Math.max(due, this.since);
+    if (history.now >= this.since) this.looks++;
+    history.expect(ms <= boundMs, invariant, run, `${what} for ${ms.toFixed(3)} ms, ${boundMs.toFixed(3)} at most`);
+  }
+}
+
+/** In virtual time; the database's clock does not jump once everything has healed. */
+function dueAt({ now, nowUs }: Watched, us: number): number {
+  return now - (nowUs - us) / 1000;
+}

@@ -1,0 +1,24 @@
+// What a run's move means for its places under limits: the database's trigger of the same name.
+
+import { isEnded, type RunState } from "../../kernel/run-state.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+/** Answers the state that the run really gets: it is held while one of its stages is not passed. */
+export function followLimits(tables: Tables, row: RunRow, to: RunState, backsOff: boolean): RunState {
+  if (!row.limited) return to;
+  const stages = tables.limits.get(row.id) ?? [];
+  const ends = isEnded(to);
+  if (ends || backsOff || to === "parked" || to === "paused" || to === "blocked") {
+    for (const stage of stages) {
+      const givenUp = stage.state === "granted" && (ends || stage.kind === "slots");
+      if (stage.state === "waits" || givenUp) stage.state = "later";
+    }
+  }
+  const next = to === "waiting" ? stages.find(({ state }) => state === "later") : undefined;
+  if (!next) return to;
+  next.state = "waits";
+  next.priority = next.kind === "serial" ? 0 : row.priority;
+  next.availableAtUs = row.availableAtUs;
+  return "held";
+}

@@ -1,0 +1,49 @@
+// Controls of the chaos run: with nobody doing harm nothing changes hands, and with the fence taken out it is noticed.
+
+import { describe, expect, test } from "vitest";
+import { doubled, type Recorded } from "../../chaos/check.js";
+import type { Mark } from "../../chaos/programs.js";
+import { runChaos } from "./run-chaos.js";
+
+test("calm: no claim is taken from anybody", { timeout: 120_000 }, async () => {
+  const { report, log } = await runChaos("--calm", "--seconds", "20", "--nodes", "5");
+  expect(report, log).toMatchObject({ ok: true, takeovers: 0, stolenLiveLeases: 0, surprises: [] });
+  expect(report.runs).toBeGreaterThan(50);
+});
+
+test("commits without a fence are caught", { timeout: 120_000 }, async () => {
+  const args = ["--mutant", "unfenced", "--seconds", "12", "--nodes", "4", "--faults", "pause"];
+  const { report, code, log } = await runChaos(...args);
+  expect(report.ok, log).toBe(false);
+  expect(code).toBe(1);
+  expect(report.staleWrites + report.doubledEffects, log).toBeGreaterThan(0);
+});
+
+describe("the effect log says that a step was doubled when it", () => {
+  const step = { runId: "r", step: "pay", key: "1" };
+  const recorded = (epoch: number, attempt: number): Recorded => {
+    return { ...step, kind: "step", epoch, data: JSON.stringify({ epoch, attempt }) };
+  };
+  const begun = (epoch: number, attempt: number): Mark => ({ ...step, epoch, attempt, pid: 1 });
+
+  test("has two results", () => {
+    expect(doubled([recorded(1, 1), recorded(2, 1)], [])).toBe(1);
+  });
+
+  test("begins under a later claim than the one that recorded its result", () => {
+    expect(doubled([recorded(1, 1)], [begun(1, 1), begun(2, 1)])).toBe(1);
+  });
+
+  test("is tried again by the claim that recorded its result", () => {
+    expect(doubled([recorded(1, 2)], [begun(1, 1), begun(1, 2), begun(1, 3)])).toBe(1);
+  });
+
+  test("may happen once at most and begins twice", () => {
+    const send = (epoch: number) => ({ ...begun(epoch, 1), step: "send" });
+    expect(doubled([], [send(1), send(2)])).toBe(1);
+  });
+
+  test("and not when an earlier holder began it and wrote that down late", () => {
+    expect(doubled([recorded(2, 1)], [begun(2, 1), begun(1, 1)])).toBe(0);
+  });
+});

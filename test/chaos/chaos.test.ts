@@ -1,0 +1,22 @@
+// A minute of harm to five real processes and their database: nothing is lost, doubled, stolen or stuck.
+
+import { expect, test } from "vitest";
+import { FAULTS } from "../../chaos/nemesis.js";
+import { runChaos } from "./run-chaos.js";
+
+test("sixty seconds of chaos: takeovers, every kind of fault, no violation", { timeout: 180_000 }, async () => {
+  const { report, log } = await runChaos("--seconds", "60", "--nodes", "5");
+  expect(report, log).toMatchObject({
+    deadlocks: 0,
+    staleWrites: 0,
+    stolenLiveLeases: 0,
+    doubledEffects: 0,
+    lostRuns: 0,
+    wrongRuns: 0,
+    stuckRuns: 0,
+    surprises: [],
+    ok: true,
+  });
+  expect(report.takeovers).toBeGreaterThan(0);
+  for (const fault of FAULTS) expect(report.faults[fault], `${fault} happened`).toBeGreaterThan(0);
+});

@@ -1,0 +1,102 @@
+// The command beside a live node: what it serves, what nobody serves, a decision that lets a run go on, past claims.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
+import { createNode, type Node } from "../../src/client/create-node.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { scene } from "../store/scene.js";
+import { holdfast, typed } from "./holdfast.js";
+
+const { store, url, schema } = scene();
+const env = { HOLDFAST_DATABASE_URL: url };
+const run = (...words: string[]) => holdfast([...words, "--schema", schema], { env });
+const also = (...words: string[]) => typed([...words, "--schema", schema], { env });
+
+const asked = workflow("asked", async (ctx, order: string) => {
+  const answer = await ctx.approval("ship", { ask: `Ship ${order}?`, choices: ["ship", "hold"], to: "warehouse" });
+  return answer.outcome === "expired" ? "expired" : `${answer.outcome} by ${answer.by}: ${answer.note}`;
+});
+const pinned = workflow("pinned", { queue: "slow", version: "2" }, async () => 2);
+const unheard = workflow("unheard", async () => 1);
+let node: Node;
+
+beforeAll(async () => {
+  node = await createNode({ store, programs: [asked, pinned], name: "live", build: "2.0" });
+});
+afterAll(() => node.stop());
+
+test("approve decides what a live run asks, and the run goes on with it", async () => {
+  const handle = await node.start(asked, "o-7");
+  await expect.poll(async () => (await handle.status()).state, { timeout: 10_000 }).toBe("parked");
+  expect((await also("show", handle.id)).stdout).toContain("Ship o-7? (ship, hold) asked of warehouse");
+  const decided = await run("approve", handle.id, "--choice", "ship", "--note", "all there", "--json");
+  expect(decided).toMatchObject({ code: 0, json: { ok: true, name: "ship", choice: "ship", by: "cli:ann" } });
+  expect(await handle.result({ timeout: "10s" })).toBe("ship by cli:ann: all there");
+  expect(await also("approve", handle.id, "--choice", "hold", "--json")).toMatchObject({
+    code: 1,
+    json: { ok: false, code: "RUN_ENDED" },
+  });
+});
+
+test("nodes shows what each serves", async () => {
+  const [human, json] = await Promise.all([also("nodes"), also("nodes", "--json")]);
+  expect(human.stdout).toMatch(/^NODE +STATE +HOLDS +SERVES/);
+  expect(human.stdout).toMatch(/\nlive \(node-\w+\) +alive +0 +asked, pinned \(slow\) @2 /);
+  const group = { env: "default", stack: null, queue: "asked", program: "asked", version: null };
+  expect(json.json.nodes).toMatchObject([{ name: "live", state: "alive", heartbeatMs: 1000, leaseMs: 15_000 }]);
+  expect(json.json.nodes[0].serves).toEqual([
+    group,
+    { ...group, queue: "slow", program: "pinned", version: "2" },
+    { ...group, queue: "slow", program: "pinned" },
+  ]);
+});
+
+test("runs and show tell of a run that no live node can take", async () => {
+  const client = createClient({ store });
+  const stray = await client.start(unheard);
+  const later = await client.start(pinned, undefined, { delay: "1h" });
+  const [list, json, shown, shownJson, other] = await Promise.all([
+    also("runs", "--state", "waiting"),
+    also("runs", "--state", "waiting", "--json"),
+    also("show", stray.id),
+    also("show", stray.id, "--json"),
+    also("show", later.id, "--json"),
+  ]);
+  expect(list.stdout).toMatch(/waiting +unheard .*to be claimed, no capable node/);
+  expect(list.stdout).toMatch(/waiting +pinned .*due in 60 min\n/);
+  const flags = json.json.runs.map(({ program, noCapableNode }: Record<string, unknown>) => [program, noCapableNode]);
+  expect(flags).toEqual([
+    ["pinned", false],
+    ["unheard", true],
+  ]);
+  expect(shown.stdout).toContain("waiting: to be claimed, no capable node");
+  expect(shownJson.json.run).toMatchObject({ noCapableNode: true, holder: null });
+  expect(other.json.run).toMatchObject({ noCapableNode: false });
+  await Promise.all([stray.cancel(), later.cancel()]);
+});
+
+test("show lists the claims of a run, also those that were taken back without a word", async () => {
+  const group = { env: "default", stack: null, queue: "by-hand", program: "by-hand", version: null };
+  const id = (await createClient({ store }).start({ ...unheard, name: "by-hand", queue: "by-hand" })).id;
+  const groupIds = await store.runs.groupIds([group]);
+  const claim = async (leaseMs: number) => {
+    const [owner, token] = [node.incarnation, crypto.randomUUID()];
+    const [claimed] = await store.runs.claim({ owner, token, groupIds, limit: 1, leaseMs });
+    return claimed!;
+  };
+  const first = await claim(60_000);
+  const step = { kind: "append", entry: { kind: "step", name: "a", key: "1" } } as const;
+  await store.runs.commit([{ claim: first, expectedSeq: 1, effects: [step, { kind: "handBack" }] }]);
+  await claim(0);
+  await store.runs.sweepExpired({ limit: 10 });
+  await claim(60_000);
+  const [human, json] = await Promise.all([also("show", id), also("show", id, "--json")]);
+  expect(human.stdout).toMatch(
+    /\nClaims\n {2}1 +handed-back +2 entries +\S+Z to \S+Z\n {2}2 +taken back +0 entries\n {2}3 +live +held +0 entries/,
+  );
+  expect(json.json.claims).toMatchObject([
+    { epoch: 1, entries: 2, ended: "handed-back" },
+    { epoch: 2, entries: 0, from: null, ended: "taken back" },
+    { epoch: 3, entries: 0, ended: "held" },
+  ]);
+});

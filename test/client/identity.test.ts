@@ -1,0 +1,83 @@
+// Who a node is: options before environment before chance; readable on the node, and registered.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
+import { createNode } from "../../src/client/create-node.js";
+import { findIdentity } from "../../src/client/identity.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { workflow } from "../../src/workflow/workflow.js";
+
+const VARIABLES = {
+  HOLDFAST_NODE_ID: "id-of-env",
+  HOLDFAST_NODE_NAME: "name of env",
+  HOLDFAST_ENV: "env-of-env",
+  HOLDFAST_STACK: "stack-of-env",
+  HOLDFAST_BUILD: "build-of-env",
+};
+const hello = workflow("hello", async () => "hello");
+
+afterEach(() => {
+  for (const name of Object.keys(VARIABLES)) delete process.env[name];
+});
+
+describe("a node", () => {
+  test("is what its options say, registered with what it serves", async () => {
+    Object.assign(process.env, VARIABLES);
+    const store = memoryStore();
+    const said = { identity: "me", name: "My node", env: "test", stack: "blue", build: "v7" };
+    await using node = await createNode({ store, programs: [hello], ...said });
+    expect(node).toMatchObject(said);
+    const [record] = await store.nodes.list({ env: "test" });
+    const group = { env: "test", stack: "blue", queue: "hello", program: "hello", version: null };
+    expect(record).toMatchObject({ ...said, incarnation: node.incarnation, alive: true, holds: 0 });
+    expect(record?.serves).toEqual([group, { ...group, stack: null }]);
+  });
+
+  test("is what its environment says where its options say nothing", async () => {
+    Object.assign(process.env, VARIABLES);
+    await using node = await createNode({ store: memoryStore(), programs: [], name: "given" });
+    expect(node).toMatchObject({
+      identity: "id-of-env",
+      name: "given",
+      env: "env-of-env",
+      stack: "stack-of-env",
+      build: "build-of-env",
+    });
+  });
+
+  test("otherwise makes its own, another at every start", async () => {
+    const store = memoryStore();
+    await using one = await createNode({ store, programs: [] });
+    await using two = await createNode({ store, programs: [] });
+    expect(one).toMatchObject({ env: "default", stack: null, build: null });
+    expect(one.name).toBe(one.identity);
+    expect(one.identity).not.toBe(two.identity);
+  });
+
+  test("asks a callback, also one that takes its time, and a new start is a new incarnation", async () => {
+    const store = memoryStore();
+    const identity = async () => "pod-7";
+    await using one = await createNode({ store, programs: [], identity });
+    await using two = await createNode({ store, programs: [], identity: () => "pod-7" });
+    expect([one.identity, two.identity]).toEqual(["pod-7", "pod-7"]);
+    expect(one.incarnation).not.toBe(two.incarnation);
+  });
+
+  test("is refused with a name nobody could read, by the name of where it came from", async () => {
+    const broken = { identity: () => "a\0b" };
+    await expect(createNode({ store: memoryStore(), programs: [], ...broken })).rejects.toMatchObject({
+      path: "identity",
+    });
+    await expect(findIdentity({}, { HOLDFAST_ENV: "Not A Slug" })).rejects.toMatchObject({ path: "HOLDFAST_ENV" });
+    expect(await findIdentity({}, { HOLDFAST_ENV: "" })).toEqual({});
+  });
+});
+
+test("a client starts runs in the env and stack of its environment", async () => {
+  Object.assign(process.env, VARIABLES);
+  const store = memoryStore();
+  const run = await createClient({ store }).start(hello);
+  const other = await createClient({ store, env: "here" }).start(hello);
+  expect((await run.status()).group).toMatchObject({ env: "env-of-env", stack: "stack-of-env" });
+  expect((await other.status()).group).toMatchObject({ env: "here", stack: "stack-of-env" });
+});

@@ -1,0 +1,72 @@
+// A logger hears every event of its node once, at the level that fits, with who it was.
+
+import { expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import type { Logger } from "../../src/client/logger.js";
+import type { NodeEvents } from "../../src/client/node-events.js";
+import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { createBus } from "../../src/telemetry/bus.js";
+import { workflow } from "../../src/workflow/workflow.js";
+
+const hello = workflow("hello", async () => "hello");
+
+function recorder() {
+  const lines: { level: string; message: string; fields: Readonly<Record<string, unknown>> }[] = [];
+  const at = (level: string) => (message: string, fields: Readonly<Record<string, unknown>>) => {
+    lines.push({ level, message, fields });
+  };
+  const logger: Logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return { lines, logger };
+}
+
+test("the life of a node and of a run is logged, with the node's identity, name and incarnation", async () => {
+  const { lines, logger } = recorder();
+  const node = await createNode({ store: memoryStore(), programs: [hello], identity: "i", name: "n", logger });
+  const run = await node.start(hello);
+  await run.result({ timeout: "5s" });
+  await node.stop();
+  expect(lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
+    "info node.started",
+    "debug run.claimed",
+    "debug run.settled",
+    "info node.stopping",
+    "info node.stopped",
+  ]);
+  for (const { fields } of lines) {
+    expect(fields["node"]).toEqual({ identity: "i", name: "n", incarnation: node.incarnation });
+  }
+  expect(lines[0]?.fields).toMatchObject({ serves: [{ program: "hello" }] });
+  expect(lines[2]?.fields).toMatchObject({ runId: run.id, program: "hello", epoch: 1, as: "completed" });
+});
+
+test("two nodes on one bus are told apart, and a logger that throws disturbs nobody", async () => {
+  const bus = createBus<NodeEvents>();
+  const told: string[] = [];
+  bus.on("node.started", ({ node }) => told.push(node.name));
+  const broken = () => {
+    throw new TypeError("the disk is full");
+  };
+  const logger: Logger = { debug: broken, info: broken, warn: broken, error: broken };
+  const store = memoryStore();
+  await using one = await createNode({ store, programs: [hello], name: "one", bus, logger });
+  await using two = await createNode({ store, programs: [], name: "two", bus });
+  expect(told).toEqual(["one", "two"]);
+  expect(await (await two.start(hello)).result({ timeout: "5s" })).toBe("hello");
+  expect(one.active).toBe(0);
+});
+
+test("what goes wrong is a warning", async () => {
+  const { lines, logger } = recorder();
+  const store = memoryStore();
+  const away: Store = {
+    ...store,
+    housekeep: async () => Promise.reject(new TypeError("away")),
+    runs: { ...store.runs, claim: async () => Promise.reject(new TypeError("away")) },
+  };
+  const node = await createNode({ store: away, programs: [hello], logger, housekeeping: 20, pollInterval: 20 });
+  await expect
+    .poll(() => new Set(lines.filter(({ level }) => level === "warn").map(({ message }) => message)))
+    .toEqual(new Set(["housekeeping.failed", "claim.failed"]));
+  await node.stop();
+});

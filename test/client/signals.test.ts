@@ -1,0 +1,173 @@
+// A node that listens to its process: real processes, real signals.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { testSchema } from "../harness/database.js";
+
+const { url, schema } = testSchema();
+const CHILD = join(import.meta.dirname, "signals.child.ts");
+const LOADER = import.meta.resolve("tsx");
+const pids = new Set<number>();
+let store: PostgresStore;
+
+beforeAll(async () => {
+  store = openPostgres(url, { schema });
+  await store.migrate();
+});
+afterEach(() => {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  }
+  pids.clear();
+});
+afterAll(() => store.close());
+
+interface Watched {
+  readonly child: ChildProcess;
+  /** Of the node itself. */
+  readonly pid: number;
+  readonly ended: Promise<{ code: number | null; signal: string | null }>;
+  readonly said: () => string;
+}
+
+async function run(command: string, words: readonly string[], cwd: string): Promise<Watched> {
+  const child = spawn(command, words, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+  pids.add(child.pid!);
+  let output = "";
+  for (const pipe of [child.stdout, child.stderr]) {
+    pipe.on("data", (data) => {
+      output += data;
+    });
+  }
+  const ended = once(child, "exit").then(([code, signal]) => ({ code, signal }));
+  await expect.poll(() => output, { timeout: 20_000 }).toContain("in the step");
+  const pid = Number(/ready (\d+)/.exec(output)![1]);
+  pids.add(pid);
+  return { child, pid, ended, said: () => output };
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const node = (stepMs: number, graceMs: number, ...more: string[]) => {
+  const words = ["--import", LOADER, CHILD, url, schema, String(stepMs), String(graceMs), ...more];
+  return run(process.execPath, words, process.cwd());
+};
+
+/** The only run that is not over; ended here, so that the next test finds its own. */
+async function theRun() {
+  const { runs } = await store.runs.list({ env: "default", states: ["waiting", "running"] }, { limit: 10 });
+  expect(runs).toHaveLength(1);
+  const { id, state } = runs[0]!;
+  const kinds = (await store.journal.read(id))!.entries.map(({ kind }) => kind);
+  await store.runs.cancel(id, { by: "test" });
+  return { state, kinds };
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe("a process whose node listens", () => {
+  test("ends the step under way, hands the run back and exits with 0, within the grace", async () => {
+    const { child, ended, said } = await node(1_000, 25_000);
+    const at = performance.now();
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(performance.now() - at).toBeLessThan(25_000);
+    expect(said()).toContain("stopped");
+    expect(await theRun()).toEqual({ state: "waiting", kinds: ["start", "step", "handed-back"] });
+    expect(await store.nodes.list({ env: "default" })).toEqual([]);
+  });
+
+  test("takes the same signal twice within a moment for one", async () => {
+    const { child, ended } = await node(1_500, 25_000);
+    child.kill("SIGINT");
+    await pause(50);
+    child.kill("SIGINT");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(await theRun()).toMatchObject({ state: "waiting" });
+  });
+
+  test("exits when the last of its nodes has stopped", async () => {
+    const { child, ended, said } = await node(1_500, 25_000, "beside an idle node");
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(said()).toMatch(/the idle one has ended\n[\s\S]*stopped\n/);
+    expect(await theRun()).toEqual({ state: "waiting", kinds: ["start", "step", "handed-back"] });
+  });
+
+  test("exits now at the second signal, and leaves its run to its lease", async () => {
+    for (const [first, second, code] of [
+      ["SIGTERM", "SIGTERM", 143],
+      ["SIGTERM", "SIGINT", 130],
+    ] as const) {
+      const { child, ended, said } = await node(60_000, 60_000);
+      child.kill(first);
+      await pause(1_500);
+      expect(child.exitCode).toBeNull();
+      child.kill(second);
+      expect(await ended).toEqual({ code, signal: null });
+      expect(said()).not.toContain("stopped");
+      const { runs } = await store.runs.list({ env: "default", states: ["running"] }, { limit: 10 });
+      expect(runs).toHaveLength(1);
+      await store.runs.sweepExpired({ limit: 10 });
+      await expect
+        .poll(async () => (await store.housekeep(round)).reclaimed.map(({ runId }) => runId), { timeout: 10_000 })
+        .toEqual([runs[0]!.id]);
+      await store.runs.cancel(runs[0]!.id, { by: "test" });
+    }
+  });
+
+  test.each(["", "exec "])("stops in order under npm run, script begins with %j", async (how) => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-npm-"));
+    const words = [process.execPath, "--import", LOADER, CHILD, url, schema, "1000", "25000"];
+    const scripts = { work: how + words.map((word) => JSON.stringify(word)).join(" ") };
+    await writeFile(join(folder, "package.json"), JSON.stringify({ name: "app", private: true, scripts }));
+    const { child, ended, said, pid } = await run("npm", ["run", "work"], folder);
+    child.kill("SIGTERM");
+    await ended;
+    await expect.poll(said, { timeout: 20_000 }).toContain("stopped");
+    await expect.poll(() => isThere(pid), { timeout: 20_000 }).toBe(false);
+    expect(await theRun()).toEqual({ state: "waiting", kinds: ["start", "step", "handed-back"] });
+    await rm(folder, { recursive: true, force: true });
+  });
+});
+
+const round = { incarnation: crypto.randomUUID(), limit: 10, reclaim: true, presenceGraceMs: 100 };
+
+describe("in this process", () => {
+  const listening = () => process.listenerCount("SIGTERM") + process.listenerCount("SIGINT");
+
+  test("nobody listens unless asked to, and not after the node has stopped", async () => {
+    const before = listening();
+    const quiet = await createNode({ store: memoryStore(), programs: [] });
+    expect(listening()).toBe(before);
+    const one = await createNode({ store: memoryStore(), programs: [], signals: true });
+    const two = await createNode({ store: memoryStore(), programs: [], signals: ["SIGTERM"] });
+    expect(listening()).toBe(before + 3);
+    await Promise.all([quiet.stop(), one.stop(), two.stop()]);
+    expect(listening()).toBe(before);
+  });
+
+  test("a signal nobody could mean is refused", async () => {
+    const signals = ["SIGKILL"] as unknown as ["SIGTERM"];
+    await expect(createNode({ store: memoryStore(), programs: [], signals })).rejects.toMatchObject({
+      path: "signals",
+    });
+  });
+});

@@ -1,0 +1,145 @@
+// The lease keeper survives whatever breaks it, and a node that cannot renew starts nothing new.
+
+import { describe, expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import type { World } from "../../src/kernel/world.js";
+import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { deferred } from "../harness/deferred.js";
+import { QUICK } from "../workflow/node-suite.js";
+
+/** A run under work whose lease would be over soon if nobody renewed it. */
+async function longWork(world: World, store: Store = memoryStore()) {
+  const gate = deferred<string>();
+  const begun = deferred<void>();
+  const work = workflow("work", async (ctx) => {
+    const first = await ctx.step("first", () => {
+      begun.resolve();
+      return gate.promise;
+    });
+    await ctx.step("second", () => second.push(first));
+    return first;
+  });
+  const second: string[] = [];
+  const node = await createNode({ store, programs: [work], ...QUICK, lease: 600, renewEvery: 50 }, world);
+  const told: string[] = [];
+  for (const name of ["lease.renew_failed", "lease.keeper_restarted", "claim.in_doubt", "claim.lost"] as const) {
+    node.on(name, () => told.push(name));
+  }
+  const run = await node.start(work);
+  await begun.promise;
+  return { node, run, gate, told, second, store };
+}
+
+describe("a keeper that is killed", () => {
+  test("in its round goes on with the next, and says so", async () => {
+    let failures = 3;
+    const world = {
+      ...systemWorld(),
+      faultPoint(name: string) {
+        if (name === "lease-keeper.round" && failures-- > 0) throw new TypeError("killed");
+      },
+    };
+    const { node, run, gate, told, store } = await longWork(world);
+    await expect.poll(() => failures, { timeout: 5_000 }).toBeLessThan(0);
+    const { leaseUntil } = (await store.runs.get(run.id))!;
+    await expect.poll(async () => (await store.runs.get(run.id))!.leaseUntil!).toBeGreaterThan(leaseUntil!);
+    gate.resolve("held");
+    expect(await run.result({ timeout: "5s" })).toBe("held");
+    expect(told).toEqual(["lease.renew_failed", "lease.renew_failed", "lease.renew_failed"]);
+    expect((await store.runs.get(run.id))!.epoch).toBe(1);
+    await node.stop();
+  });
+
+  test("outside its round is started again, and says so", async () => {
+    const real = systemWorld();
+    let kills = 0;
+    let armed = false;
+    const world: World = {
+      ...real,
+      // Only the keeper sleeps for exactly that long.
+      after(ms, callback) {
+        if (ms === 50 && armed && kills < 3) {
+          kills++;
+          throw new TypeError("no timers today");
+        }
+        return real.after(ms, callback);
+      },
+    };
+    const { node, run, gate, told, store } = await longWork(world);
+    armed = true;
+    await expect.poll(() => kills, { timeout: 5_000 }).toBe(3);
+    const { leaseUntil } = (await store.runs.get(run.id))!;
+    await expect.poll(async () => (await store.runs.get(run.id))!.leaseUntil!).toBeGreaterThan(leaseUntil!);
+    gate.resolve("held");
+    expect(await run.result({ timeout: "5s" })).toBe("held");
+    expect(told).toEqual(["lease.keeper_restarted", "lease.keeper_restarted", "lease.keeper_restarted"]);
+    await node.stop();
+  });
+});
+
+test("an event loop that is blocked for longer than a renewal interval is told", async () => {
+  const node = await createNode({ store: memoryStore(), programs: [], ...QUICK, renewEvery: 100 });
+  const told: number[] = [];
+  node.on("node.blocked", ({ lateMs }) => told.push(lateMs));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const until = performance.now() + 500;
+  while (performance.now() < until);
+  await expect.poll(() => told.length, { timeout: 5_000 }).toBeGreaterThan(0);
+  expect(Math.max(...told)).toBeGreaterThan(200);
+  await node.stop();
+});
+
+describe("a node that cannot renew for longer than its lease", () => {
+  function withBrokenRenewals() {
+    const store = memoryStore();
+    const state = { broken: false };
+    const renew: Store["runs"]["renew"] = async (...all) => {
+      if (state.broken) throw new TypeError("no answer");
+      return store.runs.renew(...all);
+    };
+    // Nobody sweeps: the run is taken over only where the test says so.
+    const housekeep: Store["housekeep"] = (round) => store.housekeep({ ...round, reclaim: false });
+    return { state, inner: store, store: { ...store, housekeep, runs: { ...store.runs, renew } } };
+  }
+
+  test("starts nothing new; the result of the step under way is accepted, and it goes on once it can renew", async () => {
+    const { state, store } = withBrokenRenewals();
+    const { node, run, gate, told, second } = await longWork(systemWorld(), store);
+    state.broken = true;
+    await expect.poll(() => told, { timeout: 5_000 }).toContain("claim.in_doubt");
+    gate.resolve("late but mine");
+    const kinds = async () => (await store.journal.read(run.id))!.entries.map(({ kind }) => kind);
+    await expect.poll(kinds, { timeout: 5_000 }).toEqual(["start", "step"]);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(second).toEqual([]);
+    expect(told.filter((name) => name === "claim.in_doubt")).toHaveLength(1);
+    state.broken = false;
+    expect(await run.result({ timeout: "5s" })).toBe("late but mine");
+    expect(second).toEqual(["late but mine"]);
+    expect(told).not.toContain("claim.lost");
+    expect((await store.runs.get(run.id))!.epoch).toBe(1);
+    await node.stop();
+  });
+
+  test("writes nothing once another has taken over, and says that the claim is lost", async () => {
+    const { state, store, inner } = withBrokenRenewals();
+    const { node, run, gate, told, second } = await longWork(systemWorld(), store);
+    state.broken = true;
+    await expect.poll(() => told, { timeout: 5_000 }).toContain("claim.in_doubt");
+    expect(await inner.runs.sweepExpired({ limit: 10 })).toMatchObject([
+      { runId: run.id, previousOwner: node.incarnation, epoch: 1, renewedAgoMs: expect.any(Number) },
+    ]);
+    const groupIds = await inner.runs.groupIds([(await run.status()).group]);
+    const [owner, token] = [crypto.randomUUID(), crypto.randomUUID()];
+    await inner.runs.claim({ owner, token, groupIds, limit: 1, leaseMs: 60_000 });
+    gate.resolve("too late");
+    await expect.poll(() => told, { timeout: 5_000 }).toContain("claim.lost");
+    expect(told.filter((name) => name === "claim.lost")).toHaveLength(1);
+    expect((await store.journal.read(run.id))!.entries.map(({ kind }) => kind)).toEqual(["start"]);
+    expect(second).toEqual([]);
+    await node.stop();
+  });
+});

@@ -1,0 +1,77 @@
+// A session in virtual time: a transaction that has to be done again is done only while the lease runs.
+
+import { expect, test } from "vitest";
+import { Committer } from "../../src/engine/committer.js";
+import type { EngineEvents } from "../../src/engine/events.js";
+import { Session } from "../../src/engine/session.js";
+import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
+import type { Store } from "../../src/store/contract/store.js";
+import type { Transaction } from "../../src/store/contract/transaction.js";
+import { StoreUnavailable } from "../../src/store/postgres/errors.js";
+import { createBus } from "../../src/telemetry/bus.js";
+import { VirtualWorld } from "../../src/testing/virtual-world.js";
+
+const LEASE_MS = 1_000;
+
+/** A store whose first transaction is lost, after `lostAfterMs`. */
+function scene(lostAfterMs: number) {
+  const world = new VirtualWorld();
+  let calls = 0;
+  const runs = {
+    async transact(work: (tx: Transaction) => Promise<Commit>) {
+      const { expectedSeq, effects } = await work({ query: async () => [] });
+      if (++calls > 1) return { outcome: "accepted", seq: expectedSeq + effects.length, inboxSeq: 0 };
+      await new Promise<void>((resolve) => world.after(lostAfterMs, resolve));
+      throw new StoreUnavailable("transact", lostAfterMs, null);
+    },
+  };
+  const run = { runId: "r", epoch: 1, token: "t", seq: 1, inboxSeq: 0, claimedAt: 0 } as ClaimedRun;
+  const inbox = { send: async () => [{ outcome: "accepted" }] };
+  const store = { runs, inbox } as unknown as Store;
+  const writer = new Committer(store.runs, world).open(run, 1);
+  const rest = { bus: createBus<EngineEvents>(), askedAt: 0, leaseMs: LEASE_MS, onCommitted: () => {} };
+  const session = new Session({ run, writer, store, world, ...rest });
+  const attempts: number[] = [];
+  const done = session.transaction(async () => {
+    attempts.push(world.monotonicNow());
+    return [{ kind: "append", entry: { kind: "transaction", name: "book", key: "1" } }];
+  });
+  return { world, session, attempts, done };
+}
+
+test("a transaction is done again when its connection broke", async () => {
+  const { world, attempts, done } = scene(100);
+  await world.advance(500);
+  expect(attempts).toEqual([0, 300]);
+  expect(await done).toMatchObject({ seq: 2 });
+});
+
+test("a transaction is not done again while the lease is in doubt", async () => {
+  const { world, session, attempts, done } = scene(2_000);
+  await world.advance(5_000);
+  expect(attempts).toEqual([0]);
+  session.renewed(world.monotonicNow());
+  await world.advance(10);
+  expect(attempts).toEqual([0, 5_000]);
+  expect(await done).toMatchObject({ seq: 2 });
+});
+
+test("a transaction is not done again once the claim is lost", async () => {
+  const { world, session, attempts, done } = scene(2_000);
+  const ended = expect(done).rejects.toMatchObject({ code: "CLAIM_LOST" });
+  await world.advance(1_000);
+  session.lose();
+  await world.advance(5_000);
+  await ended;
+  expect(attempts).toEqual([0]);
+});
+
+test("a timeout sent to the own inbox is news, and is not taken for a message that was heard", async () => {
+  const { session } = scene(0);
+  const news = session.changed();
+  await session.sendTimeout("wait:permit:1", "permit");
+  await news;
+  expect(session.ownMail).toBe(1);
+  // Parking compares this number with the row's: one too high would hide the next message.
+  expect(session.inboxSeq).toBe(0);
+});

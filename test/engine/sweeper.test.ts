@@ -1,0 +1,75 @@
+// One active sweeper: of several nodes one takes back the runs of the dead; when it dies, another does.
+
+import { expect, test } from "vitest";
+import type { Node } from "../../src/client/create-node.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+const HOUSE_MS = 500;
+
+onBothStores((bench) => {
+  const group = { env: "default", stack: null, queue: "lost", program: "lost", version: null };
+
+  /** Claimed by somebody who is gone, with a lease that is over at once. */
+  async function loseRun(): Promise<string> {
+    const id = `00000000-0000-7000-8000-${crypto.randomUUID().slice(24)}`;
+    const input = { codec: "json", data: "1" };
+    await bench.store.runs.insert([{ id, group, priority: 0, delayMs: 0, crashLimit: 100, input }]);
+    const groupIds = await bench.store.runs.groupIds([group]);
+    const [owner, token] = [crypto.randomUUID(), crypto.randomUUID()];
+    await bench.store.runs.claim({ owner, token, groupIds, limit: 1, leaseMs: 0 });
+    return id;
+  }
+
+  test("of three nodes one reclaims; when it stops, another takes over", async () => {
+    const reclaimed: { runId: string; by: string }[] = [];
+    const open = async (name: string) => {
+      const node = await bench.open({ programs: [], name, sweeper: "one", housekeeping: HOUSE_MS });
+      node.on("run.reclaimed", ({ runId, node: { name: by } }) => reclaimed.push({ runId, by }));
+      return node;
+    };
+    const nodes = new Map<string, Node>();
+    for (const name of ["a", "b", "c"]) nodes.set(name, await open(name));
+    const sweepers = new Set<string>();
+    for (let i = 0; i < 4; i++) {
+      const lost = await loseRun();
+      await expect.poll(() => reclaimed.some(({ runId }) => runId === lost), { timeout: 10_000 }).toBe(true);
+      sweepers.add(reclaimed.at(-1)!.by);
+      await bench.store.runs.cancel(lost, { by: "test" });
+    }
+    expect([...sweepers]).toHaveLength(1);
+    const [first] = [...sweepers] as [string];
+
+    await nodes.get(first)!.stop();
+    const next = await loseRun();
+    await expect.poll(() => reclaimed.some(({ runId }) => runId === next), { timeout: 10_000 }).toBe(true);
+    const second = reclaimed.at(-1)!.by;
+    expect(second).not.toBe(first);
+    await bench.store.runs.cancel(next, { by: "test" });
+
+    for (const node of nodes.values()) await node.stop();
+  });
+
+  test("a sweeper that dies without a word is followed by another when its lease is over, not before", async () => {
+    const request = { env: "default", key: "holdfast.sweeper", owner: "dead", token: crypto.randomUUID() };
+    const answer = await bench.store.leases.acquire({ ...request, leaseMs: 1_200 });
+    expect(answer.outcome).not.toBe("busy");
+    const { leaseUntil } = (await bench.store.leases.get("default", "holdfast.sweeper"))!;
+    const node = await bench.open({ programs: [], sweeper: "one", housekeeping: HOUSE_MS });
+    const took = new Promise((resolve) => node.on("sweeper.changed", resolve));
+    const lost = await loseRun();
+    const reclaimed = new Promise((resolve) => node.on("run.reclaimed", resolve));
+    expect(await took).toMatchObject({ active: true });
+    expect(await reclaimed).toMatchObject({ runId: lost });
+    const lease = (await bench.store.leases.get("default", "holdfast.sweeper"))!;
+    expect(lease).toMatchObject({ owner: node.incarnation, attempt: 2 });
+    expect(lease.acquiredAt).toBeGreaterThanOrEqual(leaseUntil);
+    await bench.store.runs.cancel(lost, { by: "test" });
+    await node.stop();
+    expect(await bench.store.leases.get("default", "holdfast.sweeper")).toMatchObject({ state: "done" });
+  });
+
+  test("anything but every and one is refused", async () => {
+    const sweeper = "two" as unknown as "one";
+    await expect(bench.open({ programs: [], sweeper })).rejects.toMatchObject({ path: "sweeper" });
+  });
+});

@@ -1,0 +1,44 @@
+// docs/settings.md says what the code does: every setting with its default and bounds, every relation.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { formatDuration } from "../../src/kernel/duration.js";
+import { BOUNDS, type SettingName, withDefaults } from "../../src/kernel/setting-options.js";
+import { IMPOSSIBLE, UNWISE } from "../../src/kernel/setting-relations.js";
+
+const tables = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8")
+  .split("\n\n")
+  .filter((part) => part.startsWith("| "))
+  .map((table) =>
+    table
+      .trim()
+      .split("\n")
+      .slice(2)
+      .map((line) =>
+        line
+          .split("|")
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      ),
+  );
+
+test("every setting stands there with its default and its bounds", () => {
+  const defaults = withDefaults({}) as unknown as Readonly<Record<string, number>>;
+  const said = tables[0]!.map(([name, byDefault, from, to]) => [name!.replaceAll("`", ""), byDefault, from, to]);
+  const known = Object.entries(BOUNDS).map(([name, { kind, least, most }]) => {
+    const isCount = kind === "count";
+    const show = isCount ? String : formatDuration;
+    return [name, show(defaults[isCount ? name : `${name}Ms`]!), show(least), show(most)];
+  });
+  expect(said).toEqual(known);
+});
+
+test("every relation stands there, refused or warned of", () => {
+  const said = tables[1]!.map(([between, is]) => [between!.replaceAll("`", ""), is]);
+  const named = (between: readonly SettingName[]) => between.join(", ");
+  expect(said).toEqual([
+    ...IMPOSSIBLE.map(({ between }) => [named(between), "refused"]),
+    ...UNWISE.map(({ between }) => [named(between), "warned"]),
+  ]);
+});

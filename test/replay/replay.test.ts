@@ -1,0 +1,103 @@
+// Replay by itself: in which order a function is told, and when it is judged.
+
+import { expect, test } from "vitest";
+import type { Session } from "../../src/engine/session.js";
+import type { Call } from "../../src/replay/call.js";
+import { callId } from "../../src/replay/recorded.js";
+import { Replay } from "../../src/replay/replay.js";
+import type { JournalEntry } from "../../src/store/contract/journal.js";
+import { VirtualWorld } from "../../src/testing/virtual-world.js";
+
+const entry = (seq: number, kind: string, name = ""): JournalEntry => {
+  return { seq, epoch: 1, kind, name, key: "1", payload: null, at: 0 };
+};
+
+function open(log: readonly JournalEntry[]) {
+  const session = {
+    run: { runId: "r", baseSeq: 0 },
+    world: new VirtualWorld(),
+    signal: new AbortController().signal,
+    stopping: false,
+    inboxSeq: 0,
+    length: log.length,
+    databaseNow: () => 0,
+    changed: () => new Promise<void>(() => {}),
+  } as unknown as Session;
+  const replay = new Replay(session, log, { timeoutMs: null, historyLimit: 1_000 });
+  const told: string[] = [];
+  /** A step that the test ends; `started` tells that it was not in the log. */
+  const step = (name: string, started: (id: string) => void = () => {}, first = false): Promise<void> =>
+    new Promise((resolve) => {
+      const call: Call & { started: boolean; running: boolean } = {
+        id: callId("step", name, "1"),
+        title: `step "${name}"`,
+        first,
+        started: false,
+        running: false,
+        deadline: null,
+        start() {
+          call.started = true;
+          call.running = true;
+          started(call.id);
+        },
+        expire() {},
+        tell() {
+          call.running = false;
+          told.push(name);
+          resolve();
+        },
+      };
+      replay.ask(call);
+    });
+  const run = (body: Promise<unknown>) => replay.run(body, async () => {});
+  return { replay, step, run, told };
+}
+
+test("endings that come back in another order than they were written are told in the journal's", async () => {
+  const { replay, step, run, told } = open([entry(1, "start")]);
+  const started: string[] = [];
+  const note = (id: string) => {
+    if (started.push(id) < 3) return;
+    for (const seq of [4, 2, 3]) replay.ended({ id: started[seq - 2]!, entry: entry(seq, "step") });
+  };
+  const race = Promise.race(["a", "b", "c"].map((name) => step(name, note).then(() => name)));
+  expect(await run(race)).toEqual({ kind: "returned", value: "a" });
+  expect(told[0]).toBe("a");
+});
+
+test("recorded endings are told one turn apart: what the first brings about comes before the second", async () => {
+  const { step, run, told } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "b")]);
+  const after = async () => {
+    await step("a");
+    for (let i = 0; i < 20; i++) await null;
+    told.push("what a brings about");
+  };
+  await run(Promise.all([after(), step("b")]));
+  expect(told).toEqual(["a", "what a brings about", "b"]);
+});
+
+test("a new call beside recorded ones is no mismatch while the function goes on", async () => {
+  const { replay, step, run } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "b")]);
+  const fresh = (id: string) => replay.ended({ id, entry: entry(4, "step") });
+  const body = Promise.all([step("new", fresh), step("a").then(() => step("b"))]).then(() => "fits");
+  expect(await run(body)).toEqual({ kind: "returned", value: "fits" });
+});
+
+test("what is recorded and never asked for is a mismatch once the function is idle", async () => {
+  const { step, run } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "b")]);
+  const outcome = await run(step("a").then(() => step("renamed")));
+  expect(outcome).toMatchObject({ kind: "mismatch", missing: [{ name: "b" }], asked: ['step "renamed"'] });
+});
+
+test("while a patch is being recorded nothing is told: without it the log would tell another story", async () => {
+  const { replay, step, run, told } = open([entry(1, "start")]);
+  const ids: string[] = [];
+  const patch = step("patch", (id) => ids.push(id), true);
+  const other = step("other", (id) => replay.ended({ id, entry: entry(2, "step") }));
+  const race = Promise.race([patch.then(() => "patch"), other.then(() => "other")]);
+  const outcome = run(race);
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  expect(told).toEqual([]);
+  replay.ended({ id: ids[0]!, entry: entry(3, "patched") });
+  expect(await outcome).toEqual({ kind: "returned", value: "other" });
+});

@@ -1,0 +1,101 @@
+// A store with a history that follows it, for showing that the checkers notice: what is applied is told, unless a test lies.
+
+import type { Claim } from "../../src/kernel/claim.js";
+import type { Effect } from "../../src/kernel/effect.js";
+import type { NewRun } from "../../src/kernel/new-run.js";
+import type { Applied } from "../../src/simulator/applied.js";
+import { checkApplied } from "../../src/simulator/check/applied.js";
+import { History } from "../../src/simulator/check/history.js";
+import type { EffectRecord } from "../../src/simulator/effect-log.js";
+import type { NewMessage } from "../../src/store/contract/inbox.js";
+import type { ClaimedRun, ClaimRequest, Commit } from "../../src/store/contract/runs.js";
+import { memoryStore } from "../../src/store/memory/memory-store.js";
+import { tablesOf } from "../../src/store/memory/open-stores.js";
+import { VirtualWorld } from "../../src/testing/virtual-world.js";
+
+export const LEASE_MS = 1_000;
+const GROUP = { env: "default", stack: null, queue: "q", program: "script", version: null };
+
+export const done = (data: string): Effect => ({ kind: "complete", output: { codec: "json", data } });
+export const entry = (kind: string, name = "a", key = "1", data = "null"): Effect => ({
+  kind: "append",
+  entry: { kind, name, key, payload: { codec: "json", data } },
+});
+
+export class Scene {
+  readonly world = new VirtualWorld();
+  readonly store = memoryStore({ world: this.world });
+  readonly tables = tablesOf(this.store);
+  readonly history = new History(this.tables, () => this.world.monotonicNow());
+
+  get broken(): readonly string[] {
+    return this.history.violations.map(({ invariant }) => invariant);
+  }
+
+  tell(applied: Applied): void {
+    checkApplied(this.history, applied, "n0.1");
+  }
+
+  newRun(more: Partial<NewRun> = {}): NewRun {
+    const input = { codec: "json", data: "[]" };
+    return { id: this.world.id(), group: GROUP, priority: 0, delayMs: 0, crashLimit: 3, input, ...more };
+  }
+
+  async insert(more: Partial<NewRun> = {}): Promise<NewRun> {
+    const run = this.newRun(more);
+    const answers = await this.store.runs.insert([run]);
+    this.tell({ op: "insert", runs: [run], answers });
+    return run;
+  }
+
+  async request(limit = 1): Promise<ClaimRequest> {
+    const groupIds = await this.store.runs.groupIds([GROUP]);
+    return { owner: this.world.token(), token: this.world.token(), groupIds, limit, leaseMs: LEASE_MS };
+  }
+
+  async claim(): Promise<ClaimedRun> {
+    const request = await this.request();
+    const granted = await this.store.runs.claim(request);
+    this.tell({ op: "claim", request, granted });
+    return granted[0]!;
+  }
+
+  async inserted(more: Partial<NewRun> = {}): Promise<ClaimedRun> {
+    await this.insert(more);
+    return this.claim();
+  }
+
+  commitOf({ runId, epoch, token }: Claim, effects: readonly Effect[]): Commit {
+    return { claim: { runId, epoch, token }, expectedSeq: this.tables.runs.get(runId)!.seq, effects };
+  }
+
+  async commit(claim: Claim, ...effects: Effect[]): Promise<void> {
+    const commits = [this.commitOf(claim, effects)];
+    const answers = await this.store.runs.commit(commits);
+    this.tell({ op: "commit", commits, answers });
+  }
+
+  message(runId: string, key: string): NewMessage {
+    const [kind, name] = key.startsWith("wait:") ? (["decision", "permit"] as const) : (["signal", "red"] as const);
+    return { runId, key, messageId: this.world.token(), kind, name, payload: null, sender: null };
+  }
+
+  async send(runId: string, key: string): Promise<void> {
+    const messages = [this.message(runId, key)];
+    this.tell({ op: "send", messages, answers: await this.store.inbox.send(messages) });
+  }
+
+  async sweep(): Promise<void> {
+    this.tell({ op: "sweep", reclaimed: await this.store.runs.sweepExpired({ limit: 10 }) });
+  }
+
+  async wake(): Promise<void> {
+    this.tell({ op: "wake", count: await this.store.runs.wakeParked({ limit: 10 }) });
+  }
+
+  attempt({ runId, epoch }: Claim, more: Partial<EffectRecord> = {}): EffectRecord {
+    const idempotencyKey = `${runId}:0:a:1`;
+    const made = { no: 0, kind: "step", attempts: 3, runId, by: "n0.1", idempotencyKey, epoch, attempt: 1 } as const;
+    return { ...made, at: this.world.monotonicNow(), after: [], result: null, failed: false, ...more };
+  }
+}

@@ -1,0 +1,409 @@
+// The checkers are able to fail: each invariant is broken by hand, and noticed under its own name. A true history is not.
+
+import { expect, test } from "vitest";
+import { Calm } from "../../src/simulator/check/calm.js";
+import { checkAttempt, checkFinished, checkResults } from "../../src/simulator/check/effects.js";
+import { checkMarks } from "../../src/simulator/check/marks.js";
+import { checkReplay } from "../../src/simulator/check/replay.js";
+import { checkTables } from "../../src/simulator/check/tables.js";
+import { EffectLog } from "../../src/simulator/effect-log.js";
+import { done, entry, LEASE_MS, Scene } from "./checkers-scene.js";
+
+const nobody = { started: () => {}, finished: () => {} };
+const park = { kind: "park", wakeInMs: null, wakeAfter: 1, seenInboxSeq: 0 } as const;
+const calm = (s: Scene) => {
+  s.history.calm = Object.assign(new Calm({ claimMs: 100, sweepMs: 100, slots: 2 }), { since: 0 });
+};
+
+const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] = [
+  [
+    "a run that is claimed, told something, taken over and completed",
+    async (s) => {
+      const first = await s.inserted();
+      await s.commit(first, entry("step"));
+      await s.send(first.runId, "signal:1");
+      await s.world.advance(LEASE_MS);
+      await s.sweep();
+      const second = await s.claim();
+      await s.commit(second, { kind: "take", messageKey: "signal:1" }, done("null"));
+    },
+  ],
+  [
+    "a run that parks, wakes by time, begins anew, fails and is redriven",
+    async (s) => {
+      await s.commit(await s.inserted(), entry("sleep.begun", "a", "1", '{"ms":50}'), { ...park, wakeInMs: 50 });
+      await s.world.advance(60);
+      await s.wake();
+      const woken = await s.claim();
+      await s.commit(woken, entry("sleep"), { kind: "continue", input: { codec: "json", data: "[]" }, reopen: [] });
+      const reason = { codec: "json", data: "{}" };
+      await s.commit(await s.claim(), { kind: "fail", as: "failed", reason });
+      const options = { by: "ann", callId: s.world.token(), fromStart: false };
+      const answers = await s.store.runs.redrive([woken.runId], options);
+      s.tell({ op: "redrive", runIds: [woken.runId], options, answers });
+      await s.commit(await s.claim(), entry("step"), done("null"));
+    },
+  ],
+];
+
+test.for(TRUE)("%s breaks nothing", async ([, story]) => {
+  const s = new Scene();
+  await story(s);
+  checkTables(s.history);
+  expect(s.history.violations).toEqual([]);
+});
+
+const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene) => unknown])[] = [
+  [
+    "S1",
+    "a run that is gone",
+    async (s) => {
+      const { id } = await s.insert();
+      s.tables.runs.delete(id);
+    },
+  ],
+  [
+    "S1",
+    "a step of a run that nobody inserted",
+    (s) => checkAttempt(s.history, s.attempt({ runId: "r", epoch: 1, token: "t" })),
+  ],
+  [
+    "S2",
+    "an epoch that was granted before",
+    async (s) => {
+      await s.insert();
+      const request = await s.request();
+      const granted = await s.store.runs.claim(request);
+      s.tell({ op: "claim", request, granted: granted.map((run) => ({ ...run, epoch: 0 })) });
+    },
+  ],
+  [
+    "S2",
+    "a token for two claims",
+    async (s) => {
+      const request = await s.request();
+      s.tell({ op: "claim", request, granted: [] });
+      s.tell({ op: "claim", request: { ...request }, granted: [] });
+    },
+  ],
+  [
+    "S3",
+    "a waiting run with a token",
+    async (s) => {
+      const { id } = await s.insert();
+      s.tables.runs.get(id)!.token = s.world.token();
+      await s.send(id, "signal:1");
+    },
+  ],
+  [
+    "S4",
+    "a commit of a claim that is lost",
+    async (s) => {
+      const claim = await s.inserted();
+      const commits = [s.commitOf({ ...claim, token: s.world.token() }, [entry("step")])];
+      s.tell({ op: "commit", commits, answers: [{ outcome: "accepted", seq: 2, inboxSeq: 0 }] });
+    },
+  ],
+  [
+    "S4",
+    "a renewal of a claim that is lost",
+    async (s) => {
+      const claim = { ...(await s.inserted()), token: s.world.token() };
+      s.tell({ op: "renew", claims: [claim], leaseMs: 1, answers: [{ outcome: "held", inboxSeq: 0 }] });
+    },
+  ],
+  [
+    "S4",
+    "a step that goes on after its holder was told that the claim is lost",
+    async (s) => {
+      const claim = await s.inserted();
+      for (const what of ["granted", "lost"] as const)
+        s.history.told(`n0.1 ${claim.runId} ${claim.epoch}`, what, claim.token);
+      checkFinished(s.history, s.attempt(claim), false);
+    },
+  ],
+  [
+    "S5",
+    "a grant while another holds it",
+    async (s) => {
+      const held = await s.inserted();
+      s.tell({ op: "claim", request: await s.request(), granted: [{ ...held, epoch: 2 }] });
+    },
+  ],
+  [
+    "S5",
+    "a sweep before the lease is over",
+    async (s) => {
+      const { runId, epoch } = await s.inserted();
+      const swept = {
+        runId,
+        epoch,
+        outcome: "waiting",
+        previousOwner: "x",
+        crashes: 1,
+        expiredForMs: 0,
+        renewedAgoMs: 0,
+      } as const;
+      s.tell({ op: "sweep", reclaimed: [swept] });
+    },
+  ],
+  ["S6", "a second result of a step", async (s) => s.commit(await s.inserted(), entry("step"), entry("step"))],
+  [
+    "S6",
+    "a step that is started after its result was recorded",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.commit(claim, entry("step"));
+      checkAttempt(s.history, s.attempt(claim));
+    },
+  ],
+  [
+    "S6",
+    "a result that no attempt answered",
+    async (s) => {
+      await s.commit(await s.inserted(), entry("step", "a", "1", '"made up"'));
+      checkResults(s.history, new EffectLog(() => 0, nobody));
+    },
+  ],
+  [
+    "S6",
+    "a transaction that is recorded, and whose insert is not there",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.commit(claim, entry("transaction", "a", "1", '"x"'));
+      checkMarks(s.history, new EffectLog(() => 0, nobody));
+    },
+  ],
+  [
+    "S7",
+    "a step that is started before what it builds on is recorded",
+    async (s) => {
+      const claim = await s.inserted();
+      checkAttempt(s.history, s.attempt(claim, { after: [`${claim.runId}:0:b:1`] }));
+    },
+  ],
+  [
+    "S7",
+    "a hand-back while a step runs",
+    async (s) => {
+      const claim = await s.inserted();
+      checkAttempt(s.history, s.attempt(claim));
+      await s.commit(claim, { kind: "handBack" });
+    },
+  ],
+  [
+    "S8",
+    "a gap in the log",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.commit(claim, entry("step"), done("null"));
+      s.tables.journal.get(claim.runId)!.delete(2);
+    },
+  ],
+  [
+    "S8",
+    "an entry that is not at the end of the log",
+    async (s) => {
+      const claim = await s.inserted();
+      const commits = [{ ...s.commitOf(claim, [entry("step")]), expectedSeq: 5 }];
+      s.tell({ op: "commit", commits, answers: [{ outcome: "accepted", seq: 6, inboxSeq: 0 }] });
+    },
+  ],
+  [
+    "S9",
+    "a quarantine",
+    async (s) => {
+      const reason = { codec: "json", data: "{}" };
+      await s.commit(await s.inserted(), { kind: "fail", as: "quarantined", reason });
+    },
+  ],
+  [
+    "S9",
+    "a result that does not follow from the log",
+    async (s) => {
+      await s.commit(await s.inserted(), done('["made up"]'));
+      await checkReplay(s.history, () => true);
+    },
+  ],
+  [
+    "S9",
+    "an entry that the script does not ask for",
+    async (s) => {
+      await s.commit(await s.inserted(), entry("step"), done("[]"));
+      await checkReplay(s.history, () => true);
+    },
+  ],
+  [
+    "S10",
+    "two runs of one key",
+    async (s) => {
+      const key = { scope: "s", key: "k", payloadHash: "h", lifetime: "live", onMismatch: "conflict" } as const;
+      const run = await s.insert({ key });
+      const other = s.newRun({ key });
+      s.tell({ op: "insert", runs: [other], answers: [{ outcome: "inserted", runId: other.id }] });
+      expect(run.id).not.toBe(other.id);
+    },
+  ],
+  [
+    "S11",
+    "a sleep that ends early",
+    async (s) => s.commit(await s.inserted(), entry("sleep.begun", "a", "1", '{"ms":5000}'), entry("sleep")),
+  ],
+  [
+    "S11",
+    "a grant before the run is due",
+    async (s) => {
+      const { id } = await s.insert({ delayMs: 500 });
+      const row = s.tables.runs.get(id)!;
+      const run = { runId: id, epoch: 1, seq: 1, token: "t" } as Awaited<ReturnType<Scene["claim"]>>;
+      s.tell({ op: "claim", request: await s.request(), granted: [run] });
+      expect(row.state).toBe("waiting");
+    },
+  ],
+  [
+    "S12",
+    "a second message under one key",
+    async (s) => {
+      const { id } = await s.insert();
+      await s.send(id, "wait:permit:1");
+      s.tell({ op: "send", messages: [s.message(id, "wait:permit:1")], answers: [{ outcome: "accepted" }] });
+    },
+  ],
+  [
+    "S12",
+    "a message that is taken before one that came earlier",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.send(claim.runId, "signal:1");
+      await s.send(claim.runId, "signal:2");
+      await s.commit(claim, { kind: "take", messageKey: "signal:2" });
+    },
+  ],
+  [
+    "S12",
+    "a run that parks over an unread message",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.send(claim.runId, "signal:1");
+      await s.commit(claim, { ...park, seenInboxSeq: 9 });
+    },
+  ],
+  [
+    "S12",
+    "a signal that nobody heard and that is lost when the run begins anew",
+    async (s) => {
+      const input = { codec: "json", data: '[{"do":"anew","script":[]}]' };
+      const claim = await s.inserted({ input });
+      await s.send(claim.runId, "signal:1");
+      const anew = { kind: "continue", input: { codec: "json", data: "[]" }, reopen: [] } as const;
+      await s.commit(claim, { kind: "take", messageKey: "signal:1" }, anew);
+      await checkReplay(s.history, () => true);
+    },
+  ],
+  [
+    "S15",
+    "more grants than were asked for",
+    async (s) => {
+      const run = await s.inserted();
+      s.tell({ op: "claim", request: await s.request(1), granted: [run, run] });
+    },
+  ],
+  [
+    "S16",
+    "a completed run that runs again",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.commit(claim, done("null"));
+      s.tables.runs.get(claim.runId)!.state = "waiting";
+      await s.send(claim.runId, "signal:1");
+    },
+  ],
+  [
+    "S16",
+    "a redrive of a completed run",
+    async (s) => {
+      const { runId, ...claim } = await s.inserted();
+      await s.commit({ runId, ...claim }, done("null"));
+      const options = { by: "ann", callId: s.world.token(), fromStart: false };
+      s.tell({ op: "redrive", runIds: [runId], options, answers: [{ outcome: "redriven" }] });
+    },
+  ],
+  [
+    "S17",
+    "a run that is claimed again at its crash limit",
+    async (s) => {
+      const { runId } = await s.inserted({ crashLimit: 1 });
+      await s.world.advance(LEASE_MS);
+      s.tables.runs.get(runId)!.crashes = 0;
+      await s.sweep();
+    },
+  ],
+  [
+    "S17",
+    "one attempt too many",
+    async (s) => checkAttempt(s.history, s.attempt(await s.inserted(), { attempt: 4, attempts: 3 })),
+  ],
+  [
+    "S21",
+    "a run that nobody inserted",
+    async (s) => {
+      await s.store.runs.insert([s.newRun()]);
+    },
+  ],
+  [
+    "L1",
+    "work that waits although there are free slots",
+    async (s) => {
+      calm(s);
+      await s.insert();
+      await s.world.advance(200);
+      await s.claim();
+    },
+  ],
+  [
+    "L2",
+    "work that is left to a dead owner",
+    async (s) => {
+      await s.inserted();
+      calm(s);
+      await s.world.advance(LEASE_MS + 200);
+      await s.sweep();
+    },
+  ],
+  [
+    "L4",
+    "a run that sleeps on when its time has come",
+    async (s) => {
+      await s.commit(await s.inserted(), { ...park, wakeInMs: 50 });
+      calm(s);
+      await s.world.advance(400);
+      await s.wake();
+    },
+  ],
+  [
+    "L4",
+    "a wake-up that wakes nobody",
+    async (s) => {
+      await s.commit(await s.inserted(), { ...park, wakeInMs: 50 });
+      await s.world.advance(60);
+      s.tell({ op: "wake", count: 0 });
+    },
+  ],
+  [
+    "L5",
+    "a step that is started under a claim that is over",
+    async (s) => {
+      const claim = await s.inserted();
+      await s.world.advance(LEASE_MS);
+      await s.sweep();
+      checkAttempt(s.history, s.attempt(claim));
+    },
+  ],
+];
+
+test.for(LIES)("%s is broken by %s", async ([invariant, , story]) => {
+  const s = new Scene();
+  await story(s);
+  checkTables(s.history);
+  expect(s.broken).toContain(invariant);
+});

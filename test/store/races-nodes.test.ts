@@ -1,0 +1,37 @@
+// Nodes that keep house at the same moment, each missing the others, as after a restart of the database.
+
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { scene } from "./scene.js";
+
+const s = scene();
+const NODES = 12;
+const ROUNDS = 25;
+
+test("nodes that miss each other at the same moment never wait for each other", async () => {
+  const nodes = Array.from({ length: NODES }, () => ({ store: s.open({ connections: 1 }), incarnation: randomUUID() }));
+  for (const [i, { store, incarnation }] of nodes.entries()) {
+    const identity = `node-${i}`;
+    await store.nodes.register({ incarnation, identity, name: identity, env: "default", stack: null, build: null });
+  }
+  const failures: unknown[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    // Numbers of locks that nobody holds: everybody is to be marked absent by everybody, and found in any order.
+    await s.rows("update {s}.nodes set absent_since = null, presence = 2000000000 + (random() * 1e6)::int");
+    const answers = await Promise.all(
+      nodes.map(({ store, incarnation }) =>
+        store
+          .housekeep({ incarnation, limit: 10, reclaim: false, presenceGraceMs: 1000 })
+          .catch((error) => void failures.push(error)),
+      ),
+    );
+    for (const answer of answers) if (answer) expect(answer.registered).toBe(true);
+  }
+  expect(failures).toEqual([]);
+  // Whoever was locked is found in the next round.
+  for (const { store, incarnation } of nodes.slice(0, 2)) {
+    await store.housekeep({ incarnation, limit: 10, reclaim: false, presenceGraceMs: 1000 });
+  }
+  const missed = await s.rows("select count(*)::int as n from {s}.nodes where absent_since is not null");
+  expect(missed).toEqual([{ n: NODES }]);
+});

@@ -1,0 +1,44 @@
+// A step by itself: when it may not be started any more.
+
+import { expect, test } from "vitest";
+import type { Session } from "../../src/engine/session.js";
+import { codecs } from "../../src/kernel/codecs.js";
+import { retryPolicy } from "../../src/kernel/retry.js";
+import { callId } from "../../src/replay/recorded.js";
+import { Replay } from "../../src/replay/replay.js";
+import { VirtualWorld } from "../../src/testing/virtual-world.js";
+import { StepCall } from "../../src/workflow/step-call.js";
+
+test("a step that waits for its lease is not started once its run is over", async () => {
+  let renewed = () => {};
+  const session = {
+    run: { runId: "r", baseSeq: 0, epoch: 1 },
+    world: new VirtualWorld(),
+    signal: new AbortController().signal,
+    stopping: false,
+    inboxSeq: 0,
+    length: 1,
+    databaseNow: () => 0,
+    changed: () => new Promise<void>(() => {}),
+    sure: () => new Promise<void>((resolve) => (renewed = resolve)),
+  } as unknown as Session;
+  const start = { seq: 1, epoch: 0, kind: "start", name: "", key: null, payload: null, at: 0 };
+  const replay = new Replay(session, [start], { timeoutMs: null, historyLimit: 1_000 });
+  let starts = 0;
+  const over = new Promise<string>((resolve) => {
+    const rest = { replay, codecs: codecs(), policy: retryPolicy(1), resolve: () => {}, reject: () => {} };
+    const work = () => ++starts;
+    replay.ask(new StepCall({ id: callId("step", "a", "1"), kind: "step", name: "a", key: "1", work, ...rest }));
+    // The function goes on without it, as after a race.
+    session.world.after(10, () => {
+      resolve("over");
+      replay.poke();
+    });
+  });
+  const outcome = replay.run(over, async () => {});
+  await (session.world as VirtualWorld).advance(20);
+  expect(await outcome).toEqual({ kind: "returned", value: "over" });
+  renewed();
+  await (session.world as VirtualWorld).settle();
+  expect(starts).toBe(0);
+});
