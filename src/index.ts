@@ -50,6 +50,9 @@ export type { QueueRecord } from "./store/contract/queues.js";
 export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
+export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
+export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
+export type { Tick, Trigger } from "./trigger/trigger.js";
 export { DecisionInvalid } from "./workflow/approval-call.js";
 export type {
   ApprovalOptions,
