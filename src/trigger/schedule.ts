@@ -22,8 +22,10 @@ const SHORTEST_MS = 1000;
 /** Five fields, or six with seconds first. A line that means nothing or is never due is refused here. */
 export function cron(line: string, { timezone = "UTC", catchUp }: CronOptions = {}): Trigger<Tick<"cron">> {
   if (typeof line !== "string") throw new InvalidInput("cron", "must be a cron line");
-  cronWindows(line, timezone);
-  return { spec: { kind: "cron", line, timezone, catchUp: catchUpOf(catchUp) } };
+  // One text for one line: it is the schedule's name.
+  const plain = line.trim().split(/\s+/).join(" ");
+  cronWindows(plain, timezone);
+  return { spec: { kind: "cron", line: plain, timezone, catchUp: catchUpOf(catchUp) } };
 }
 
 /** From when it was first seen by the database, across restarts and deploys. */
