@@ -82,7 +82,7 @@ async function timeless(schema: string): Promise<unknown> {
 
 /** Two servers' clocks differ by nature. */
 function withoutTimes(value: unknown, left = new Set<string>()): unknown {
-  const isTime = /(At|Until|^until|^at|ForMs)$/;
+  const isTime = /(At|Until|^until|^at|^anchor|^last|^next|ForMs)$/;
   return JSON.parse(
     JSON.stringify(value, (name, part) => {
       if (left.has(name)) return undefined;

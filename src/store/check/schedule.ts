@@ -57,11 +57,11 @@ export function checkFires(fires: readonly Fire[]): Problem {
       checkInstant(`${path}.seenLast`, fire.seenLast) ??
       checkInstant(`${path}.last`, fire.last) ??
       optional(checkInstant)(`${path}.next`, fire.next) ??
-      firstOf(fire.runs, (run, k) => checkRun(`${path}.runs[${k}]`, run, run?.key ?? null));
-    if (bad) return bad;
-    if (seen.has(fire.scheduleId)) return new InvalidInput(`${path}.scheduleId`, "stands twice in this call");
-    seen.add(fire.scheduleId);
-    return null;
+      firstOf(fire.runs, (run, k) => {
+        const at = `${path}.runs[${k}]`;
+        return checkRun(at, run, run?.key ?? null) ?? checkOnce(`${at}.id`, run.id, seen);
+      });
+    return bad ?? checkOnce(`${path}.scheduleId`, fire.scheduleId, seen);
   });
 }
 
@@ -71,6 +71,12 @@ export function checkScheduleName(env: string, name: string, by?: string): Probl
     checkName(programName, "name", name) ??
     (by === undefined ? null : checkName(nodeName, "by", by))
   );
+}
+
+function checkOnce(path: string, id: string, seen: Set<string>): Problem {
+  if (seen.has(id)) return new InvalidInput(path, "stands twice in this call");
+  seen.add(id);
+  return null;
 }
 
 function checkInstant(path: string, value: unknown): Problem {

@@ -20,7 +20,7 @@ import type { ScheduleRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 import { takeKey } from "./take-key.js";
 
-/** `onStarted`: runs that were not there before. */
+/** `onStarted`: the runs that are there because of a fire. */
 export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRun[]) => void): ScheduleStore {
   const meant = (env: string, name: string) =>
     [...tables.schedules.values()].filter(
@@ -109,11 +109,13 @@ function fire(tables: Tables, fires: readonly Fire[]): { answers: FireAnswer[]; 
     if (moves) Object.assign(row, { lastMs: last, nextMs: next });
     const runIds = runs.flatMap((run) => {
       const place = position++;
-      if (tables.runs.has(run.id)) return run.id; // the reply to the first call was lost
-      const { scope, key } = run.key!;
-      if (!moves || tables.keys.has(joinKey(run.group.env, scope, key))) return [];
-      takeKey(tables, run.group.env, run.key!, run.id, nowUs);
-      addRun(tables, run, nowUs, place);
+      // There already: the reply to the first call was lost.
+      if (!tables.runs.has(run.id)) {
+        const { scope, key } = run.key!;
+        if (!moves || tables.keys.has(joinKey(run.group.env, scope, key))) return [];
+        takeKey(tables, run.group.env, run.key!, run.id, nowUs);
+        addRun(tables, run, nowUs, place);
+      }
       started.push(run);
       return run.id;
     });

@@ -206,6 +206,7 @@ export const scheduleCases = cases("schedules", {
       ["fired", "moved", "fired"],
       "outcomes",
     );
+    await s.advance(1);
     const claimed = (await s.claim({ limit: 10 })).map(({ runId }) => runId);
     const started = [fires[0]!, fires[2]!].flatMap(({ runs }) => runs.map(({ id }) => id));
     same(claimed, started, "the runs, in order");
