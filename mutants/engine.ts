@@ -55,7 +55,7 @@ export const engine: readonly Mutant[] = [
         put: "    }\n    return null;",
       },
     ],
-    killedBy: [{ seeds: 110, from: 40 }],
+    killedBy: [{ file: "test/replay/replay.test.ts", test: "second ending" }],
   },
   {
     name: "a run handed back while a step of it runs",
@@ -115,7 +115,7 @@ export const engine: readonly Mutant[] = [
         put: '        if (code !== "STORE_UNAVAILABLE" && code !== "CLAIM_LOST") throw error;\n',
       },
     ],
-    killedBy: [{ seeds: 70, from: 80 }],
+    killedBy: [{ file: "test/engine/session.test.ts", test: "ends all work" }],
   },
   {
     name: "an idempotency key that changes with the claim",
@@ -123,8 +123,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: STEP,
-        find: "`${runId}:${baseSeq}:${name}",
-        put: "`${runId}:${baseSeq + epoch}:${name}",
+        find: "`${runId}:${baseSeq}:${call}`",
+        put: "`${runId}:${baseSeq + epoch}:${call}`",
       },
     ],
     killedBy: [SEEDS],
@@ -132,7 +132,7 @@ export const engine: readonly Mutant[] = [
   {
     name: "an idempotency key that changes with the attempt",
     breaks: "S7",
-    edits: [{ file: STEP, find: "${baseSeq}:${name}:${key}`", put: "${baseSeq}:${name}:${key}.${attempt}`" }],
+    edits: [{ file: STEP, find: "`${runId}:${baseSeq}:${call}`", put: "`${runId}:${baseSeq}:${call}.${attempt}`" }],
     killedBy: [SEEDS],
   },
   {
@@ -155,18 +155,6 @@ export const engine: readonly Mutant[] = [
         file: "src/workflow/execute.ts",
         find: "    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n    await take(session, replay);\n",
         put: "    await take(session, replay);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
-      },
-    ],
-    killedBy: [SEEDS],
-  },
-  {
-    name: "a lease keeper that stops after an error",
-    breaks: "L3",
-    edits: [
-      {
-        file: "src/engine/lease-keeper.ts",
-        find: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n',
-        put: '        this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });\n        return;\n',
       },
     ],
     killedBy: [SEEDS],

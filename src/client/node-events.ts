@@ -20,6 +20,7 @@ export type NodeEvents = {
 export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<Emitted> {
   return {
     emit(name, facts) {
+      if (!logger && !bus.listens(name)) return;
       const event = { ...facts, node };
       if (logger) logEvent(logger, name, { ...event });
       bus.emit(name, event as unknown as NodeEvents[typeof name]);

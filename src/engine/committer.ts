@@ -53,7 +53,7 @@ export class RunWriter {
   readonly claim: Claim;
   seq: number;
   /** Why nothing more can be written; null while the claim is held. */
-  closed: HoldfastError | null = null;
+  closed: (() => HoldfastError) | null = null;
   readonly parts: Part[] = [];
   sending = false;
   readonly #turns: (() => void)[] = [];
@@ -67,7 +67,7 @@ export class RunWriter {
 
   commit(effects: readonly Effect[]): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      if (this.closed) return reject(this.closed);
+      if (this.closed) return reject(this.closed());
       this.parts.push({ effects, bytes: bytesOf(effects), alone: false, resolve, reject });
       if (!this.sending) this.#wake(this);
     });
@@ -78,7 +78,7 @@ export class RunWriter {
     while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));
     if (this.closed) {
       this.rest(); // whoever comes next is told, too
-      throw this.closed;
+      throw this.closed();
     }
     this.sending = true;
     return () => this.rest();
@@ -104,17 +104,18 @@ export class RunWriter {
       case "refused":
         throw answer.error;
       case "moved":
-        this.close(new JournalMoved(this.claim, this.seq, answer.seq));
-        throw this.closed;
+        this.close(() => new JournalMoved(this.claim, this.seq, answer.seq));
+        throw this.closed!();
       default:
-        this.close(new ClaimLost(this.claim));
-        throw this.closed;
+        this.close(() => new ClaimLost(this.claim));
+        throw this.closed!();
     }
   }
 
-  close(reason: HoldfastError): void {
+  /** The error is made when somebody is told: every run that is given back in order closes its writer, too. */
+  close(reason: () => HoldfastError): void {
     this.closed = reason;
-    for (const part of this.parts.splice(0)) part.reject(reason);
+    for (const part of this.parts.splice(0)) part.reject(reason());
   }
 }
 
@@ -203,16 +204,16 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
         seq += part.effects.length;
         part.resolve({ seq, inboxSeq });
       }
-      if (taken.at(-1)?.effects.some(settles)) writer.close(new ClaimLost(writer.claim));
+      if (taken.at(-1)?.effects.some(settles)) writer.close(() => new ClaimLost(writer.claim));
       return;
     }
     case "busy":
       return;
     case "moved":
-      writer.close(new JournalMoved(writer.claim, writer.seq, answer.seq));
+      writer.close(() => new JournalMoved(writer.claim, writer.seq, answer.seq));
       return;
     case "lost":
-      writer.close(new ClaimLost(writer.claim));
+      writer.close(() => new ClaimLost(writer.claim));
       return;
     case "refused":
       if (taken.length === 1) writer.parts.shift()!.reject(answer.error);

@@ -45,6 +45,8 @@ export class Session {
   #lastClaim: Promise<unknown> = Promise.resolve();
   #settledAs: string | null = null;
   #wakers: (() => void)[] = [];
+  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
+  onChange: () => void = () => {};
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
   readonly #leaseMs: number;
@@ -236,7 +238,7 @@ export class Session {
     this.#wake();
   }
 
-  /** Resolves when something changed from outside: the inbox grew, the node stops, the claim is lost. */
+  /** Resolves with the next change. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#wakers.push(resolve));
   }
@@ -245,5 +247,6 @@ export class Session {
     const wakers = this.#wakers;
     this.#wakers = [];
     for (const wake of wakers) wake();
+    this.onChange();
   }
 }

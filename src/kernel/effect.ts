@@ -15,6 +15,8 @@ export interface TakeEffect {
   readonly kind: "take";
   /** The message's key in the run's inbox. */
   readonly messageKey: string;
+  /** Which message was read there: after a failover that lost it, another may have its key. */
+  readonly messageId?: string;
 }
 
 /** Starts a child run; its end arrives in this run's inbox under the key `child:<id>`. */

@@ -7,7 +7,6 @@
 import type { Session } from "../engine/session.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
-import { sleep } from "../kernel/world.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded, readRecorded } from "./recorded.js";
@@ -56,7 +55,9 @@ export class Replay {
   /** Recorded or just written, not yet told to the function; in the order of the journal. */
   readonly #untold: Set<Ending>;
   /** Ends what runs when the run itself is over: cancelled, out of time, or done without waiting for it. */
-  readonly #over = new AbortController();
+  #isOver = false;
+  /** Made when somebody asks for the signal: most runs never do, and it is not cheap. */
+  #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
   #settled: { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown } | null = null;
@@ -79,13 +80,21 @@ export class Replay {
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.session.workSignal, this.#over.signal]);
+    if (!this.#signal) {
+      this.#over = new AbortController();
+      if (this.#isOver) this.#over.abort(this.#runOver());
+      this.#signal = AbortSignal.any([this.session.workSignal, this.#over.signal]);
+    }
     return this.#signal;
   }
 
   throwIfOver(): void {
     this.session.signal.throwIfAborted();
-    this.#over.signal.throwIfAborted();
+    if (this.#isOver) throw this.#runOver();
+  }
+
+  #runOver(): RunOver {
+    return new RunOver(this.session.run.runId);
   }
 
   /** Registers a call of the function's; it is made when the journal turns out not to have it. */
@@ -159,10 +168,12 @@ export class Replay {
         this.#settled = { kind: "threw", error };
       },
     );
+    this.session.onChange = () => this.poke();
     try {
       return await this.#loop(takeMessages);
     } finally {
-      this.#over.abort(new RunOver(this.session.run.runId));
+      this.#isOver = true;
+      this.#over?.abort(this.#runOver());
     }
   }
 
@@ -267,14 +278,13 @@ export class Replay {
 
   async #untilChange(): Promise<void> {
     const wakeAt = this.#wakeAt();
-    const timer = new AbortController();
-    const events = [this.#poked(), this.session.changed()];
-    if (wakeAt !== null) {
-      const leftMs = Math.max(wakeAt - this.session.databaseNow(), 1);
-      events.push(sleep(this.session.world, leftMs, timer.signal).catch(() => {}));
-    }
-    await Promise.race(events);
-    timer.abort("changed"); // without a reason, an exception with a stack would be made each time
+    let cancel = () => {};
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (wakeAt === null) return;
+      cancel = this.session.world.after(Math.max(wakeAt - this.session.databaseNow(), 1), resolve);
+    });
+    cancel();
   }
 
   /** Whether something of this process's own is under way: a step, a write. */
@@ -295,12 +305,6 @@ export class Replay {
   #wakeAfter(): number {
     const sizes = [...this.#open].flatMap((call) => call.wakeAfter?.() ?? []);
     return sizes.length > 0 ? Math.min(...sizes) : 1;
-  }
-
-  #poked(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
   }
 
   /** Something of a call's has changed: look again. */

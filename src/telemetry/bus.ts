@@ -20,6 +20,8 @@ export interface Telemetry<Events> {
 export interface Bus<Events> extends Telemetry<Events> {
   /** Answers a function that ends the subscription. */
   on<Name extends keyof Events & string>(name: Name, listener: Listener<Events[Name]>): () => void;
+  /** Whether anybody would hear it: saves the making of facts. */
+  listens(name: keyof Events & string): boolean;
   /** How many times a listener threw or rejected. */
   readonly listenerErrors: number;
 }
@@ -68,6 +70,7 @@ export function createBus<Events>({ world = systemWorld(), onListenerError }: Bu
         if (listening.size === 0 && boxes.get(name) === listening) boxes.delete(name);
       };
     },
+    listens: (name) => boxes.has(name),
     get listenerErrors() {
       return listenerErrors;
     },

@@ -114,7 +114,9 @@ async function start(workflow: AnyWorkflow, household: Household, replay: Replay
 async function take(session: Session, replay: Replay): Promise<void> {
   const messages = await session.unread();
   if (messages.length === 0) return;
-  const { seq } = await session.commit(messages.map(({ key }): Effect => ({ kind: "take", messageKey: key })));
+  const { seq } = await session.commit(
+    messages.map(({ key, messageId }): Effect => ({ kind: "take", messageKey: key, messageId })),
+  );
   messages.forEach(({ name, key, payload, at }, i) => {
     const entry = {
       seq: seq - messages.length + 1 + i,

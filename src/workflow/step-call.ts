@@ -197,7 +197,7 @@ export class StepCall implements Call {
 
   async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
-    const info = new Attempt(replay, name, key, attempt);
+    const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     const encoded = async (tx: Transaction | null) => {
       const working = (async () => work(info, tx))();
@@ -256,25 +256,28 @@ class Attempt implements StepInfo {
   readonly fence: bigint;
   readonly attempt: number;
   readonly #replay: Replay;
-  readonly #limit = new AbortController();
+  #limit: AbortController | null = null;
   #signal: AbortSignal | null = null;
 
-  constructor(replay: Replay, name: string, key: string, attempt: number) {
+  constructor(replay: Replay, call: string, attempt: number) {
     const { runId, baseSeq, epoch } = replay.session.run;
     // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
-    this.idempotencyKey = `${runId}:${baseSeq}:${name}:${key}`;
+    this.idempotencyKey = `${runId}:${baseSeq}:${call}`;
     this.fence = BigInt(epoch);
     this.attempt = attempt;
     this.#replay = replay;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    if (!this.#signal) {
+      this.#limit = new AbortController();
+      this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    }
     return this.#signal;
   }
 
   abort(reason: unknown): void {
-    this.#limit.abort(reason);
+    this.#limit?.abort(reason);
   }
 }
 

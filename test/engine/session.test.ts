@@ -18,6 +18,7 @@ function scene(lostAfterMs: number) {
   const world = new VirtualWorld();
   let calls = 0;
   const runs = {
+    commit: async () => [{ outcome: "lost" }],
     async transact(work: (tx: Transaction) => Promise<Commit>) {
       const { expectedSeq, effects } = await work({ query: async () => [] });
       if (++calls > 1) return { outcome: "accepted", seq: expectedSeq + effects.length, inboxSeq: 0 };
@@ -32,22 +33,25 @@ function scene(lostAfterMs: number) {
   const rest = { bus: createBus<EngineEvents>(), askedAt: 0, leaseMs: LEASE_MS, onCommitted: () => {} };
   const session = new Session({ run, writer, store, world, ...rest });
   const attempts: number[] = [];
-  const done = session.transaction(async () => {
-    attempts.push(world.monotonicNow());
-    return [{ kind: "append", entry: { kind: "transaction", name: "book", key: "1" } }];
-  });
-  return { world, session, attempts, done };
+  const transact = () =>
+    session.transaction(async () => {
+      attempts.push(world.monotonicNow());
+      return [{ kind: "append", entry: { kind: "transaction", name: "book", key: "1" } }];
+    });
+  return { world, session, attempts, transact };
 }
 
 test("a transaction is done again when its connection broke", async () => {
-  const { world, attempts, done } = scene(100);
+  const { world, attempts, transact } = scene(100);
+  const done = transact();
   await world.advance(500);
   expect(attempts).toEqual([0, 300]);
   expect(await done).toMatchObject({ seq: 2 });
 });
 
 test("a transaction is not done again while the lease is in doubt", async () => {
-  const { world, session, attempts, done } = scene(2_000);
+  const { world, session, attempts, transact } = scene(2_000);
+  const done = transact();
   await world.advance(5_000);
   expect(attempts).toEqual([0]);
   session.renewed(world.monotonicNow());
@@ -57,7 +61,8 @@ test("a transaction is not done again while the lease is in doubt", async () => 
 });
 
 test("a transaction is not done again once the claim is lost", async () => {
-  const { world, session, attempts, done } = scene(2_000);
+  const { world, session, attempts, transact } = scene(2_000);
+  const done = transact();
   const ended = expect(done).rejects.toMatchObject({ code: "CLAIM_LOST" });
   await world.advance(1_000);
   session.lose();
@@ -74,4 +79,12 @@ test("a timeout sent to the own inbox is news, and is not taken for a message th
   expect(session.ownMail).toBe(1);
   // Parking compares this number with the row's: one too high would hide the next message.
   expect(session.inboxSeq).toBe(0);
+});
+
+test("a commit that is told that the claim is lost ends all work on the run at once", async () => {
+  const { world, session } = scene(0);
+  const ended = session.commit([{ kind: "handBack" }]).catch((error: { code: string }) => error.code);
+  await world.advance(10);
+  expect(session.signal.aborted).toBe(true);
+  expect(await ended).toBe("CLAIM_LOST");
 });

@@ -101,3 +101,9 @@ test("while a patch is being recorded nothing is told: without it the log would 
   replay.ended({ id: ids[0]!, entry: entry(3, "patched") });
   expect(await outcome).toEqual({ kind: "returned", value: "other" });
 });
+
+test("a second ending of a call, as of a wait whose time was over as its signal came, is dropped and no mismatch", async () => {
+  const { step, run, told } = open([entry(1, "start"), entry(2, "step", "a"), entry(3, "step", "a")]);
+  expect(await run(step("a").then(() => "fits"))).toEqual({ kind: "returned", value: "fits" });
+  expect(told).toEqual(["a"]);
+});

@@ -6,6 +6,7 @@ import { codecs } from "../../src/kernel/codecs.js";
 import { retryPolicy } from "../../src/kernel/retry.js";
 import { callId } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
+import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { StepCall } from "../../src/workflow/step-call.js";
 
@@ -14,6 +15,8 @@ test("a step that waits for its lease is not started once its run is over", asyn
   const session = {
     run: { runId: "r", baseSeq: 0, epoch: 1 },
     world: new VirtualWorld(),
+    bus: createBus(),
+    workSignal: new AbortController().signal,
     signal: new AbortController().signal,
     stopping: false,
     inboxSeq: 0,

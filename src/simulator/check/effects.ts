@@ -69,7 +69,7 @@ function callOf({ kind, runId, idempotencyKey }: EffectRecord): string {
 
 /** Idempotency keys are `run:base:name:key`. */
 function callOfKey(runId: string, idempotencyKey: string): string {
-  return idempotencyKey.slice(runId.length + 1).replace(/^\d+:/, "");
+  return idempotencyKey.slice(runId.length + 1).replace(/^\d+:\w+:/, "");
 }
 
 function baseOf({ runId, idempotencyKey }: EffectRecord): number {

@@ -106,7 +106,9 @@ function checkEffect(path: string, effect: Effect): Problem {
     case "append":
       return checkEntry(`${path}.entry`, effect.entry);
     case "take":
-      return checkText(`${path}.messageKey`, effect.messageKey);
+      return (
+        checkText(`${path}.messageKey`, effect.messageKey) ?? optional(checkUuid)(`${path}.messageId`, effect.messageId)
+      );
     case "enqueue":
       return checkText(`${path}.name`, effect.name) ?? checkRun(`${path}.run`, effect.run);
     case "complete":

@@ -5,7 +5,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Claim } from "../../kernel/claim.js";
-import { type Effect, settles } from "../../kernel/effect.js";
+import { type Effect, settles, type TakeEffect } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { isEnded } from "../../kernel/run-state.js";
@@ -53,7 +53,7 @@ function fencedRow(tables: Tables, { claim, expectedSeq }: Commit): RunRow | nul
 /** Judged after the fence: in a repeated commit the message is rightly taken already, and the child is there. */
 function checkNeeds(tables: Tables, { claim, effects }: Commit): Problem {
   for (const [i, effect] of effects.entries()) {
-    if (effect.kind === "take" && findMessage(tables, claim.runId, effect.messageKey)?.takenSeq !== null) {
+    if (effect.kind === "take" && !isUnread(tables, claim.runId, effect)) {
       return new InvalidInput(`effects[${i}].messageKey`, "no unread message has this key in the run's inbox");
     }
     if (effect.kind === "enqueue") {
@@ -64,6 +64,11 @@ function checkNeeds(tables: Tables, { claim, effects }: Commit): Problem {
     }
   }
   return null;
+}
+
+function isUnread(tables: Tables, runId: string, { messageKey, messageId }: TakeEffect): boolean {
+  const message = findMessage(tables, runId, messageKey);
+  return message?.takenSeq === null && (messageId === undefined || message.messageId === messageId);
 }
 
 function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): void {

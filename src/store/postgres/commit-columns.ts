@@ -52,6 +52,7 @@ export function takeColumns(commits: readonly Commit[]): unknown[][] {
     needs.map((need) => need.ord),
     needs.map((need) => need.i),
     needs.map(({ effect }) => (effect.kind === "take" ? effect.messageKey : null)),
+    needs.map(({ effect }) => (effect.kind === "take" ? (effect.messageId ?? null) : null)),
     needs.map(({ effect }) => (effect.kind === "enqueue" ? effect.run.id : null)),
   ];
 }

@@ -9,7 +9,7 @@ import { LIMIT, LIMIT_COLUMNS } from "./limit-columns.js";
 
 const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "bool", "float8", "int", "bigint"];
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
-const NEED = ["int", "int", "text", "uuid"];
+const NEED = ["int", "int", "text", "uuid", "uuid"];
 const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int", "bool"];
 /** Where each part's arrays begin among the parameters. */
 const ENTRIES = 1 + FENCE.length;
@@ -33,9 +33,10 @@ const child = (type: "uuid" | "int" | "float8", column: number) => at(CHILDREN +
  */
 function unfit({ schema: s }: Dialect, from: number): string {
   return `
-  select k.ord, k.i from ${unnest(from, NEED)} as k(ord, i, key, child)
+  select k.ord, k.i from ${unnest(from, NEED)} as k(ord, i, key, message, child)
   left join lateral (
-    select i.taken_seq is null as open from ${s}.inbox i where i.run_id = ${runId("k.ord")} and i.key = k.key limit 1
+    select i.taken_seq is null and i.message_id = coalesce(k.message, i.message_id) as open
+    from ${s}.inbox i where i.run_id = ${runId("k.ord")} and i.key = k.key limit 1
   ) m on true
   left join lateral (
     select r.parent_id is distinct from ${runId("k.ord")} as other from ${s}.runs r where r.id = k.child limit 1
@@ -107,7 +108,7 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   return `${fenced(d, allFit)}
 , taken as (
   update ${s}.inbox i set taken_seq = ${seq("k.ord")} + k.i
-  from ${unnest(NEEDS, NEED)} as k(ord, i, key, child)
+  from ${unnest(NEEDS, NEED)} as k(ord, i, key, message, child)
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
   returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
 ), taken_in as (
@@ -150,9 +151,9 @@ export const refusedCommits = statement("refused_commits", (d) => {
   const { schema: s } = d;
   return `
 with e as materialized (
-  select * from ${unnest(10, ENTRY)} as e(ord, i, kind, name, key, codec, data)
+  select * from ${unnest(11, ENTRY)} as e(ord, i, kind, name, key, codec, data)
   union all
-  select ord, i, 'take', null, key, null, null from ${unnest(6, NEED)} as k(ord, i, key, child) where key is not null
+  select ord, i, 'take', null, key, null, null from ${unnest(6, NEED)} as k(ord, i, key, message, child) where key is not null
 ), written as materialized (
   select e.ord, count(*) as n
   from e

@@ -1,5 +1,6 @@
 // Messages: accepted once per key, read in order, taken into the journal once (S12).
 
+import type { Effect } from "../../kernel/effect.js";
 import type { MessageKind } from "../../store/contract/inbox.js";
 import { cases } from "./case.js";
 import { holds, matches, refused, same, some } from "./expect.js";
@@ -240,5 +241,15 @@ export const messageCases = cases("messages", {
     await s.store.inbox.send([s.message(claim.runId, { key: "signal:1" })]);
     same(await s.commit({ ...claim, token: s.token() }, [take("signal:1")]), { outcome: "lost" }, "answer");
     same(await s.unreadKeys(claim.runId), ["signal:1"], "unread");
+  },
+
+  "a take that names another message than the one under its key is refused": async (s) => {
+    const claim = await s.start();
+    const message = s.message(claim.runId, { key: "signal:1" });
+    await s.store.inbox.send([message]);
+    const take = (messageId: string): Effect => ({ kind: "take", messageKey: "signal:1", messageId });
+    same((await s.commit(claim, [take(s.token())])).outcome, "refused", "another message");
+    await s.accept(claim, [take(message.messageId)]);
+    same(await s.unreadKeys(claim.runId), [], "unread");
   },
 });
