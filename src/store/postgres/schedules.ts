@@ -4,6 +4,7 @@ import { inBatches } from "../../kernel/chunk.js";
 import { checkDeclaration, checkFires, checkScheduleName } from "../check/schedule.js";
 import { checkText, checkUuid, refuse } from "../check/value.js";
 import type { DueSchedules, Fire, ScheduleDeclaration, ScheduleRecord, ScheduleStore } from "../contract/schedules.js";
+import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { fire } from "./fire-schedules.js";
@@ -51,7 +52,8 @@ export const dueSchedules = statement(
   (d) => `
 with t as materialized (select ${d.now} as now
 ), mine as materialized (
-  select s.* from ${d.schema}.schedules s where s.id = any($1::uuid[]) and s.paused_at is null
+  select s.* from ${unnest(1, ["uuid"])} as w(id)
+  cross join lateral (select * from ${d.schema}.schedules s where s.id = w.id and s.paused_at is null limit 1) s
 )
 select ${ms("t.now")} as now, x.*,
   (select ceil(extract(epoch from min(next_at) - (select now from t)) * 1000)::float8 from mine
