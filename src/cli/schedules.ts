@@ -13,7 +13,7 @@ import { clockTime, isoTime, timeAgo } from "./time-ago.js";
 
 const VERBS = ["pause", "resume", "fire"] as const;
 type Verb = (typeof VERBS)[number];
-/** Enough to see the rhythm. */
+/** The table shows the first, --json all of them: enough to see the rhythm. */
 const NEXT_FIRES = 3;
 
 export const schedules: Command = {
@@ -72,7 +72,6 @@ async function listSchedules(call: Call): Promise<Report> {
     { title: "SCHEDULE", flexible: true },
     { title: "STATE" },
     { title: "NEXT" },
-    { title: "THEN" },
     { title: "CATCH-UP" },
   ];
   const rows = list.map((one) => [
@@ -80,8 +79,7 @@ async function listSchedules(call: Call): Promise<Report> {
     one.stack ?? "",
     one.schedule,
     stateOf(one),
-    one.nextFires[0] === undefined ? "" : `${second(one.nextFires[0])} (${timeAgo(one.nextFires[0], now)})`,
-    one.nextFires[1] === undefined ? "" : second(one.nextFires[1]),
+    one.nextFires[0] === undefined ? "" : `${timeAgo(one.nextFires[0], now)}, ${second(one.nextFires[0])}`,
     one.catchUp,
   ]);
   return { text: `${tableLines({ columns, rows }, call.width, call.paint).join("\n")}\n`, json };
@@ -93,8 +91,9 @@ function stateOf({ paused, declared, nextFires }: ScheduleInfo): { text: string;
   return { text: nextFires.length === 0 ? "over" : "on" };
 }
 
+/** The year is clear from how far away it is. */
 function second(at: number): string {
-  return clockTime(at, true).slice(0, 19);
+  return clockTime(at, true).slice(5, 19);
 }
 
 function scheduleJson({ nextFires, last, paused, ...rest }: ScheduleInfo): Readonly<Record<string, unknown>> {
