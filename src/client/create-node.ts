@@ -138,8 +138,9 @@ export class Node implements AsyncDisposable {
 
   /** Called by createNode. */
   async open(): Promise<void> {
+    await this.#scheduler.open();
     await this.#engine.start();
-    await this.#scheduler.start();
+    this.#scheduler.start();
     this.#deafen = this.#listen();
   }
 

@@ -69,9 +69,12 @@ export class Scheduler {
     this.#declared = options.programs.flatMap((program) => schedulesOf(program, options));
   }
 
-  /** When it resolves, its schedules are in the store. */
-  async start(): Promise<void> {
+  /** When it resolves, its schedules are in the store. Nothing is fired before `start`. */
+  async open(): Promise<void> {
     if (this.#declared.length > 0) await this.declare(null);
+  }
+
+  start(): void {
     this.#declareAt = this.#options.world.monotonicNow() + DECLARE_EVERY_MS;
     if (this.#programs.size > 0) this.#loop = this.#run();
   }
