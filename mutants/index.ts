@@ -6,5 +6,6 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { schedules } from "./triggers-schedules.js";
 
-export const MUTANTS: readonly Mutant[] = [...ground, ...engine, ...node, ...flow, ...chaos];
+export const MUTANTS: readonly Mutant[] = [...ground, ...engine, ...node, ...flow, ...schedules, ...chaos];

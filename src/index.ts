@@ -26,6 +26,7 @@ export {
   type SignalOptions,
 } from "./client/run-handle.js";
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
+export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
@@ -50,6 +51,11 @@ export type { QueueRecord } from "./store/contract/queues.js";
 export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
+export type { CatchUp } from "./trigger/decide-fires.js";
+export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
+export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
+export type { ScheduleEvents } from "./trigger/schedule-events.js";
+export type { Tick, Trigger } from "./trigger/trigger.js";
 export { DecisionInvalid } from "./workflow/approval-call.js";
 export type {
   ApprovalOptions,

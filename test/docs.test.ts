@@ -19,6 +19,12 @@ const EXPECTED: Record<string, string> = {
     "completed",
   ].join("\n"),
   "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
+  "schedules.ts": [
+    "report | cron 0 2 * * * (Europe/Berlin) | all | 3",
+    "sync | every 1s | last | 3",
+    "sync 1",
+    "true",
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 

@@ -13,7 +13,7 @@ const LAYERS = [
   ["store"],
   ["telemetry"],
   ["lease", "engine"],
-  ["replay"],
+  ["replay", "trigger"],
   ["workflow"],
   ["client"],
   ["embedded"],

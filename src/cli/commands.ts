@@ -8,7 +8,19 @@ import { migrate } from "./migrate.js";
 import { nodes } from "./nodes.js";
 import { retry } from "./retry.js";
 import { runs } from "./runs.js";
+import { schedules } from "./schedules.js";
 import { show } from "./show.js";
 import { signal } from "./signal.js";
 
-export const COMMANDS: readonly Command[] = [migrate, nodes, runs, show, approve, signal, cancel, retry, dead];
+export const COMMANDS: readonly Command[] = [
+  migrate,
+  nodes,
+  runs,
+  schedules,
+  show,
+  approve,
+  signal,
+  cancel,
+  retry,
+  dead,
+];

@@ -21,6 +21,7 @@ import {
   type StartOptions,
   type StartOutcome,
 } from "./runs.js";
+import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface ClientOptions {
   readonly store: Store;
@@ -68,6 +69,7 @@ export interface Client<Programs extends readonly AnyWorkflow[]> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  readonly schedules: Schedules;
 }
 
 export function createClient<Programs extends readonly AnyWorkflow[] = readonly []>(
@@ -100,6 +102,7 @@ export function createClient<Programs extends readonly AnyWorkflow[] = readonly 
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    schedules: schedulesOf(store, runs, inEnv, "client"),
   };
   return client as Client<Programs>;
 }

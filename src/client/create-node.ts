@@ -13,6 +13,7 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
+import { Scheduler } from "../trigger/scheduler.js";
 import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
 import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
 import { DeadLetters } from "./dead-letters.js";
@@ -23,6 +24,7 @@ import { type SignalOption, signalsOf, stopOnSignals } from "./process-signals.j
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
+import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly store: Store;
@@ -56,9 +58,12 @@ export class Node implements AsyncDisposable {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** When its programs are due by themselves, and those of other nodes of the env. */
+  readonly schedules: Schedules;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
+  readonly #scheduler: Scheduler;
   readonly #runs: Runs;
   readonly #listen: () => () => void;
   #deafen = () => {};
@@ -85,6 +90,7 @@ export class Node implements AsyncDisposable {
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
+    this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
     const household: Household = {
       codecs: opened,
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
@@ -105,6 +111,16 @@ export class Node implements AsyncDisposable {
       build: this.build,
       sweeper: sweeperOf(sweeper),
     });
+    this.#scheduler = new Scheduler({
+      store: store.schedules,
+      world,
+      bus: told,
+      env: this.env,
+      stack: this.stack,
+      programs,
+      newRun: (program, input) => this.#runs.newRun(program, input, {}),
+      lookEveryMs: this.#settings.pollMaxMs,
+    });
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }
@@ -122,7 +138,9 @@ export class Node implements AsyncDisposable {
 
   /** Called by createNode. */
   async open(): Promise<void> {
+    await this.#scheduler.open();
     await this.#engine.start();
+    this.#scheduler.start();
     this.#deafen = this.#listen();
   }
 
@@ -166,8 +184,12 @@ export class Node implements AsyncDisposable {
 
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
-    this.#stopping ??= this.#engine.stop(graceMs).finally(() => this.#deafen());
+    this.#stopping ??= this.#stop(graceMs).finally(() => this.#deafen());
     return this.#stopping;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    await Promise.all([this.#scheduler.stop(), this.#engine.stop(graceMs)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

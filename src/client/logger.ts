@@ -1,6 +1,7 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
 import type { EngineEvents } from "../engine/events.js";
+import type { ScheduleEvents } from "../trigger/schedule-events.js";
 
 export interface Logger {
   debug(message: string, fields: Readonly<Record<string, unknown>>): void;
@@ -9,8 +10,10 @@ export interface Logger {
   error(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
+type EventName = keyof EngineEvents | keyof ScheduleEvents;
+
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
-const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
+const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "node.started": "info",
   "node.stopping": "info",
   "node.stopped": "info",
@@ -28,10 +31,14 @@ const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
   "lease.keeper_restarted": "error",
   "housekeeping.failed": "warn",
   "sweeper.changed": "info",
+  "schedule.fired": "info",
+  "schedule.skipped": "warn",
+  "schedule.caught_up": "info",
+  "schedule.failed": "warn",
 };
 
 /** The message is the event's name: one thing to search for. A logger that throws disturbs nobody. */
-export function logEvent(logger: Logger, name: keyof EngineEvents, fields: Readonly<Record<string, unknown>>): void {
+export function logEvent(logger: Logger, name: EventName, fields: Readonly<Record<string, unknown>>): void {
   try {
     logger[LEVELS[name] ?? "debug"](name, fields);
   } catch {

@@ -42,6 +42,7 @@ export const programName = nameCheck("program name", SEGMENTS);
 export const queueName = nameCheck("queue name", SEGMENTS);
 export const stepName = nameCheck("step name", TEXT);
 export const signalName = nameCheck("signal name", TEXT);
+export const eventName = nameCheck("event name", TEXT);
 export const waitName = nameCheck("wait name", TEXT);
 export const nodeName = nameCheck("node name", TEXT);
 export const envName = nameCheck("env", SLUG);

@@ -2,13 +2,24 @@
 
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
-const NAMES = ["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues"] as const;
+const NAMES = [
+  "runs",
+  "journal",
+  "inbox",
+  "keys",
+  "leases",
+  "nodes",
+  "limits",
+  "rates",
+  "pausedQueues",
+  "schedules",
+] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
 
 /** Rows that change in place are copied, rows that are only replaced are shared. */
 export function copyTables(tables: Tables): Kept {
-  const { runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues } = tables;
+  const { runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules } = tables;
   return {
     runs: copyMap(runs, (row) => ({ ...row })),
     journal: copyMap(journal, (log) => new Map(log)),
@@ -19,6 +30,7 @@ export function copyTables(tables: Tables): Kept {
     limits: copyMap(limits, (rows) => rows.map((row) => ({ ...row }))),
     rates: new Map(rates),
     pausedQueues: new Map(pausedQueues),
+    schedules: copyMap(schedules, (row) => ({ ...row })),
   };
 }
 

@@ -1,6 +1,7 @@
 // The store as one process sees it: every operation goes over that process's link, is applied whole when it arrives, and is
 // recorded there.
 
+import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied } from "./applied.js";
 import type { Link } from "./link.js";
@@ -37,6 +38,15 @@ export function remoteStore(link: Link): Store {
       resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
       list: (env) => link.call("list queues", () => store.queues.list(env)),
     },
+    schedules: {
+      declare: (declaration) => link.call("declare schedules", () => store.schedules.declare(declaration)),
+      due: (ids) => link.call("due schedules", () => store.schedules.due(ids)),
+      fire: (fires) =>
+        link.call("fire", () => recorded(store.schedules.fire(fires), (answers) => insertedBy(fires, answers))),
+      list: (env) => link.call("list schedules", () => store.schedules.list(env)),
+      pause: (env, name, by) => link.call("pause schedules", () => store.schedules.pause(env, name, by)),
+      resume: (env, name) => link.call("resume schedules", () => store.schedules.resume(env, name)),
+    },
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>
@@ -49,6 +59,13 @@ export function remoteStore(link: Link): Store {
       }),
     close: async () => {},
   };
+}
+
+/** To those who watch, a schedule that fires is somebody who inserts runs. */
+function insertedBy(fires: readonly Fire[], answers: readonly FireAnswer[]): Applied {
+  const started = new Set(answers.flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : [])));
+  const runs = fires.flatMap((fire) => fire.runs).filter(({ id }) => started.has(id));
+  return { op: "insert", runs, answers: runs.map(({ id: runId }) => ({ outcome: "inserted", runId })) };
 }
 
 type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;

@@ -5,6 +5,7 @@ import type { Duration } from "../kernel/duration.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { TriggerSpec } from "../trigger/trigger.js";
 import type { Signal } from "./signal.js";
 import type { StepInfo } from "./step-call.js";
 
@@ -100,6 +101,8 @@ export interface Workflow<Name extends string, In, Out, Parsed = In> {
   readonly queue: string;
   readonly version: string | null;
   readonly timeoutMs: number | null;
+  /** What starts it besides a call. */
+  readonly triggers: readonly TriggerSpec[];
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];
   readonly schema: StandardSchemaV1<In, Parsed> | null;

@@ -4,6 +4,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
+import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { Context, Workflow, WorkflowFunction } from "./context.js";
 
 export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
@@ -15,7 +16,10 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   readonly timeout?: Duration;
 }
 
-type OptionsWithSchema<In> = WorkflowOptions<In> & { readonly input?: StandardSchemaV1<In> };
+type AllOptions<In> = WorkflowOptions<In> & {
+  readonly input?: StandardSchemaV1<In>;
+  readonly on?: readonly Trigger<In>[];
+};
 
 // biome-ignore lint/suspicious/noExplicitAny: any function of a workflow, whatever it takes and returns
 type AnyRun = (ctx: Context, input: any) => Promise<any>;
@@ -35,6 +39,17 @@ export function workflow<const Name extends string, Schema extends StandardSchem
   options: WorkflowOptions<StandardSchemaV1.InferOutput<Schema>> & { readonly input: Schema },
   run: WorkflowFunction<StandardSchemaV1.InferOutput<Schema>, Out>,
 ): Workflow<Name, StandardSchemaV1.InferInput<Schema>, Out, StandardSchemaV1.InferOutput<Schema>>;
+/** With triggers, the input is one of what they bring: tell them apart by `type`. */
+export function workflow<
+  const Name extends string,
+  // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings
+  const Triggers extends readonly Trigger<any>[],
+  Out = void,
+>(
+  name: Name,
+  options: WorkflowOptions<InputOfTriggers<Triggers>> & { readonly on: Triggers },
+  run: WorkflowFunction<InputOfTriggers<Triggers>, Out>,
+): Workflow<Name, InputOfTriggers<Triggers>, Out>;
 /** The function as a whole is inferred: asked for its input alone, TypeScript would judge paths before it looks at it. */
 export function workflow<const Name extends string, Run extends AnyRun>(
   name: Name,
@@ -43,9 +58,9 @@ export function workflow<const Name extends string, Run extends AnyRun>(
 ): Workflow<Name, InputOf<Run>, Awaited<ReturnType<Run>>>;
 export function workflow<const Name extends string, In, Out>(
   name: Name,
-  ...rest: [WorkflowFunction<In, Out>] | [OptionsWithSchema<In>, WorkflowFunction<In, Out>]
+  ...rest: [WorkflowFunction<In, Out>] | [AllOptions<In>, WorkflowFunction<In, Out>]
 ): Workflow<Name, In, Out> {
-  const [options, run]: [OptionsWithSchema<In>, WorkflowFunction<In, Out>] = rest.length === 1 ? [{}, rest[0]] : rest;
+  const [options, run]: [AllOptions<In>, WorkflowFunction<In, Out>] = rest.length === 1 ? [{}, rest[0]] : rest;
   programName(name, "workflow name");
   return {
     kind: "workflow",
@@ -54,6 +69,7 @@ export function workflow<const Name extends string, In, Out>(
     version: options.version === undefined ? null : versionName(options.version, "version"),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout, "timeout"),
     schema: options.input ?? null,
+    triggers: (options.on ?? []).map(({ spec }) => spec),
     limits: limitRules(options),
     run,
   };

@@ -8,6 +8,7 @@ import { RUN_STATES } from "../../src/kernel/run-state.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
+import type { Fire, FireAnswer } from "../../src/store/contract/schedules.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
 import type { BothStores, Call } from "./differential-stores.js";
@@ -66,6 +67,7 @@ export class Steps {
       [2, () => this.#retain()],
       [7, () => this.#admit()],
       [3, () => this.#queue()],
+      [8, () => this.#schedule()],
       [10, () => this.#lease()],
       [3, () => this.#node()],
       [7, () => this.#read()],
@@ -144,6 +146,49 @@ export class Steps {
       [3, step("queues.resume", (store) => store.queues.resume(env, queue))],
       [3, step("queues.list", (store) => store.queues.list(listed))],
     ]);
+  }
+
+  #schedule(): Step {
+    const of = this.#dice.one(GROUPS);
+    const { env } = of;
+    const rows = this.#both.snapshot().schedules;
+    const name = this.#dice.chance(0.5) || rows.length === 0 ? of.program : this.#dice.one(rows).id;
+    const ids = rows.map(({ id }) => id).filter(() => this.#dice.chance(0.7));
+    return this.#dice.pick<Step>([
+      [4, () => this.#declare(of)],
+      [7, () => this.#fire(rows)],
+      [2, step("schedules.due", (store) => store.schedules.due(ids))],
+      [1, step("schedules.list", (store) => store.schedules.list(env))],
+      [1, step("schedules.pause", (store) => store.schedules.pause(env, name, "me"))],
+      [1, step("schedules.resume", (store) => store.schedules.resume(env, name))],
+    ]);
+  }
+
+  #declare({ env, stack, ...of }: RunGroup): Step {
+    const group = { ...of, env, stack, version: this.#dice.one([null, "1", "2"]) };
+    const schedules = ["every 1s", "every 2s", "every 3s"]
+      .filter(() => this.#dice.chance(0.6))
+      .map((key) => ({ id: this.#dice.uuid(), group, key, spec: String(this.#dice.int(0, 3)) }));
+    if (this.#dice.chance(0.05) && schedules[0]) schedules.push(schedules[0]);
+    const removeAfterMs = this.#dice.one([null, null, 0, 60, 600]);
+    const declaration = { env, stack, programs: [of.program], schedules, removeAfterMs };
+    return step("schedules.declare", (store) => store.schedules.declare(declaration));
+  }
+
+  /** Mostly from where the schedule is, sometimes from where it was. */
+  #fire(rows: Snapshot["schedules"]): Step {
+    const fires = rows
+      .filter(() => this.#dice.chance(0.5))
+      .map(({ id, last }): Fire => {
+        const runs = this.#dice.many(0, 2, () => ({ ...this.#newRun(), key: this.#key() }));
+        const window = last + this.#dice.int(0, 50);
+        const next = this.#dice.chance(0.1) ? null : window + this.#dice.int(0, 200);
+        return { scheduleId: id, seenLast: this.#dice.chance(0.8) ? last : last - 1, last: window, next, runs };
+      });
+    const learn = (answers: readonly FireAnswer[]) => {
+      for (const answer of answers) if (answer.outcome === "fired") this.#runIds.push(...answer.runIds);
+    };
+    return step("schedules.fire", (store) => store.schedules.fire(fires), learn);
   }
 
   #key(): NonNullable<NewRun["key"]> {

@@ -15,6 +15,7 @@ import {
 } from "../../src/store/postgres/commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
+import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
 import {
   columnsOf,
@@ -29,6 +30,7 @@ import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
+import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
@@ -76,6 +78,10 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await messages("waiting", Math.min(size.waiting, 100_000), "2");
   await messages("parked", HELD, "null");
   await messages("held", HELD, "null");
+  // Ids as those of parked runs, so that the same ones are asked for.
+  await pool.query(`insert into ${s}.schedules (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
+    select md5('parked' || n)::uuid, 'test', '', 'p', 'every ' || n, 'p', '', '{}', now(), to_timestamp(0), now(), now()
+    from generate_series(1, 5000) n`);
   await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
     select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
 }
@@ -134,6 +140,13 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
     hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(dueSchedules, [parked]),
+    hot(fireSchedules, [
+      ...[...columnsOf(limited, groupOne(limited)), ...keyColumns(limited), ...limitedColumnsOf(limited)],
+      parked,
+      parked,
+      ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
+    ]),
     hot(sweepExpired, [batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),

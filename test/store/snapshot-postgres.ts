@@ -9,7 +9,9 @@ const number = (value: string | null) => (value === null ? null : Number(value))
 
 export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<Snapshot> {
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
-  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues] = await Promise.all(READS.map(rows));
+  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules] = await Promise.all(
+    READS.map(rows),
+  );
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -36,6 +38,11 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     limits: limits!,
     rates: rates!,
     pausedQueues: pausedQueues!,
+    schedules: schedules!.map(({ env, stack, queue, program, version, pausedAt, pausedBy, ...schedule }) => ({
+      ...schedule,
+      group: { env, stack: stack || null, queue, program, version: version || null },
+      paused: pausedAt === null ? null : { at: pausedAt, by: pausedBy },
+    })),
   };
 }
 
@@ -62,4 +69,7 @@ const READS = [
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
   `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,
+  `select id, env, stack, queue, program, version, key, spec, ${ms("anchor")} as anchor, ${ms("last_at")} as last,
+    ${ms("next_at")} as next, ${ms("paused_at")} as "pausedAt", paused_by as "pausedBy", ${ms("seen_at")} as "seenAt"
+   from {s}.schedules order by env collate "C", program collate "C", key collate "C", stack collate "C"`,
 ];

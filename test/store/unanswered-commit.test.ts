@@ -67,7 +67,7 @@ async function empty(): Promise<void> {
   for (const schema of [s.schema, twinSchema]) {
     const tables = [
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
-      ...["run_limits", "limit_rates", "paused_queues"],
+      ...["run_limits", "limit_rates", "paused_queues", "schedules"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
     await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);
@@ -82,7 +82,7 @@ async function timeless(schema: string): Promise<unknown> {
 
 /** Two servers' clocks differ by nature. */
 function withoutTimes(value: unknown, left = new Set<string>()): unknown {
-  const isTime = /(At|Until|^until|^at|ForMs)$/;
+  const isTime = /(At|Until|^until|^at|^anchor|^last|^next|ForMs)$/;
   return JSON.parse(
     JSON.stringify(value, (name, part) => {
       if (left.has(name)) return undefined;

@@ -5,6 +5,7 @@ import type { Effect } from "../../src/kernel/effect.js";
 import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { ScheduleDeclaration } from "../../src/store/contract/schedules.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, group, json, newRun, park, signal } from "./scene.js";
 
@@ -77,6 +78,27 @@ function onNode(act: (store: Store, incarnation: string) => Promise<unknown>, re
     if (registered) await store.nodes.register(node);
     return () => (registered ? act(store, node.incarnation) : store.nodes.register(node));
   };
+}
+
+type OnSchedule = (store: Store, declared: ScheduleDeclaration, runs: readonly NewRun[]) => Promise<unknown>;
+
+/** A declared schedule; the runs are for it to fire. */
+function onSchedule(act: OnSchedule) {
+  const from = ownGroup();
+  const schedules = [{ id: randomUUID(), group: from, key: "every 1m", spec: "{}" }];
+  const declared = { env: "test", stack: null, programs: [from.program], schedules, removeAfterMs: null };
+  const limits: NewLimit[] = [{ kind: "slots", key: `slots ${from.queue}`, max: 1 }];
+  const runs = [newRun({ group: from, key: key() }), newRun({ group: from, key: key(), limits })];
+  return async (store: Store) => {
+    await store.schedules.declare(declared);
+    return () => act(store, declared, runs);
+  };
+}
+
+/** Moves on to a window that is the same on both databases. */
+async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, runs: readonly NewRun[]) {
+  const [row] = (await store.schedules.due([one!.id])).schedules;
+  return store.schedules.fire([{ scheduleId: row!.id, seenLast: row!.last, last: 1, next: 2, runs }]);
 }
 
 function inserts(run: NewRun) {
@@ -332,6 +354,32 @@ export function operations(): readonly Operation[] {
       statement: "reclaim_leases",
       answersWhatItDid: true,
       prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
+    },
+    {
+      name: "schedules.declare",
+      statement: "declare_schedules",
+      prepare: onSchedule((store, declared) => store.schedules.declare(declared)),
+    },
+    {
+      name: "schedules.declare that removes",
+      statement: "remove_schedules",
+      prepare: onSchedule((store, declared) =>
+        store.schedules.declare({ ...declared, schedules: [], removeAfterMs: 0 }),
+      ),
+    },
+    { name: "schedules.fire", statement: "fire_schedules", prepare: onSchedule(fired) },
+    {
+      name: "schedules.pause",
+      statement: "pause_schedules",
+      prepare: onSchedule((store, { programs }) => store.schedules.pause("test", programs[0]!, "me")),
+    },
+    {
+      name: "schedules.resume",
+      statement: "resume_schedules",
+      prepare: onSchedule(async (store, { programs }) => {
+        await store.schedules.pause("test", programs[0]!, "me");
+        return store.schedules.resume("test", programs[0]!);
+      }),
     },
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {

@@ -22,6 +22,7 @@ import type { LeaseStore } from "./leases.js";
 import type { NodeStore } from "./nodes.js";
 import type { QueueStore } from "./queues.js";
 import type { RunStore } from "./runs.js";
+import type { ScheduleStore } from "./schedules.js";
 
 export interface Store {
   readonly runs: RunStore;
@@ -30,6 +31,7 @@ export interface Store {
   readonly leases: LeaseStore;
   readonly nodes: NodeStore;
   readonly queues: QueueStore;
+  readonly schedules: ScheduleStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */

@@ -9,13 +9,14 @@ import { keyHolder, takeKey } from "./take-key.js";
 
 export function insertRuns(tables: Tables, runs: readonly NewRun[]): readonly InsertAnswer[] {
   const nowUs = tables.nowUs();
-  // What is refused and what stands there twice takes no place.
-  const places = new Map<string, number>();
+  // What is refused takes no place; of what stands there twice the first counts.
+  const answered = new Map<string, InsertAnswer>();
   return runs.map((run) => {
     const error = checkRun("", run, run?.key);
     if (error) return { outcome: "refused", runId: idOf(run), error };
-    if (!places.has(run.id)) places.set(run.id, places.size);
-    return insertRun(tables, run, nowUs, places.get(run.id)!);
+    const answer = answered.get(run.id) ?? insertRun(tables, run, nowUs, answered.size);
+    answered.set(run.id, answer);
+    return answer;
   });
 }
 

@@ -25,6 +25,7 @@ import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
 import type { RunRow } from "./rows.js";
+import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { newTables } from "./tables.js";
@@ -101,6 +102,10 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     leases: memoryLeases(tables),
     nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
+    schedules: memorySchedules(tables, (started) => {
+      admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
+      hint(hearers, tables, started);
+    }),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},

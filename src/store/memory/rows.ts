@@ -54,6 +54,19 @@ export interface PausedQueueRow {
   readonly by: string;
 }
 
+export interface ScheduleRow {
+  readonly id: string;
+  readonly key: string;
+  group: RunGroup;
+  spec: string;
+  readonly anchorMs: number;
+  lastMs: number;
+  nextMs: number | null;
+  pausedAtUs: number | null;
+  pausedBy: string | null;
+  seenAtUs: number;
+}
+
 export interface JournalRow {
   readonly seq: number;
   readonly epoch: number;

@@ -6,6 +6,7 @@ import type { JournalEntry } from "../contract/journal.js";
 import type { LeaseRecord } from "../contract/leases.js";
 import type { NodeRecord } from "../contract/nodes.js";
 import type { RunRecord } from "../contract/runs.js";
+import type { ScheduleRecord } from "../contract/schedules.js";
 import type { Store } from "../contract/store.js";
 import { compareText } from "./compare-text.js";
 import { runRecord } from "./list-runs.js";
@@ -13,6 +14,7 @@ import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
 import type { KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow } from "./rows.js";
+import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
 
 export interface Snapshot {
@@ -34,6 +36,8 @@ export interface Snapshot {
   readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
   /** By env and queue. */
   readonly pausedQueues: readonly (Omit<PausedQueueRow, "atUs"> & { readonly at: number })[];
+  /** By env, program, key and stack. */
+  readonly schedules: readonly ScheduleRecord[];
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -58,6 +62,9 @@ export function snapshotMemory(store: Store): Snapshot {
     pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
       ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
     ),
+    schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
+      ...[group.env, group.program, key, group.stack ?? ""],
+    ]).map(scheduleRecord),
   };
 }
 

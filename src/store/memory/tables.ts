@@ -4,7 +4,17 @@ import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
-import type { JournalRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, RunRow } from "./rows.js";
+import type {
+  JournalRow,
+  KeyRow,
+  LeaseRow,
+  LimitRow,
+  MessageRow,
+  NodeRow,
+  PausedQueueRow,
+  RunRow,
+  ScheduleRow,
+} from "./rows.js";
 
 export interface Tables {
   /** "The database's clock": every lease, delay and expiry is judged by it. */
@@ -28,6 +38,8 @@ export interface Tables {
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
   readonly pausedQueues: Map<string, PausedQueueRow>;
+  /** By env, stack, program and key. */
+  readonly schedules: Map<string, ScheduleRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -47,6 +59,7 @@ export function newTables(world: World): Tables {
     rates: new Map(),
     rung: new Set(),
     pausedQueues: new Map(),
+    schedules: new Map(),
   };
 }
 

@@ -58,17 +58,15 @@ export const insertLimitedRuns = statement("insert_limited_runs", (d) => plainRu
 
 /**
  * Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. A
- * run that is there already is a repeated call: it takes no key.
+ * run that is there already is a repeated call: it takes no key. `only`: a further condition on a run that is `asked` for.
  */
-const keyedRuns = (d: Dialect, limited: boolean) => `
-with t as materialized (select ${d.now} as now
-), asked as materialized (
+export const keyedParts = (d: Dialect, limited: boolean, only = "") => `asked as materialized (
   select * from ${unnest(1, [...RUN, ...KEY, ...(limited ? ["bool"] : [])])}
     as n(${RUN_COLUMNS}, ${KEY_COLUMNS}${limited ? ", limited" : ""})
 ), k as (
   insert into ${d.schema}.run_keys (env, scope, key, run_id, payload_hash, lifetime, expires_at)
   select env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from asked, t
-  where (select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null
+  where (select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null${only && ` and ${only}`}
   order by env, scope, key, position
   on conflict do nothing
   returning run_id
@@ -76,7 +74,14 @@ with t as materialized (select ${d.now} as now
   select * from asked where ${oneOf("id", "select run_id from k")}
 ), r as (${intoRuns(d, "on conflict do nothing", limited)}
 )${limited ? `, l as (${intoLimits(d, RUN.length + KEY.length + 2)}\n)` : ""}, j as (${intoJournal(d, "on conflict do nothing")}
-)
+)`;
+
+/** The parameters of `keyedParts` with limits: whoever adds to them begins after these. */
+export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + LIMIT.length;
+
+const keyedRuns = (d: Dialect, limited: boolean) => `
+with t as materialized (select ${d.now} as now
+), ${keyedParts(d, limited)}
 select run_id from k`;
 
 export const insertKeyedRuns = statement("insert_keyed_runs", (d) => keyedRuns(d, false));
@@ -116,7 +121,7 @@ l as materialized (
 delete from ${s}.run_keys k using l where (k.env, k.scope, k.key) = (l.env, l.scope, l.key)`,
 );
 
-type KeyedRun = NewRun & { readonly key: NewKey };
+export type KeyedRun = NewRun & { readonly key: NewKey };
 
 /** Inserts a batch, a bad run alone refused. Without a transaction of the caller's, it may be repeated. */
 export async function insert(
@@ -274,7 +279,7 @@ export function limitedColumnsOf(runs: readonly NewRun[]): unknown[][] {
   return [runs.map(isLimited), ...limitColumns(runs)];
 }
 
-function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {
+export function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {
   const lifetime = (run: KeyedRun) => (typeof run.key.lifetime === "object" ? "timed" : run.key.lifetime);
   return [
     runs.map((r) => r.group.env),

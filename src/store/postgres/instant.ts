@@ -10,3 +10,8 @@ export function ms(expression: string): string {
 export function interval(expression: string): string {
   return `(${expression}) * interval '1 millisecond'`;
 }
+
+/** SQL for the timestamptz of whole milliseconds since 1970, given as a float8 expression: for windows, which nobody measured. */
+export function instant(expression: string): string {
+  return `to_timestamp(${expression} / 1000)`;
+}

@@ -36,6 +36,7 @@ import { read } from "./read-journal.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
+import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import { sweep } from "./sweep-expired.js";
 import { transact } from "./transact.js";
@@ -124,6 +125,7 @@ export function openPostgres(
     leases: leaseStore(db),
     nodes: nodeStore(db),
     queues: queueStore(db),
+    schedules: scheduleStore(db, groups, hints),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);

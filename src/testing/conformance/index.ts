@@ -16,6 +16,7 @@ import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
 import { queueCases } from "./queues.js";
 import { retentionCases } from "./retention.js";
+import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
@@ -39,6 +40,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...journalCases,
   ...limitCases,
   ...queueCases,
+  ...scheduleCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

@@ -1,0 +1,89 @@
+// Planted bugs in schedules: each fires a window twice, never, or at the wrong time.
+
+import type { Mutant } from "./mutant.js";
+
+const FIRE = "src/store/postgres/fire-schedules.ts";
+const SCHEDULER = "src/trigger/scheduler.ts";
+
+export const schedules: readonly Mutant[] = [
+  {
+    name: "a window by the node's own clock",
+    breaks: "S10",
+    edits: [
+      {
+        file: SCHEDULER,
+        find: "const { now, schedules, nextMs } = await store.due(this.#ids);",
+        put: "const { schedules, nextMs } = await store.due(this.#ids);\n    const now = this.#options.world.wallNow();",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "a node's own clock decides nothing" }],
+  },
+  {
+    name: "a schedule's run inserted in a second transaction",
+    breaks: "S10",
+    edits: [
+      {
+        file: FIRE,
+        find: 'keyedParts(d, true, oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved"))',
+        put: 'keyedParts(d, true, at(RUNS_SCHEDULE, "uuid", "asked.position + 1") + " is null")',
+      },
+      {
+        file: FIRE,
+        find: "  const there = new Set(",
+        put: `  const scheduleOf = new Map(fires.flatMap((one) => one.runs.map(({ id }) => [id, one.scheduleId])));
+  const second = runs.filter(({ id }) => moved.has(scheduleOf.get(id)!));
+  for (const answer of await insert(db, groups, second)) {
+    if (answer.outcome === "refused") throw answer.error;
+    if (answer.outcome === "inserted") rows.push({ what: "run", id: answer.runId });
+  }
+  const there = new Set(`,
+      },
+      {
+        file: FIRE,
+        find: "import {\n  columnsOf,",
+        put: "import {\n  insert,\n  columnsOf,",
+      },
+    ],
+    killedBy: [{ file: "test/store/races-schedules.test.ts", test: "stays where it was" }],
+  },
+  {
+    name: "a schedule moves on from wherever it is",
+    breaks: "S10",
+    edits: [
+      { file: FIRE, find: '`s.last_at = ${instant("f.seen")} and s.paused_at is null`', put: '"s.paused_at is null"' },
+    ],
+    killedBy: [{ file: "test/store/races-schedules.test.ts", test: "each window has one run" }],
+  },
+  {
+    name: "a paused schedule fires",
+    breaks: "the pause",
+    edits: [
+      {
+        file: FIRE,
+        find: '`s.last_at = ${instant("f.seen")} and s.paused_at is null`',
+        put: '`s.last_at = ${instant("f.seen")}`',
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a paused schedule is not due" }],
+  },
+  {
+    name: "a declaration sets the schedule back to now",
+    breaks: "catch-up after everything was down",
+    edits: [
+      {
+        file: "src/store/postgres/schedules.ts",
+        find: "spec = excluded.spec, seen_at = excluded.seen_at`",
+        put: "spec = excluded.spec, seen_at = excluded.seen_at, anchor = excluded.anchor, last_at = excluded.last_at`",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "everything down for ten minutes" }],
+  },
+  {
+    name: "what is made up for comes as fast as nodes look",
+    breaks: "the bound on catching up",
+    edits: [
+      { file: SCHEDULER, find: "isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next", put: "fires.next" },
+    ],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "a hundred windows a second" }],
+  },
+];

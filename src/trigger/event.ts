@@ -1,0 +1,66 @@
+// Events as values: `event<Payload>()("resource.updated")`, and what of them starts a program: `on(updated, { where })`.
+
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { parsePath, type ScalarPath } from "../kernel/input-path.js";
+import { eventName } from "../kernel/name.js";
+import type { KeyLifetime } from "../kernel/new-run.js";
+import { filtersOf, type Where } from "./filter.js";
+import type { Trigger } from "./trigger.js";
+
+export interface EventType<Name extends string, Payload> {
+  readonly kind: "event type";
+  readonly name: Name;
+  /** Carries the type only. */
+  readonly "~payload"?: (payload: Payload) => Payload;
+}
+
+/** `event<Payload>()("name")`: the payload's type is given, the name's inferred. */
+export function event<Payload extends object>(): <const Name extends string>(name: Name) => EventType<Name, Payload> {
+  return (name) => {
+    eventName(name, "event name");
+    return { kind: "event type", name };
+  };
+}
+
+export interface OnOptions<Payload> {
+  /** Only events whose payload has these values: `{ kind: "disk" }`, `{ kind: { in: ["disk", "cpu"] } }`, nested. */
+  readonly where?: Where<Payload>;
+  /** A path into the payload: events with the same value there belong together. Needed by `debounce`. */
+  readonly subject?: ScalarPath<Payload>;
+  /** Waits until no other event of the subject came for so long, then runs once with the last of them. */
+  readonly debounce?: Duration;
+  /** How long the same event (its id, or else its payload) starts nothing again. Default: until its run is archived. */
+  readonly once?: "while live" | "until archived" | Duration;
+}
+
+/** The run's input is the payload, with the event's name as its `type`. */
+export function on<const Name extends string, Payload extends object>(
+  type: EventType<Name, Payload>,
+  options: OnOptions<Payload> = {},
+): Trigger<{ readonly type: Name } & Payload> {
+  const { where, subject, debounce, once = "until archived" } = options;
+  const debounceMs = debounce === undefined ? null : toMs(debounce, "debounce");
+  if (debounceMs !== null && subject === undefined) {
+    throw new InvalidInput(
+      "debounce",
+      "needs a subject: a path into the payload that tells which events belong together",
+    );
+  }
+  return {
+    spec: {
+      kind: "event",
+      event: type.name,
+      where: filtersOf(where),
+      subject: subject === undefined ? null : parsePath(subject, "subject"),
+      debounceMs,
+      lifetime: lifetimeOf(once),
+    },
+  };
+}
+
+function lifetimeOf(once: NonNullable<OnOptions<object>["once"]>): KeyLifetime {
+  if (once === "while live") return "live";
+  if (once === "until archived") return "archived";
+  return { forMs: toMs(once, "once") };
+}

@@ -1,0 +1,41 @@
+// Schedules as values: `cron("0 2 * * *", { timezone })`, `every("5m")`.
+
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import type { CatchUp } from "./decide-fires.js";
+import type { Tick, Trigger } from "./trigger.js";
+import { cronWindows } from "./windows.js";
+
+export interface ScheduleOptions {
+  /** What happens to windows that no node was there for. Default: `last`. */
+  readonly catchUp?: CatchUp;
+}
+
+export interface CronOptions extends ScheduleOptions {
+  /** Default: UTC. */
+  readonly timezone?: string;
+}
+
+/** Shorter ones would keep the database busier than the work. */
+const SHORTEST_MS = 1000;
+
+/** Five fields, or six with seconds first. A line that means nothing or is never due is refused here. */
+export function cron(line: string, { timezone = "UTC", catchUp }: CronOptions = {}): Trigger<Tick<"cron">> {
+  if (typeof line !== "string") throw new InvalidInput("cron", "must be a cron line");
+  // One text for one line: it is the schedule's name.
+  const plain = line.trim().split(/\s+/).join(" ");
+  cronWindows(plain, timezone);
+  return { spec: { kind: "cron", line: plain, timezone, catchUp: catchUpOf(catchUp) } };
+}
+
+/** From when it was first seen by the database, across restarts and deploys. */
+export function every(duration: Duration, { catchUp }: ScheduleOptions = {}): Trigger<Tick<"every">> {
+  const everyMs = toMs(duration, "every");
+  if (everyMs < SHORTEST_MS) throw new InvalidInput("every", `must be at least ${SHORTEST_MS} ms; it is ${everyMs} ms`);
+  return { spec: { kind: "every", everyMs, catchUp: catchUpOf(catchUp) } };
+}
+
+function catchUpOf(catchUp: CatchUp = "last"): CatchUp {
+  if (["none", "last", "all"].includes(catchUp)) return catchUp;
+  throw new InvalidInput("catchUp", 'must be "none", "last" or "all"');
+}

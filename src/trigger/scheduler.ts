@@ -1,0 +1,185 @@
+// Fires the schedules of a node's programs: declares them, sleeps until the next one is due, decides, and is one of many who try.
+//
+// Which windows there are is decided by the store's clock and by rows that all nodes read alike; this process's own clock only
+// tells when to look.
+
+import { InvalidInput } from "../kernel/error.js";
+import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
+import type { NewRun, RunGroup } from "../kernel/new-run.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../store/contract/schedules.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
+import type { ScheduleEvents } from "./schedule-events.js";
+import { isoOf, tickOf, windowKey } from "./schedule-run.js";
+import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";
+import type { TriggerSpec } from "./trigger.js";
+import type { Windows } from "./windows.js";
+
+/** Windows of one schedule that are made up for in one round, and how long after it the next round comes, on any node. */
+export const MOST_WINDOWS = 100;
+export const CATCH_UP_PAUSE_MS = 1_000;
+/** Said again: what was lost comes back, and what no node says any more can be told from what one does. */
+const DECLARE_EVERY_MS = 60_000;
+/** Several times that: a node that was cut off for a while finds its schedules where they were. */
+export const REMOVE_AFTER_MS = 5 * DECLARE_EVERY_MS;
+/** Fires that fall together are served together. */
+const SHORTEST_PAUSE_MS = 10;
+const FAREWELL_MS = 2_000;
+
+export interface ScheduledProgram {
+  readonly name: string;
+  readonly queue: string;
+  readonly version: string | null;
+  readonly limits: readonly LimitRule[];
+  readonly triggers: readonly TriggerSpec[];
+}
+
+export interface SchedulerOptions {
+  readonly store: ScheduleStore;
+  readonly world: World;
+  readonly bus: Telemetry<ScheduleEvents>;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly programs: readonly ScheduledProgram[];
+  readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
+  /** How long it sleeps at most: what was resumed is found then. */
+  readonly lookEveryMs: number;
+}
+
+interface Decision {
+  readonly row: ScheduleRecord;
+  readonly fires: Fires;
+  readonly fire: Fire;
+}
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #programs: ReadonlyMap<string, ScheduledProgram>;
+  readonly #declared: readonly DeclaredSchedule[];
+  readonly #windows = new Map<string, Windows>();
+  readonly #stopped = new AbortController();
+  #ids: readonly string[] = [];
+  #declareAt = 0;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#programs = new Map(options.programs.map((program) => [program.name, program]));
+    this.#declared = options.programs.flatMap((program) => schedulesOf(program, options));
+  }
+
+  /** When it resolves, its schedules are in the store. Nothing is fired before `start`. */
+  async open(): Promise<void> {
+    if (this.#declared.length > 0) await this.declare(null);
+  }
+
+  start(): void {
+    this.#declareAt = this.#options.world.monotonicNow() + DECLARE_EVERY_MS;
+    if (this.#programs.size > 0) this.#loop = this.#run();
+  }
+
+  /** Fires nothing more. The store may be away: what is under way is not waited for longer than this. */
+  async stop(): Promise<void> {
+    this.#stopped.abort("stopped");
+    const over = new AbortController();
+    const late = sleep(this.#options.world, FAREWELL_MS, over.signal).catch(() => {});
+    await Promise.race([this.#loop, late]);
+    over.abort("over");
+  }
+
+  /** `removeAfterMs`: removes schedules of our programs that nobody has declared for so long. */
+  async declare(removeAfterMs: number | null): Promise<void> {
+    const { store, env, stack } = this.#options;
+    const programs = [...this.#programs.keys()];
+    this.#ids = await store.declare({ env, stack, programs, schedules: this.#declared, removeAfterMs });
+  }
+
+  /** Decides on what is due. Answers in how many ms to look again; null when nothing will be due. */
+  async round(): Promise<number | null> {
+    if (this.#ids.length === 0) return null;
+    const { store } = this.#options;
+    const { now, schedules, nextMs } = await store.due(this.#ids);
+    if (schedules.length === 0) return nextMs;
+    const decisions = schedules.map((row) => this.#decide(row, now));
+    const answers = await store.fire(decisions.map(({ fire }) => fire));
+    for (const [i, answer] of answers.entries()) {
+      if (answer.outcome === "fired") this.#tell(decisions[i]!, answer.runIds, now);
+    }
+    return 0;
+  }
+
+  async #run(): Promise<void> {
+    const { world, bus, lookEveryMs } = this.#options;
+    while (!this.#stopped.signal.aborted) {
+      let pauseMs = this.#ids.length === 0 ? DECLARE_EVERY_MS : lookEveryMs;
+      try {
+        if (world.monotonicNow() >= this.#declareAt) {
+          this.#declareAt = world.monotonicNow() + DECLARE_EVERY_MS;
+          await this.declare(REMOVE_AFTER_MS);
+        }
+        const nextMs = await this.round();
+        if (nextMs !== null) pauseMs = Math.min(pauseMs, Math.max(nextMs, SHORTEST_PAUSE_MS));
+      } catch (error) {
+        bus.emit("schedule.failed", { error });
+      }
+      await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
+    }
+  }
+
+  #decide(row: ScheduleRecord, now: number): Decision {
+    const spec = readSpec(row.spec);
+    const windows = this.#windowsOf(row);
+    const due = { last: row.last, now, catchUp: spec.catchUp, limit: MOST_WINDOWS };
+    const fires = decideFires(windows, due);
+    const program = this.#programs.get(row.group.program)!;
+    const runs = fires.windows.map((window) => ({
+      ...this.#options.newRun(program, tickOf(spec.kind, window, now)),
+      key: windowKey(row.group, row.key, window),
+    }));
+    // More is to be made up for: not faster than this, however many nodes there are.
+    const next = isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next;
+    return { row, fires, fire: { scheduleId: row.id, seenLast: row.last, last: fires.last, next, runs } };
+  }
+
+  #windowsOf({ id, spec, anchor }: ScheduleRecord): Windows {
+    const name = `${id} ${anchor} ${spec}`;
+    const windows = this.#windows.get(name) ?? windowsOf(readSpec(spec), anchor);
+    this.#windows.set(name, windows);
+    return windows;
+  }
+
+  #tell({ row, fires }: Decision, runIds: readonly string[], now: number): void {
+    const { bus } = this.#options;
+    const of = { program: row.group.program, schedule: row.key };
+    const { windows, skipped } = fires;
+    if (skipped) {
+      const until = windows[0] === undefined ? fires.last : windows[0] - 1;
+      bus.emit("schedule.skipped", { ...of, after: isoOf(row.last), until: isoOf(until) });
+    }
+    if (runIds.length === 0) return;
+    bus.emit("schedule.fired", { ...of, windows: windows.map(isoOf), runIds, lateMs: now - windows.at(-1)! });
+    const missed = windows.filter((window) => now - window > MISSED_AFTER_MS).length;
+    if (windows.length > 1 || missed > 0) {
+      bus.emit("schedule.caught_up", { ...of, windows: windows.length, more: isBehind(fires, now) });
+    }
+  }
+}
+
+function isBehind({ next }: Fires, now: number): boolean {
+  return next !== null && next <= now;
+}
+
+/** Refuses what could not be started when its time has come. */
+function schedulesOf(program: ScheduledProgram, { env, stack, world }: SchedulerOptions): DeclaredSchedule[] {
+  const { name, queue, version, limits, triggers } = program;
+  const group: RunGroup = { env, stack, queue, program: name, version };
+  const specs = triggers.filter(isSchedule);
+  const keys = specs.map(scheduleKey);
+  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+  if (twice !== undefined) throw new InvalidInput(`on of ${JSON.stringify(name)}`, `has "${twice}" twice; keep one`);
+  return specs.map((spec, i) => {
+    newLimits(limits, queue, tickOf(spec.kind, 0, 0));
+    return { id: world.token(), group, key: keys[i]!, spec: writeSpec(spec) };
+  });
+}

@@ -1,0 +1,130 @@
+// Schedulers on either store, with the store's clock in the test's hand.
+
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe } from "vitest";
+import { codecs } from "../../src/kernel/codecs.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import type { World } from "../../src/kernel/world.js";
+import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { openPostgres } from "../../src/store/postgres/open.js";
+import type { ScheduleEvents } from "../../src/trigger/schedule-events.js";
+import { type ScheduledProgram, Scheduler } from "../../src/trigger/scheduler.js";
+import type { Tick, Trigger } from "../../src/trigger/trigger.js";
+import { openMovableClock } from "../conformance/on-postgres.js";
+import { testSchema } from "../harness/database.js";
+
+type Told = { [Name in keyof ScheduleEvents]: { name: Name } & ScheduleEvents[Name] }[keyof ScheduleEvents];
+
+export interface Bench {
+  readonly store: Store;
+  /** Sets the store's clock. */
+  setNow(ms: number): Promise<void>;
+}
+
+/** A corner of the store of a test's own, at an instant. */
+export class Corner {
+  readonly env = `env-${randomUUID()}`;
+  readonly told: Told[] = [];
+  readonly #bench: Bench;
+  #now: number;
+
+  private constructor(bench: Bench, now: number) {
+    this.#bench = bench;
+    this.#now = now;
+  }
+
+  static async at(bench: Bench, instant: string): Promise<Corner> {
+    const corner = new Corner(bench, Date.parse(instant));
+    await bench.setNow(corner.now);
+    return corner;
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  get store(): Store {
+    return this.#bench.store;
+  }
+
+  /** Time passes, and nobody looks. */
+  async pass(ms: number): Promise<void> {
+    this.#now += ms;
+    await this.#bench.setNow(this.#now);
+  }
+
+  /** A node that has declared its schedules. Its own clock may be wrong. */
+  async node(on: readonly Trigger<unknown>[], { world = systemWorld() as World, stack = null as string | null } = {}) {
+    const program: ScheduledProgram = {
+      name: "report",
+      queue: "report",
+      version: null,
+      limits: [],
+      triggers: on.map(({ spec }) => spec),
+    };
+    const scheduler = new Scheduler({
+      store: this.store.schedules,
+      world,
+      bus: { emit: (name, facts) => this.told.push({ name, ...facts } as Told) },
+      env: this.env,
+      stack,
+      programs: [program],
+      lookEveryMs: 1000,
+      newRun: ({ name, queue, version }, input) => ({
+        id: world.id(),
+        group: { env: this.env, stack, queue, program: name, version },
+        priority: 0,
+        delayMs: 0,
+        crashLimit: 5,
+        input: codecs().encode(input, "input"),
+      }),
+    });
+    await scheduler.declare(null);
+    await scheduler.round();
+    return scheduler;
+  }
+
+  async ticks(): Promise<Tick<"cron" | "every">[]> {
+    const { runs } = await this.store.runs.list({ env: this.env }, { limit: 1000 });
+    const inputs = await Promise.all(
+      runs.map(async ({ id }) => (await this.store.journal.read(id))!.entries[0]!.payload!.data),
+    );
+    return inputs
+      .map((data) => JSON.parse(data) as Tick<"cron" | "every">)
+      .sort((a, b) => (a.window < b.window ? -1 : 1));
+  }
+
+  /** The windows that have a run, each as often as it has one. */
+  async windows(): Promise<string[]> {
+    return (await this.ticks()).map(({ window }) => window);
+  }
+}
+
+export function onBothStores(suite: (bench: Bench) => void): void {
+  describe("on the memory store", () => {
+    let now = 0;
+    suite({
+      store: memoryStore({ world: { ...systemWorld(), wallNow: () => now } }),
+      setNow: async (ms) => {
+        now = ms;
+      },
+    });
+  });
+  describe("on PostgreSQL", () => {
+    const { url, schema, pool } = testSchema();
+    const now = `(select at from ${schema}.test_clock)`;
+    const store = openPostgres(url, { schema }, { now });
+    beforeAll(async () => {
+      await openMovableClock(pool, schema);
+      await store.migrate();
+    });
+    afterAll(() => store.close());
+    suite({
+      store,
+      setNow: async (ms) => {
+        await pool.query(`update ${schema}.test_clock set at = to_timestamp($1::float8 / 1000)`, [ms]);
+      },
+    });
+  });
+}

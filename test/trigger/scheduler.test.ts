@@ -1,0 +1,235 @@
+// Schedules through the store: which windows get a run, whoever looks, whenever, and whatever its own clock says.
+
+import { expect, test } from "vitest";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import type { CatchUp } from "../../src/trigger/decide-fires.js";
+import { cron, every } from "../../src/trigger/schedule.js";
+import { CATCH_UP_PAUSE_MS, MOST_WINDOWS, REMOVE_AFTER_MS, Scheduler } from "../../src/trigger/scheduler.js";
+import { CLOCK_CHANGES } from "./clock-changes.js";
+import { Corner, onBothStores } from "./scheduler-bench.js";
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const iso = (ms: number) => new Date(ms).toISOString();
+
+onBothStores((bench) => {
+  const at = (instant: string) => Corner.at(bench, instant);
+
+  for (const [name, line, timezone, from, expected] of CLOCK_CHANGES) {
+    test(`${name}: one run per slot, with two nodes`, async () => {
+      const corner = await at(from);
+      const nodes = [await corner.node([cron(line, { timezone })]), await corner.node([cron(line, { timezone })])];
+      const end = Date.parse(expected.at(-1)!.replace("Z", ":00Z"));
+      while (corner.now < end) {
+        await corner.pass(15 * MINUTE);
+        await Promise.all(nodes.map((node) => node.round()));
+      }
+      expect((await corner.windows()).map((window) => window.replace(":00.000Z", "Z"))).toEqual(expected);
+    });
+  }
+
+  test("everything down for ten minutes: each policy makes up for exactly what it says", async () => {
+    const expected: Record<CatchUp, number[]> = { none: [2], last: [2, 12], all: [2, 4, 6, 8, 10, 12] };
+    for (const catchUp of ["none", "last", "all"] as const) {
+      const corner = await at("2026-05-01T10:00:00Z");
+      const start = corner.now;
+      const before = await corner.node([every("2m", { catchUp })]);
+      await corner.pass(2 * MINUTE);
+      await before.round();
+      await corner.pass(11.5 * MINUTE);
+      // A process that has just started, and another one besides.
+      const [after, beside] = [
+        await corner.node([every("2m", { catchUp })]),
+        await corner.node([every("2m", { catchUp })]),
+      ];
+      for (const node of [after, beside, after]) await node.round();
+      const windows = expected[catchUp].map((minute) => iso(start + minute * MINUTE));
+      expect({ catchUp, windows: await corner.windows() }).toEqual({ catchUp, windows });
+      const skipped = corner.told.filter(({ name }) => name === "schedule.skipped");
+      const caughtUp = corner.told.filter(({ name }) => name === "schedule.caught_up");
+      expect(skipped).toHaveLength(catchUp === "all" ? 0 : 1);
+      expect(caughtUp).toMatchObject(catchUp === "none" ? [] : [{ windows: windows.length - 1, more: false }]);
+      // It goes on in its old rhythm.
+      await corner.pass(MINUTE);
+      await beside.round();
+      expect((await corner.windows()).at(-1)).toBe(iso(start + 14 * MINUTE));
+    }
+  });
+
+  test("what is made up for comes a hundred windows a second, however many nodes look", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const start = corner.now;
+    const nodes = [
+      await corner.node([every("1s", { catchUp: "all" })]),
+      await corner.node([every("1s", { catchUp: "all" })]),
+    ];
+    await corner.pass(250 * SECOND);
+    const round = async () => {
+      for (const node of [...nodes, ...nodes]) await node.round();
+      return (await corner.windows()).length;
+    };
+    expect(await round()).toBe(MOST_WINDOWS);
+    await corner.pass(CATCH_UP_PAUSE_MS - 1);
+    expect(await round()).toBe(MOST_WINDOWS);
+    await corner.pass(1);
+    expect(await round()).toBe(2 * MOST_WINDOWS);
+    await corner.pass(CATCH_UP_PAUSE_MS);
+    expect(await round()).toBe(252);
+    expect(await corner.windows()).toEqual(Array.from({ length: 252 }, (_, i) => iso(start + (i + 1) * SECOND)));
+    await corner.pass(SECOND);
+    expect(await round()).toBe(253);
+  });
+
+  test("a node's own clock decides nothing, a day ahead or a day behind", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const start = corner.now;
+    const skewed = (days: number) => ({ ...systemWorld(), wallNow: () => corner.now + days * 24 * 60 * MINUTE });
+    const line = cron("*/10 * * * *", { catchUp: "all" });
+    const nodes = [await corner.node([line], { world: skewed(1) }), await corner.node([line], { world: skewed(-1) })];
+    const round = () => Promise.all(nodes.map((node) => node.round()));
+    await corner.pass(9 * MINUTE);
+    await round();
+    expect(await corner.windows()).toEqual([]);
+    await corner.pass(MINUTE + 250);
+    await round();
+    expect(await corner.ticks()).toEqual([
+      { type: "cron", window: iso(start + 10 * MINUTE), at: iso(start + 10 * MINUTE + 250) },
+    ]);
+  });
+
+  test("a new schedule starts nothing for the past; an interval keeps its anchor over restarts", async () => {
+    const corner = await at("2026-05-01T10:00:00.250Z");
+    const start = corner.now;
+    await corner.node([every("1h")]);
+    await corner.pass(59 * MINUTE);
+    const again = await corner.node([every("1h")]);
+    expect(await corner.windows()).toEqual([]);
+    expect(await again.round()).toBe(MINUTE);
+    await corner.pass(MINUTE);
+    await again.round();
+    await corner.pass(60 * MINUTE);
+    await (await corner.node([every("1h")])).round();
+    expect(await corner.windows()).toEqual([iso(start + 60 * MINUTE), iso(start + 120 * MINUTE)]);
+  });
+
+  test("another catch-up policy is the same schedule; another rhythm is a new one", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const start = corner.now;
+    await corner.node([every("2m", { catchUp: "none" })]);
+    await corner.pass(7 * MINUTE);
+    const changed = await corner.node([every("2m", { catchUp: "all" })]);
+    await changed.round();
+    expect(await corner.windows()).toEqual([2, 4, 6].map((minute) => iso(start + minute * MINUTE)));
+    await corner.node([every("3m")]);
+    const { schedules } = await corner.store.schedules.list(corner.env);
+    expect(schedules.map(({ key, anchor }) => [key, anchor])).toEqual([
+      ["every 2m", start],
+      ["every 3m", start + 7 * MINUTE],
+    ]);
+  });
+
+  test("a schedule that a deployment took away goes when no node declares it any more, and not before", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const old = await corner.node([every("1h")]);
+    const next = await corner.node([]);
+    const keys = async () => (await corner.store.schedules.list(corner.env)).schedules.map(({ key }) => key);
+    await corner.pass(REMOVE_AFTER_MS);
+    await old.declare(REMOVE_AFTER_MS);
+    await next.declare(REMOVE_AFTER_MS);
+    expect(await keys()).toEqual(["every 1h"]);
+    await corner.pass(REMOVE_AFTER_MS - 1);
+    await next.declare(REMOVE_AFTER_MS);
+    expect(await keys()).toEqual(["every 1h"]);
+    await corner.pass(1);
+    await next.declare(REMOVE_AFTER_MS);
+    expect(await keys()).toEqual([]);
+    // Taken up again, it begins anew.
+    await (await corner.node([every("1h", { catchUp: "all" })])).round();
+    expect(await corner.windows()).toEqual([]);
+  });
+
+  test("stacks fire for themselves, each window once", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const [blue, green] = [
+      await corner.node([every("1m")], { stack: "blue" }),
+      await corner.node([every("1m")], { stack: "green" }),
+    ];
+    await corner.pass(MINUTE);
+    for (const node of [blue, green, blue]) await node.round();
+    const { runs } = await corner.store.runs.list({ env: corner.env }, { limit: 10 });
+    expect(runs.map(({ group }) => group.stack).sort()).toEqual(["blue", "green"]);
+  });
+
+  test("a paused schedule fires nothing; resumed, it makes up as its policy says", async () => {
+    const expected: Record<CatchUp, number[]> = { none: [], last: [6], all: [2, 4, 6] };
+    for (const catchUp of ["none", "last", "all"] as const) {
+      const corner = await at("2026-05-01T10:00:00Z");
+      const start = corner.now;
+      const node = await corner.node([every("2m", { catchUp })]);
+      await corner.store.schedules.pause(corner.env, "report", "ann");
+      await corner.pass(7.5 * MINUTE);
+      expect(await node.round()).toBeNull();
+      expect(await corner.windows()).toEqual([]);
+      await corner.store.schedules.resume(corner.env, "report");
+      await node.round();
+      expect(await corner.windows()).toEqual(expected[catchUp].map((minute) => iso(start + minute * MINUTE)));
+    }
+  });
+
+  test("a line whose years are over is never due, and nobody looks for it again", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const node = await corner.node([cron("0 0 0 1 1 * 2021")]);
+    expect(await node.round()).toBeNull();
+    await corner.pass(400 * 24 * 60 * MINUTE);
+    expect(await node.round()).toBeNull();
+    const { schedules } = await corner.store.schedules.list(corner.env);
+    expect(schedules).toMatchObject([{ next: null }]);
+    expect(await corner.windows()).toEqual([]);
+  });
+
+  test("a window that was decided stays decided when its row is set back: its key is taken", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const node = await corner.node([every("1m")]);
+    await corner.pass(MINUTE);
+    await node.round();
+    const [row] = (await corner.store.schedules.list(corner.env)).schedules;
+    const { id: scheduleId, last, anchor } = row!;
+    await corner.store.schedules.fire([{ scheduleId, seenLast: last, last: anchor, next: anchor, runs: [] }]);
+    await node.round();
+    expect(await corner.windows()).toEqual([iso(anchor + MINUTE)]);
+  });
+
+  test("a fire is told by the one node that made it, with its windows and how late it was", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const start = corner.now;
+    const nodes = [await corner.node([every("1m")]), await corner.node([every("1m")])];
+    await corner.pass(MINUTE + 40);
+    await Promise.all(nodes.map((node) => node.round()));
+    const { runs } = await corner.store.runs.list({ env: corner.env }, { limit: 10 });
+    expect(corner.told).toEqual([
+      {
+        name: "schedule.fired",
+        program: "report",
+        schedule: "every 1m",
+        windows: [iso(start + MINUTE)],
+        runIds: [runs[0]!.id],
+        lateMs: 40,
+      },
+    ]);
+  });
+});
+
+test("a program that lists a schedule twice, or limits its runs by what a schedule does not bring, is refused", () => {
+  const make = (more: object) =>
+    new Scheduler({
+      env: "test",
+      stack: null,
+      world: systemWorld(),
+      programs: [{ name: "p", queue: "p", version: null, limits: [], triggers: [every("1s").spec], ...more }],
+    } as unknown as ConstructorParameters<typeof Scheduler>[0]);
+  const twice = [every("60s").spec, every("1m", { catchUp: "all" }).spec];
+  expect(() => make({ triggers: twice })).toThrow('has "every 1m" twice');
+  const limits = [{ kind: "serial", path: ["customer"], max: 1, perMs: null }];
+  expect(() => make({ limits })).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+  expect(() => make({})).not.toThrow();
+});
