@@ -146,3 +146,13 @@ describe("the repository", () => {
     expect(PACKAGE_VERSION).toBe(JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).version);
   });
 });
+
+test("installing the package brings fewer than 20, itself included", () => {
+  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; peer?: boolean }>;
+  };
+  const installed = Object.entries(lock.packages).filter(
+    ([, { dev, devOptional, peer }]) => !dev && !devOptional && !peer,
+  );
+  expect(installed.length).toBeLessThan(20);
+});

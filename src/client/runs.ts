@@ -1,6 +1,5 @@
 // Starts runs and finds them again: what a node and a client have in common. It never claims anything.
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -13,6 +12,7 @@ import type { InsertAnswer } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { parseInput } from "../workflow/parse-input.js";
+import type { Schema } from "../workflow/schema.js";
 import { type Nearby, RunHandle } from "./run-handle.js";
 
 export interface StartOptions {
@@ -63,7 +63,7 @@ export interface Startable {
   readonly name: string;
   readonly queue: string;
   readonly version: string | null;
-  readonly schema: StandardSchemaV1 | null;
+  readonly schema: Schema | null;
   readonly limits: readonly LimitRule[];
 }
 

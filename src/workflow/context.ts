@@ -1,11 +1,11 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Duration } from "../kernel/duration.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { TriggerSpec } from "../trigger/trigger.js";
+import type { Schema } from "./schema.js";
 import type { Signal } from "./signal.js";
 import type { StepInfo } from "./step-call.js";
 
@@ -105,7 +105,7 @@ export interface Workflow<Name extends string, In, Out, Parsed = In> {
   readonly triggers: readonly TriggerSpec[];
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];
-  readonly schema: StandardSchemaV1<In, Parsed> | null;
+  readonly schema: Schema<In, Parsed> | null;
   readonly run: WorkflowFunction<Parsed, Out>;
 }
 

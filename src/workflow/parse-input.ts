@@ -1,14 +1,14 @@
 // The input of a workflow goes through its schema once, when a run is started; what comes out is stored.
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import type { Schema, SchemaIssue, Validated } from "./schema.js";
 
 /** The schema did not accept the input. Nothing was started. */
 export class InputRefused extends HoldfastError {
   readonly code = "INPUT_REFUSED";
   readonly issues: readonly { readonly path: string; readonly message: string }[];
 
-  constructor(workflow: string, issues: readonly StandardSchemaV1.Issue[]) {
+  constructor(workflow: string, issues: readonly SchemaIssue[]) {
     const told = issues.map(({ path = [], message }) => ({ path: pathText(path), message }));
     const lines = told.map(({ path, message }) => `\n- ${path}: ${message}`);
     super(`The input of ${JSON.stringify(workflow)} was refused:${lines.join("")}`);
@@ -18,7 +18,7 @@ export class InputRefused extends HoldfastError {
 
 interface Takes {
   readonly name: string;
-  readonly schema: StandardSchemaV1 | null;
+  readonly schema: Schema | null;
 }
 
 export async function parseInput({ name, schema }: Takes, input: unknown): Promise<unknown> {
@@ -37,12 +37,12 @@ export function parseInputNow({ name, schema }: Takes, input: unknown): unknown 
   );
 }
 
-function accepted(name: string, result: StandardSchemaV1.Result<unknown>): unknown {
+function accepted(name: string, result: Validated<unknown>): unknown {
   if (result.issues) throw new InputRefused(name, result.issues);
   return result.value;
 }
 
-function pathText(path: NonNullable<StandardSchemaV1.Issue["path"]>): string {
+function pathText(path: NonNullable<SchemaIssue["path"]>): string {
   const keys = path.map((part) => String(typeof part === "object" ? part.key : part));
   return ["input", ...keys].join(".");
 }

@@ -1,11 +1,11 @@
 // A workflow: an async function with a context whose calls are recorded, so that it goes on where it was.
 
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { Context, Workflow, WorkflowFunction } from "./context.js";
+import type { InputOf, OutputOf, Schema } from "./schema.js";
 
 export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   /** Where its runs wait. Default: its name. */
@@ -17,14 +17,14 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
 }
 
 type AllOptions<In> = WorkflowOptions<In> & {
-  readonly input?: StandardSchemaV1<In>;
+  readonly input?: Schema<In>;
   readonly on?: readonly Trigger<In>[];
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: any function of a workflow, whatever it takes and returns
 type AnyRun = (ctx: Context, input: any) => Promise<any>;
 // biome-ignore lint/suspicious/noExplicitAny: only its input is asked for
-type InputOf<Run extends AnyRun, None = void> = Run extends (ctx: any, ...rest: infer Rest) => unknown
+type InputOfRun<Run extends AnyRun, None = void> = Run extends (ctx: any, ...rest: infer Rest) => unknown
   ? Rest extends []
     ? None
     : Rest[0]
@@ -34,11 +34,11 @@ export function workflow<const Name extends string, In = void, Out = void>(
   name: Name,
   run: WorkflowFunction<In, Out>,
 ): Workflow<Name, In, Out>;
-export function workflow<const Name extends string, Schema extends StandardSchemaV1, Out = void>(
+export function workflow<const Name extends string, Takes extends Schema, Out = void>(
   name: Name,
-  options: WorkflowOptions<StandardSchemaV1.InferOutput<Schema>> & { readonly input: Schema },
-  run: WorkflowFunction<StandardSchemaV1.InferOutput<Schema>, Out>,
-): Workflow<Name, StandardSchemaV1.InferInput<Schema>, Out, StandardSchemaV1.InferOutput<Schema>>;
+  options: WorkflowOptions<OutputOf<Takes>> & { readonly input: Takes },
+  run: WorkflowFunction<OutputOf<Takes>, Out>,
+): Workflow<Name, InputOf<Takes>, Out, OutputOf<Takes>>;
 /** With triggers, the input is one of what they bring: tell them apart by `type`. */
 export function workflow<
   const Name extends string,
@@ -53,9 +53,9 @@ export function workflow<
 /** The function as a whole is inferred: asked for its input alone, TypeScript would judge paths before it looks at it. */
 export function workflow<const Name extends string, Run extends AnyRun>(
   name: Name,
-  options: WorkflowOptions<InputOf<Run>>,
+  options: WorkflowOptions<InputOfRun<Run>>,
   run: Run,
-): Workflow<Name, InputOf<Run>, Awaited<ReturnType<Run>>>;
+): Workflow<Name, InputOfRun<Run>, Awaited<ReturnType<Run>>>;
 export function workflow<const Name extends string, In, Out>(
   name: Name,
   ...rest: [WorkflowFunction<In, Out>] | [AllOptions<In>, WorkflowFunction<In, Out>]
