@@ -69,11 +69,11 @@ export class Scheduler {
     this.#declared = options.programs.flatMap((program) => schedulesOf(program, options));
   }
 
-  /** When it resolves, its schedules are in the store. Nothing is fired before `start`. */
-  async open(): Promise<void> {
-    if (this.#declared.length > 0) await this.declare(null);
+  get hasSchedules(): boolean {
+    return this.#declared.length > 0;
   }
 
+  /** Its schedules are declared before. */
   start(): void {
     this.#declareAt = this.#options.world.monotonicNow() + DECLARE_EVERY_MS;
     if (this.#programs.size > 0) this.#loop = this.#run();
