@@ -2,7 +2,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createNode } from "../src/client/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
@@ -22,9 +22,13 @@ export async function benchTakeover(url: string, options: { quick: boolean; say:
   await store.migrate();
   const client = await createNode({ store, programs: [] });
   const spawn = async (name: string, ...flags: string[]) => {
-    const child = fork(join(import.meta.dirname, "takeover.child.ts"), [url, name, ...flags], {
-      execArgv: process.execArgv,
-    });
+    const child = fork(
+      join(import.meta.dirname, `takeover.child${extname(import.meta.filename)}`),
+      [url, name, ...flags],
+      {
+        execArgv: process.execArgv,
+      },
+    );
     await once(child, "message");
     return child;
   };

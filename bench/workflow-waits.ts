@@ -2,7 +2,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
 import type pg from "pg";
 import { createNode, signal, workflow } from "../src/index.js";
@@ -37,7 +37,9 @@ const round = (value: number) => Math.round(value * 100) / 100;
 
 /** Statements an idle node sends in a second, and how soon it begins a run that another process starts. */
 export async function idleNode({ url, schema, quick }: Options): Promise<Wait[]> {
-  const child = fork(join(import.meta.dirname, "workflow.child.ts"), [url, schema], { execArgv: process.execArgv });
+  const child = fork(join(import.meta.dirname, `workflow.child${extname(import.meta.filename)}`), [url, schema], {
+    execArgv: process.execArgv,
+  });
   await once(child, "message");
   const store = postgres(url, { schema });
   const client = await createNode({ store, programs: [] });

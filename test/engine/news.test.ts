@@ -47,6 +47,35 @@ test("a signal sent in a transaction wakes its run", async () => {
   }
 });
 
+test("a run that is handed back and a child that is started are told to other processes at once", async () => {
+  const child = workflow("child", async () => "child");
+  const parent = workflow("parent", async (ctx) => ctx.child(child, undefined));
+  const far = openPostgres(url, { schema });
+  const other = await createNode({ store: far, programs: [child], ...SLOW });
+  const here = await createNode({ store, programs: [parent], ...SLOW });
+  const run = await here.start(parent);
+  expect(await run.result({ timeout: "10s" })).toBe("child");
+  await here.stop();
+
+  let hold = true;
+  const moved = workflow("moved", async (ctx) => {
+    await ctx.step("wait", async ({ signal: over }) => {
+      while (hold && !over.aborted) await new Promise((resolve) => setTimeout(resolve, 10));
+    });
+    return ctx.step("after", () => "done");
+  });
+  const first = await createNode({ store, programs: [moved], ...SLOW });
+  const handed = await first.start(moved);
+  await expect.poll(() => first.active).toBe(1);
+  const second = await createNode({ store: far, programs: [moved], ...SLOW });
+  const stopped = first.stop();
+  hold = false;
+  await stopped;
+  expect(await second.run(handed.id).result({ timeout: "10s" })).toBe("done");
+  await Promise.all([second.stop(), other.stop()]);
+  await far.close();
+});
+
 test("a limited run started in a transaction is admitted", async () => {
   let id = "";
   await inTransaction(async (tx) => {

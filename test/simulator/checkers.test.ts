@@ -179,7 +179,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "a step that is started before what it builds on is recorded",
     async (s) => {
       const claim = await s.inserted();
-      checkAttempt(s.history, s.attempt(claim, { after: [`${claim.runId}:0:b:1`] }));
+      checkAttempt(s.history, s.attempt(claim, { after: [`${claim.runId}:0:step:b:1`] }));
     },
   ],
   [

@@ -1,7 +1,9 @@
-// Answers the numbers that claims name groups by.
+// Answers the numbers that claims name groups by, and the limits that were declared for them.
 
+import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { RunGroup } from "../../kernel/new-run.js";
 import { checkGroup } from "../check/run.js";
+import type { DeclaredProgram } from "../contract/runs.js";
 import type { Tables } from "./tables.js";
 
 export function groupIds(tables: Tables, groups: readonly RunGroup[]): readonly number[] {
@@ -10,4 +12,17 @@ export function groupIds(tables: Tables, groups: readonly RunGroup[]): readonly 
     if (error) throw error;
   }
   return groups.map((group) => tables.groups.idOf(group));
+}
+
+export function declareLimits(tables: Tables, programs: readonly DeclaredProgram[]): void {
+  groupIds(
+    tables,
+    programs.map(({ group }) => group),
+  );
+  for (const { group, limits } of programs) tables.groups.declare(group, limits);
+}
+
+export function limitsOf(tables: Tables, group: RunGroup): readonly LimitRule[] {
+  groupIds(tables, [group]);
+  return tables.groups.limitsOf(group);
 }

@@ -1,5 +1,6 @@
 // Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
 
+import type { Effect } from "../../kernel/effect.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { Admission } from "../contract/runs.js";
@@ -9,7 +10,7 @@ import { attend, type Hearers, hint, hintReady } from "./attend.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
-import { groupIds } from "./group-ids.js";
+import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
@@ -53,17 +54,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
-      declare: async (programs) => {
-        groupIds(
-          tables,
-          programs.map(({ group }) => group),
-        );
-        for (const { group, limits } of programs) tables.groups.declare(group, limits);
-      },
-      limitsOf: async (group) => {
-        groupIds(tables, [group]);
-        return tables.groups.limitsOf(group);
-      },
+      declare: async (programs) => declareLimits(tables, programs),
+      limitsOf: async (group) => limitsOf(tables, group),
       insert: async (runs, { tx } = {}) => {
         const answers = insertRuns(tablesSeenBy(tables, tx), runs);
         if (tx) return answers;
@@ -75,7 +67,14 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       admit: async (whom) => admit(whom),
       claim: async (request) => claimRuns(tables, request),
       renew: async (claims, leaseMs) => renewClaims(tables, claims, leaseMs),
-      commit: async (commits) => ringing(commit(tables, commits)),
+      commit: async (commits) => {
+        const answers = ringing(commit(tables, commits));
+        const written = commits.filter((_, i) => answers[i]!.outcome === "accepted");
+        const touched = written.flatMap(({ claim, effects }) => [claim.runId, ...childrenOf(effects)]);
+        const rows = touched.flatMap((id) => tables.runs.get(id) ?? []);
+        tellReady(rows.filter(({ state }) => state === "waiting"));
+        return answers;
+      },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
       wakeParked: async (options) => wakeParked(tables, options),
       cancel: async (runId, options) => {
@@ -113,4 +112,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   };
   rememberStore(store, tables);
   return store;
+}
+
+function childrenOf(effects: readonly Effect[]): string[] {
+  return effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []));
 }

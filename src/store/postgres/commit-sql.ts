@@ -79,7 +79,8 @@ with t as materialized (select ${now} as now
       ended_at = case when f.ends then t.now end
   from f, t
   where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq${takes}
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, r.state, r.inbox_seq, r.parent_id
+  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, r.state, r.inbox_seq, r.parent_id,
+    case when r.state = 'waiting' then r.claim_group end as ready
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
   select ${runId("e.ord")}, ${seq("e.ord")} + e.i, ${epoch("e.ord")}, ${token("e.ord")},
@@ -91,9 +92,9 @@ with t as materialized (select ${now} as now
 }
 
 const ANSWER = `
-select ok.ord::int, ok.seq, ok.inbox_seq, null::uuid as told from ok
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told from ok
 union all
-select null, null, null, run_id from told`;
+select null, null, null, null, run_id from told`;
 
 export const commitRuns = statement("commit_runs", (d) => fenced(d, "") + ANSWER);
 

@@ -2,6 +2,7 @@
 
 import type { Effect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
+import type { RunGroup } from "../../kernel/new-run.js";
 import { checkCommits } from "../check/commit.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
@@ -16,6 +17,8 @@ interface Row {
   ord: number | null;
   seq: string;
   inbox_seq: string;
+  /** The group in which others may claim it now, or when it is due. */
+  ready: number | null;
   told: string | null;
 }
 
@@ -66,6 +69,8 @@ async function send(db: Database, groups: Groups, commits: readonly Commit[]): P
     }
   }
   if (parents.length > 0) await ring(db, parents);
+  const children = more ? await groups.ids(childrenOf(commits.filter((commit) => answers.has(commit)))) : [];
+  db.onWork([...rows.flatMap(({ ready }) => ready ?? []), ...children]);
   const refused = commits.filter((commit) => !answers.has(commit));
   if (refused.length > 0) {
     const reasons = await whyRefused(db, refused);
@@ -74,6 +79,13 @@ async function send(db: Database, groups: Groups, commits: readonly Commit[]): P
     });
   }
   return commits.map((commit) => answers.get(commit)!);
+}
+
+/** Where the children of these commits wait. */
+function childrenOf(commits: readonly Commit[]): RunGroup[] {
+  return commits.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.group : [])),
+  );
 }
 
 /** One commit of entries only, in a transaction that commits or rolls back with its answer. */
