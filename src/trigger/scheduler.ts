@@ -41,6 +41,7 @@ export interface SchedulerOptions {
   readonly bus: Telemetry<ScheduleEvents>;
   readonly env: string;
   readonly stack: string | null;
+  /** Of several versions of a program the last is the one that is due. */
   readonly programs: readonly ScheduledProgram[];
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
   /** How long it sleeps at most: what was resumed is found then. */
@@ -66,7 +67,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#programs = new Map(options.programs.map((program) => [program.name, program]));
-    this.#declared = options.programs.flatMap((program) => schedulesOf(program, options));
+    this.#declared = [...this.#programs.values()].flatMap((program) => schedulesOf(program, options));
   }
 
   get hasSchedules(): boolean {
