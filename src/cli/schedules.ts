@@ -6,7 +6,6 @@ import { codecs } from "../kernel/codecs.js";
 import { withDefaults } from "../kernel/setting-options.js";
 import type { Call, Command, Report } from "./command.js";
 import { CommandMisused } from "./error.js";
-import { WATCH_OPTION } from "./options.js";
 import type { Colour } from "./paint.js";
 import { tableLines } from "./table.js";
 import { clockTime, isoTime, timeAgo } from "./time-ago.js";
@@ -23,7 +22,7 @@ export const schedules: Command = {
   details:
     "NAME is a program, or the id of one of its schedules (--json shows ids). `pause` fires nothing until `resume`; what was due\n" +
     "meanwhile is made up for as the schedule's catch-up policy says. `fire` starts a run now and moves no window. Times are UTC.",
-  options: { watch: WATCH_OPTION },
+  options: {},
   run: async (call) => {
     const [verb, name] = call.arguments;
     if (verb === undefined) return listSchedules(call);

@@ -138,7 +138,7 @@ export class Node implements AsyncDisposable {
 
   /** Called by createNode. */
   async open(): Promise<void> {
-    await this.#scheduler.open();
+    if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
     await this.#engine.start();
     this.#scheduler.start();
     this.#deafen = this.#listen();

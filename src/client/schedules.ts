@@ -1,6 +1,6 @@
 // The schedules of an env: listed with their next fires, paused, resumed, fired by hand.
 
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import type { ScheduleRecord } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
@@ -10,6 +10,9 @@ import { readSpec, windowsOf } from "../trigger/schedule-spec.js";
 import { REMOVE_AFTER_MS } from "../trigger/scheduler.js";
 import type { RunHandle } from "./run-handle.js";
 import type { Runs } from "./runs.js";
+
+/** Worked out by the one who asks. */
+const MOST_FIRES = 1000;
 
 /** No program of this name has a schedule, and no schedule has this id. */
 export class ScheduleUnknown extends HoldfastError {
@@ -47,7 +50,7 @@ export interface ScheduleInfo {
 }
 
 export interface Schedules {
-  /** By program. `next`: how many of the next fires are told. Default 1. */
+  /** By program. `next`: how many of the next fires are told, up to 1000. Default 1. */
   list(options?: { readonly next?: number }): Promise<readonly ScheduleInfo[]>;
   /** `name`: a program, all of whose schedules are meant, or the id of one. Fires nothing until it is resumed. */
   pause(name: string, options?: { readonly by?: string }): Promise<void>;
@@ -65,6 +68,9 @@ export function schedulesOf(store: Store, runs: Runs, env: string, by: string): 
   };
   return {
     async list({ next = 1 } = {}) {
+      if (!Number.isInteger(next) || next < 0 || next > MOST_FIRES) {
+        throw new InvalidInput("next", `must be a whole number from 0 to ${MOST_FIRES}`);
+      }
       const { now, schedules: rows } = await schedules.list(env);
       return rows.map((row) => infoOf(row, now, next));
     },

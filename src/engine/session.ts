@@ -112,7 +112,10 @@ export class Session {
     if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }
-    return (await this.#store.journal.read(runId))?.entries ?? [];
+    const log = await this.#store.journal.read(runId);
+    // A failover has lost the run itself, after it was granted.
+    if (!log) throw new ClaimLost(this.run);
+    return log.entries;
   }
 
   unread(): Promise<readonly Message[]> {

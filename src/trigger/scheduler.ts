@@ -41,6 +41,7 @@ export interface SchedulerOptions {
   readonly bus: Telemetry<ScheduleEvents>;
   readonly env: string;
   readonly stack: string | null;
+  /** Of several versions of a program the last is the one that is due. */
   readonly programs: readonly ScheduledProgram[];
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
   /** How long it sleeps at most: what was resumed is found then. */
@@ -66,14 +67,14 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#programs = new Map(options.programs.map((program) => [program.name, program]));
-    this.#declared = options.programs.flatMap((program) => schedulesOf(program, options));
+    this.#declared = [...this.#programs.values()].flatMap((program) => schedulesOf(program, options));
   }
 
-  /** When it resolves, its schedules are in the store. Nothing is fired before `start`. */
-  async open(): Promise<void> {
-    if (this.#declared.length > 0) await this.declare(null);
+  get hasSchedules(): boolean {
+    return this.#declared.length > 0;
   }
 
+  /** Its schedules are declared before. */
   start(): void {
     this.#declareAt = this.#options.world.monotonicNow() + DECLARE_EVERY_MS;
     if (this.#programs.size > 0) this.#loop = this.#run();

@@ -84,6 +84,19 @@ onBothStores((bench) => {
     expect((await client.schedules.list()).map(({ last }) => last)).toEqual(before.map(({ last }) => last));
   });
 
+  test("a node with two versions of a program fires the last it was given", async () => {
+    const env = `env-${randomUUID()}`;
+    const [one, two] = ["1", "2"].map((version) =>
+      workflow("both", { on: [every("1s")], version }, async () => version),
+    );
+    const node = await bench.open({ env, programs: [one!, two!] });
+    const runId = await new Promise<string>((resolve) => {
+      node.on("schedule.fired", ({ runIds }) => resolve(runIds[0]!));
+    });
+    expect((await bench.store.runs.get(runId))?.group.version).toBe("2");
+    await node.schedules.pause("both");
+  });
+
   test("what nobody has declared is unknown, and several cannot be fired as one", async () => {
     const env = `env-${randomUUID()}`;
     const twice = workflow("twice", { on: [every("1h"), cron("0 2 * * *")] }, async () => {});
@@ -93,6 +106,7 @@ onBothStores((bench) => {
     await expect(node.schedules.resume("nobody")).rejects.toEqual(unknown);
     await expect(node.schedules.fire("nobody")).rejects.toEqual(unknown);
     await expect(node.schedules.fire("twice")).rejects.toMatchObject({ code: "SCHEDULE_AMBIGUOUS" });
+    await expect(node.schedules.list({ next: 1e9 })).rejects.toMatchObject({ code: "INVALID_INPUT" });
     const [one] = await node.schedules.list();
     await expect(node.schedules.fire(one!.id)).resolves.toBeDefined();
   });

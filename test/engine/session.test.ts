@@ -28,7 +28,7 @@ function scene(lostAfterMs: number) {
   };
   const run = { runId: "r", epoch: 1, token: "t", seq: 1, inboxSeq: 0, claimedAt: 0 } as ClaimedRun;
   const inbox = { send: async () => [{ outcome: "accepted" }] };
-  const store = { runs, inbox } as unknown as Store;
+  const store = { runs, inbox, journal: { read: async () => null } } as unknown as Store;
   const writer = new Committer(store.runs, world).open(run, 1);
   const rest = { bus: createBus<EngineEvents>(), askedAt: 0, leaseMs: LEASE_MS, onCommitted: () => {} };
   const session = new Session({ run, writer, store, world, ...rest });
@@ -87,4 +87,9 @@ test("a commit that is told that the claim is lost ends all work on the run at o
   await world.advance(10);
   expect(session.signal.aborted).toBe(true);
   expect(await ended).toBe("CLAIM_LOST");
+});
+
+test("a run that a failover has lost after it was granted is a lost claim, and nothing breaks", async () => {
+  const { session } = scene(0);
+  await expect(session.history(true)).rejects.toMatchObject({ code: "CLAIM_LOST" });
 });

@@ -50,7 +50,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
       input: { codec: "json", data: JSON.stringify(input) },
     }),
   });
-  await scheduler.open();
+  if (scheduler.hasSchedules) await scheduler.declare(null);
   scheduler.start();
   opened.push(scheduler);
   const runs = async () => Object.values(await store.runs.count({ env: "test" })).reduce((sum, n) => sum + n, 0);
