@@ -1,6 +1,7 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
 import type { EngineEvents } from "../engine/events.js";
+import type { TriggerEvents } from "../trigger/events.js";
 
 export interface Logger {
   debug(message: string, fields: Readonly<Record<string, unknown>>): void;
@@ -10,7 +11,7 @@ export interface Logger {
 }
 
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
-const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
+const LEVELS: Readonly<Partial<Record<keyof EngineEvents | keyof TriggerEvents, keyof Logger>>> = {
   "node.started": "info",
   "node.stopping": "info",
   "node.stopped": "info",
@@ -31,7 +32,11 @@ const LEVELS: Readonly<Partial<Record<keyof EngineEvents, keyof Logger>>> = {
 };
 
 /** The message is the event's name: one thing to search for. A logger that throws disturbs nobody. */
-export function logEvent(logger: Logger, name: keyof EngineEvents, fields: Readonly<Record<string, unknown>>): void {
+export function logEvent(
+  logger: Logger,
+  name: keyof EngineEvents | keyof TriggerEvents,
+  fields: Readonly<Record<string, unknown>>,
+): void {
   try {
     logger[LEVELS[name] ?? "debug"](name, fields);
   } catch {

@@ -1,7 +1,8 @@
-// The engine's events as a node tells them: each says which node it was, to listeners and to the logger.
+// The events of engine and triggers as a node tells them: each says which node it was, to listeners and to the logger.
 
 import type { EngineEvents } from "../engine/events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
+import type { TriggerEvents } from "../trigger/events.js";
 import { type Logger, logEvent } from "./logger.js";
 
 export interface NodeInfo {
@@ -10,11 +11,13 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
+type AllEvents = EngineEvents & TriggerEvents;
+
 export type NodeEvents = {
-  readonly [Name in keyof EngineEvents]: EngineEvents[Name] & { readonly node: NodeInfo };
+  readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };
 };
 
-export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<EngineEvents> {
+export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<AllEvents> {
   return {
     emit(name, facts) {
       const event = { ...facts, node };

@@ -2,7 +2,10 @@
 
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
-const NAMES = ["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues"] as const;
+const NAMES = [
+  ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues"] as const),
+  ...(["subscriptions", "subscribers", "debounces"] as const),
+] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
 
@@ -19,6 +22,9 @@ export function copyTables(tables: Tables): Kept {
     limits: copyMap(limits, (rows) => rows.map((row) => ({ ...row }))),
     rates: new Map(rates),
     pausedQueues: new Map(pausedQueues),
+    subscriptions: new Map(tables.subscriptions),
+    subscribers: new Map(tables.subscribers),
+    debounces: new Map(tables.debounces),
   };
 }
 

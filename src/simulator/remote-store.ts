@@ -37,6 +37,8 @@ export function remoteStore(link: Link): Store {
       resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
       list: (env) => link.call("list queues", () => store.queues.list(env)),
     },
+    // No workload of the simulator emits: a node only says that it has no subscriptions.
+    events: store.events,
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>

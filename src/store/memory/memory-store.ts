@@ -9,6 +9,7 @@ import { attend, type Hearers, hint, hintReady } from "./attend.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
+import { memoryEvents } from "./events.js";
 import { groupIds } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
@@ -102,6 +103,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     leases: memoryLeases(tables),
     nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
+    events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},

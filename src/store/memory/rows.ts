@@ -116,3 +116,13 @@ export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs
   seenAtUs: number;
   stoppedAtUs: number | null;
 }
+
+/** Replaced as a whole. */
+export interface DebounceRow {
+  readonly env: string;
+  readonly subscription: string;
+  readonly subject: string;
+  readonly runId: string;
+  readonly lastAtUs: number;
+  readonly payload: Payload;
+}

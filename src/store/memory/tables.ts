@@ -2,9 +2,20 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
+import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
-import type { JournalRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, RunRow } from "./rows.js";
+import type {
+  DebounceRow,
+  JournalRow,
+  KeyRow,
+  LeaseRow,
+  LimitRow,
+  MessageRow,
+  NodeRow,
+  PausedQueueRow,
+  RunRow,
+} from "./rows.js";
 
 export interface Tables {
   /** "The database's clock": every lease, delay and expiry is judged by it. */
@@ -28,6 +39,12 @@ export interface Tables {
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
   readonly pausedQueues: Map<string, PausedQueueRow>;
+  /** By env and id. */
+  readonly subscriptions: Map<string, Subscription>;
+  /** By env and subscription: the incarnations that declare it. Sets are replaced, not added to. */
+  readonly subscribers: Map<string, ReadonlySet<string>>;
+  /** By env, subscription and subject. */
+  readonly debounces: Map<string, DebounceRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -47,6 +64,9 @@ export function newTables(world: World): Tables {
     rates: new Map(),
     rung: new Set(),
     pausedQueues: new Map(),
+    subscriptions: new Map(),
+    subscribers: new Map(),
+    debounces: new Map(),
   };
 }
 

@@ -9,6 +9,7 @@ import { lane } from "../../kernel/lane.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
+import type { EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
@@ -19,6 +20,7 @@ import { cancel } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
+import { debounce, settle } from "./debounce-events.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
 import { Hints } from "./hints.js";
@@ -37,6 +39,7 @@ import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
 import { send, unread } from "./send-messages.js";
+import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
@@ -79,6 +82,8 @@ const MESSAGE_LIMITS = {
   ...CAP,
   sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
 };
+const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
+const DEBOUNCE_LIMITS = { ...CAP, sizeOf: ({ run }: NewDebounced) => RUN_LIMITS.sizeOf(run) };
 
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */
 export function openPostgres(
@@ -124,6 +129,14 @@ export function openPostgres(
     leases: leaseStore(db),
     nodes: nodeStore(db),
     queues: queueStore(db),
+    events: {
+      subscribe: (declaration) => subscriptions.subscribe(db, declaration),
+      subscriptions: (env) => subscriptions.list(db, env),
+      match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
+      debounce: (events, { tx } = {}) =>
+        inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx)),
+      settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
+    },
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);

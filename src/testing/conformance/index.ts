@@ -5,6 +5,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
@@ -39,6 +40,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...journalCases,
   ...limitCases,
   ...queueCases,
+  ...eventCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

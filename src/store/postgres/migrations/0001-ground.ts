@@ -1,12 +1,13 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits stand beside it.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits and events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect),
+  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + events(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `

@@ -1,0 +1,19 @@
+// What is told of events: who was started by them, and who was not.
+
+interface OfEvent {
+  readonly event: string;
+}
+
+interface OfRun extends OfEvent {
+  readonly program: string;
+  readonly runId: string;
+}
+
+export interface TriggerEvents {
+  /** `runs`: how many it started; in a caller's own transaction, when that commits. */
+  "event.accepted": OfEvent & { readonly runs: number };
+  /** The same event had started `runId` before. */
+  "event.deduplicated": OfRun;
+  /** It is kept for `runId`, which begins when its subject is quiet. */
+  "event.debounced": OfRun;
+}
