@@ -29,6 +29,7 @@ export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } fro
 export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";

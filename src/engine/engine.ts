@@ -10,6 +10,7 @@ import type { ClaimedRun, Commit } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
+import { BreakerWatch } from "./breaker-watch.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
 import type { EngineEvents } from "./events.js";
@@ -56,6 +57,7 @@ export class Engine {
   readonly #programs = new Map<number, Program>();
   readonly #house = new AbortController();
   readonly #subscriber: Subscriber;
+  readonly #breakers: BreakerWatch;
   #loop: ClaimLoop | null = null;
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
@@ -72,6 +74,7 @@ export class Engine {
     this.#keeper = new LeaseKeeper(store.runs, settings, world, bus);
     this.#slots = new Slots(settings.concurrency);
     this.#subscriber = new Subscriber(options);
+    this.#breakers = new BreakerWatch(options);
   }
 
   async start(): Promise<void> {
@@ -211,6 +214,7 @@ export class Engine {
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
       else this.#worked++;
       bus.emit("run.settled", { ...facts, as: session.settledAs ?? "unknown" });
+      await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {
         if (!this.#left.has(session)) bus.emit("claim.lost", { runId: run.runId, epoch: run.epoch });

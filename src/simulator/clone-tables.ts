@@ -4,7 +4,7 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues"] as const),
-  ...(["subscriptions", "subscribers", "debounces"] as const),
+  ...(["subscriptions", "subscribers", "debounces", "probes"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -25,6 +25,7 @@ export function copyTables(tables: Tables): Kept {
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),
+    probes: new Map(tables.probes),
   };
 }
 

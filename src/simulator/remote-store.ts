@@ -39,6 +39,7 @@ export function remoteStore(link: Link): Store {
     },
     // No workload of the simulator emits: a node only says that it has no subscriptions.
     events: store.events,
+    breakers: store.breakers,
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>

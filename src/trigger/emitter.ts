@@ -1,8 +1,10 @@
 // Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
 
+import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
 import { filterable } from "../kernel/contains.js";
+import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { readKey } from "../kernel/input-path.js";
 import { lane } from "../kernel/lane.js";
@@ -11,10 +13,11 @@ import { dedupeKey } from "../kernel/name.js";
 import type { NewKey, NewRun } from "../kernel/new-run.js";
 import type { Payload } from "../kernel/payload.js";
 import type { World } from "../kernel/world.js";
-import type { Matched, NewDebounced } from "../store/contract/events.js";
+import type { Matched } from "../store/contract/events.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
+import { judge } from "./breaker-gate.js";
 import type { EventType } from "./event.js";
 import type { TriggerEvents } from "./events.js";
 
@@ -30,12 +33,11 @@ export interface Emitted {
   readonly runs: readonly EmittedRun[];
 }
 
-export interface EmittedRun {
-  readonly runId: string;
-  readonly program: string;
+export type EmittedRun =
   /** `duplicate`: the same event had started it before. `debounced`: it begins when its subject is quiet. */
-  readonly outcome: "started" | "duplicate" | "debounced";
-}
+  | { readonly program: string; readonly runId: string; readonly outcome: "started" | "duplicate" | "debounced" }
+  /** The circuit breaker of the program is open: nothing was started, and this event will not be. */
+  | { readonly program: string; readonly runId: null; readonly outcome: "rejected" };
 
 export interface EmitterOptions {
   readonly store: Store;
@@ -57,12 +59,15 @@ interface Occurrence {
   readonly hash: string;
 }
 
-/** What one occurrence asks of the store. */
-interface Plan {
-  readonly occurrence: Occurrence;
-  readonly runs: readonly NewRun[];
-  readonly debounced: readonly NewDebounced[];
+/** A run that one occurrence is to start. */
+interface Wish {
+  readonly run: NewRun;
+  /** Not null: it gathers. */
+  readonly ticket: DebounceTicket | null;
+  readonly breaker: BreakerRule | null;
 }
+
+type InTransaction = { readonly tx?: Transaction };
 
 const AT_ONCE = { maxRows: 500, maxBytes: 4 * 1024 * 1024 };
 
@@ -111,42 +116,69 @@ export class Emitter {
     };
   }
 
-  /** Each event's runs are put there in one call to the store, whole or not at all. */
   async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<(Emitted | HoldfastError)[]> {
     const { store, env, stack } = this.#options;
     const inTransaction = tx ? { tx } : {};
     const events = occurrences.map(({ event, plain }) => ({ env, stack, event, plain }));
     const matched = await store.events.match(events, inTransaction);
     const plans = occurrences.map((occurrence, i) => this.#plan(occurrence, matched[i]!));
-    const good = plans.filter((plan): plan is Plan => !(plan instanceof HoldfastError));
-    const debounced = good.flatMap((plan) => plan.debounced);
+    const wishes = plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan));
+    const passed = await this.#pass(wishes, inTransaction);
+    const answers = await this.#insert(plans, passed, inTransaction);
+    return plans.map((plan) => (plan instanceof HoldfastError ? plan : emitted(plan, answers)));
+  }
+
+  /** Those that no circuit breaker rejects. */
+  async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
+    const { store, env, telemetry } = this.#options;
+    const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
+    const verdicts = await judge(store, guarded, inTransaction);
+    guarded.forEach(({ program, runId }, i) => {
+      if (verdicts[i] === "tries") telemetry?.emit("breaker.half_opened", { program, runId });
+    });
+    return new Set(wishes.filter((_, i) => verdicts[i] !== "rejected"));
+  }
+
+  /** The runs of one event are put there in one call to the store, whole or not at all. */
+  async #insert(
+    plans: readonly (readonly Wish[] | HoldfastError)[],
+    passed: ReadonlySet<Wish>,
+    inTransaction: InTransaction,
+  ): Promise<ReadonlyMap<Wish, Answer>> {
+    const { store } = this.#options;
+    const byEvent = plans.map((plan) =>
+      plan instanceof HoldfastError ? [] : plan.filter((wish) => passed.has(wish) && wish.ticket === null),
+    );
+    const started = byEvent.filter((plain) => plain.length > 0);
+    const debounced = [...passed].flatMap((wish) => (wish.ticket ? [{ ...wish, ticket: wish.ticket, wish }] : []));
     const [inserted, gathered] = await Promise.all([
-      Promise.all(good.map(({ runs }) => (runs.length === 0 ? [] : store.runs.insert(runs, inTransaction)))),
+      Promise.all(
+        started.map((plain) =>
+          store.runs.insert(
+            plain.map(({ run }) => run),
+            inTransaction,
+          ),
+        ),
+      ),
       debounced.length === 0 ? [] : store.events.debounce(debounced, inTransaction),
     ]);
-    const started = new Map(good.map((plan, i) => [plan, inserted[i]!]));
-    const gatherers = new Map(debounced.map((event, i) => [event, gathered[i]!]));
-    return plans.map((plan) => {
-      if (plan instanceof HoldfastError) return plan;
-      const answers = [
-        ...plan.runs.map((run, i) => ({ program: run.group.program, answer: started.get(plan)![i]! })),
-        ...plan.debounced.map((event) => ({ program: event.run.group.program, answer: gatherers.get(event)! })),
-      ];
-      return emitted(answers);
+    const answers = new Map<Wish, Answer>();
+    started.forEach((plain, e) => {
+      for (const [i, wish] of plain.entries()) answers.set(wish, inserted[e]![i]!);
     });
+    for (const [i, { wish }] of debounced.entries()) answers.set(wish, gathered[i]!);
+    return answers;
   }
 
   /** Where limits or subjects go by something that the payload does not have, nothing of this event is stored. */
-  #plan(occurrence: Occurrence, matched: readonly Matched[]): Plan | HoldfastError {
+  #plan(occurrence: Occurrence, matched: readonly Matched[]): readonly Wish[] | HoldfastError {
     try {
-      const runs: NewRun[] = [];
-      const debounced: NewDebounced[] = [];
-      for (const one of matched) {
+      return matched.map((one): Wish => {
         const run = this.#newRun(occurrence, one);
-        if (one.debounceMs === null) runs.push({ ...run, key: keyOf(occurrence, one) });
-        else debounced.push({ run, ticket: ticketOf(occurrence, one, one.debounceMs) });
-      }
-      return { occurrence, runs, debounced };
+        const { breaker, debounceMs } = one;
+        if (debounceMs !== null) return { run, ticket: ticketOf(occurrence, one, debounceMs), breaker };
+        return { run: { ...run, key: keyOf(occurrence, one) }, ticket: null, breaker };
+      });
     } catch (error) {
       if (error instanceof HoldfastError) return error;
       throw error;
@@ -173,6 +205,7 @@ export class Emitter {
     for (const { runId, program, outcome } of runs) {
       if (outcome === "duplicate") telemetry.emit("event.deduplicated", { event, program, runId });
       if (outcome === "debounced") telemetry.emit("event.debounced", { event, program, runId });
+      if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
     }
   }
 }
@@ -182,7 +215,7 @@ function keyOf({ key, hash }: Occurrence, { id, lifetime }: Matched): NewKey {
   return { scope: id, key, payloadHash: hash, lifetime, onMismatch: "skip" };
 }
 
-function ticketOf({ value }: Occurrence, { id, subject }: Matched, windowMs: number) {
+function ticketOf({ value }: Occurrence, { id, subject }: Matched, windowMs: number): DebounceTicket {
   return {
     subscription: id,
     subject: readKey(value, subject ?? [], "payload", "a trigger is debounced by it"),
@@ -196,11 +229,14 @@ type Answer =
 
 const OUTCOMES = { inserted: "started", existing: "duplicate", conflict: "duplicate", gathered: "debounced" } as const;
 
-function emitted(answers: readonly { readonly program: string; readonly answer: Answer }[]): Emitted | HoldfastError {
+function emitted(wishes: readonly Wish[], answers: ReadonlyMap<Wish, Answer>): Emitted | HoldfastError {
   const runs: EmittedRun[] = [];
-  for (const { program, answer } of answers) {
-    if (answer.outcome === "refused") return answer.error;
-    runs.push({ runId: answer.runId, program, outcome: OUTCOMES[answer.outcome] });
+  for (const wish of wishes) {
+    const { program } = wish.run.group;
+    const answer = answers.get(wish);
+    if (!answer) runs.push({ program, runId: null, outcome: "rejected" });
+    else if (answer.outcome === "refused") return answer.error;
+    else runs.push({ program, runId: answer.runId, outcome: OUTCOMES[answer.outcome] });
   }
   return { runs: runs.sort((a, b) => (a.program < b.program ? -1 : a.program > b.program ? 1 : 0)) };
 }

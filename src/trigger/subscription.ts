@@ -1,6 +1,7 @@
 // The subscriptions of a node's programs: each event trigger as the row that `emit` finds.
 
 import { createHash } from "node:crypto";
+import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { canonicalText } from "../kernel/canonical.js";
 import type { Subscription } from "../store/contract/events.js";
 import type { EventSpec, TriggerSpec } from "./trigger.js";
@@ -10,6 +11,7 @@ interface Triggered {
   readonly queue: string;
   readonly version: string | null;
   readonly triggers: readonly TriggerSpec[];
+  readonly breaker: BreakerRule | null;
 }
 
 interface Place {
@@ -31,7 +33,7 @@ export function subscriptionsOf(programs: readonly Triggered[], place: Place): S
 }
 
 function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, crashLimit }: Place): Subscription {
-  const { name, queue, version } = program;
+  const { name, queue, version, breaker } = program;
   const { event, where, subject, debounceMs, lifetime } = trigger;
   return {
     id: idOf(name, stack, event, where),
@@ -46,6 +48,7 @@ function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, cr
     debounceMs,
     lifetime,
     crashLimit,
+    breaker: breaker && { threshold: breaker.threshold, halfOpenMs: breaker.halfOpenMs },
   };
 }
 

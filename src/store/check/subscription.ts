@@ -47,8 +47,16 @@ function checkSubscription(path: string, subscription: unknown, env: string): Pr
     (Array.isArray(one.where) ? null : new InvalidInput(`${path}.where`, "must be a list of filters")) ??
     optional(checkDelay)(`${path}.debounceMs`, one.debounceMs) ??
     checkLifetime(`${path}.lifetime`, one.lifetime) ??
-    checkInteger(`${path}.crashLimit`, one.crashLimit, 1)
+    checkInteger(`${path}.crashLimit`, one.crashLimit, 1) ??
+    optional(checkBreakerRule)(`${path}.breaker`, one.breaker)
   );
+}
+
+function checkBreakerRule(path: string, rule: unknown): Problem {
+  const problem = checkObject(path, rule);
+  if (problem) return problem;
+  const { threshold, halfOpenMs } = rule as Record<string, unknown>;
+  return checkInteger(`${path}.threshold`, threshold, 1) ?? checkDelay(`${path}.halfOpenMs`, halfOpenMs);
 }
 
 /** A subject is part of a primary key: an index entry has room for 2,704 bytes. */

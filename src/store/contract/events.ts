@@ -1,6 +1,7 @@
 // Events: who is to be started by them, and what gathers until a subject is quiet. Events themselves are not kept: each becomes
 // its runs in the statement that accepts it.
 
+import type { BreakerRule } from "../../kernel/breaker-rule.js";
 import type { Claim } from "../../kernel/claim.js";
 import type { Filter } from "../../kernel/contains.js";
 import type { DebounceTicket } from "../../kernel/debounce-ticket.js";
@@ -28,6 +29,8 @@ export interface Subscription {
   /** How long the same event starts nothing again. */
   readonly lifetime: KeyLifetime;
   readonly crashLimit: number;
+  /** Of the program: while it is open, events start nothing. */
+  readonly breaker: BreakerRule | null;
 }
 
 export interface Declaration {

@@ -15,6 +15,7 @@
 // Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
 
 import type { Attendance, Attendee } from "./attend.js";
+import type { BreakerStore } from "./breakers.js";
 import type { EventStore } from "./events.js";
 import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
@@ -32,6 +33,7 @@ export interface Store {
   readonly nodes: NodeStore;
   readonly queues: QueueStore;
   readonly events: EventStore;
+  readonly breakers: BreakerStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */

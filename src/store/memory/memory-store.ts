@@ -6,6 +6,7 @@ import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
 import { attend, type Hearers, hint, hintReady } from "./attend.js";
+import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
@@ -104,6 +105,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
+    breakers: memoryBreakers(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},

@@ -14,6 +14,7 @@ import type {
   MessageRow,
   NodeRow,
   PausedQueueRow,
+  ProbeRow,
   RunRow,
 } from "./rows.js";
 
@@ -45,6 +46,8 @@ export interface Tables {
   readonly subscribers: Map<string, ReadonlySet<string>>;
   /** By env, subscription and subject. */
   readonly debounces: Map<string, DebounceRow>;
+  /** By env, program, opening and number. */
+  readonly probes: Map<string, ProbeRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -67,6 +70,7 @@ export function newTables(world: World): Tables {
     subscriptions: new Map(),
     subscribers: new Map(),
     debounces: new Map(),
+    probes: new Map(),
   };
 }
 

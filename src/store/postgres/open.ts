@@ -16,6 +16,7 @@ import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { admit, admitAfter } from "./admit-runs.js";
 import { attend } from "./attend.js";
+import { breakerStore } from "./breakers.js";
 import { cancel } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
@@ -137,6 +138,7 @@ export function openPostgres(
         inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx)),
       settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
     },
+    breakers: breakerStore(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);

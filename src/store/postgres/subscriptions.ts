@@ -13,12 +13,28 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
 
-const COLUMNS = "stack, event, program, queue, version, filters, subject, debounce_ms, lifetime, key_ms, crash_limit";
-const DECLARED = ["text", "text", "text", "text", "text", "text", "text", "text", "float8", "text", "float8", "int"];
+const COLUMNS =
+  "stack, event, program, queue, version, filters, subject, debounce_ms, lifetime, key_ms, crash_limit, threshold, half_open_ms";
+const DECLARED = [
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "float8",
+  "text",
+  "float8",
+  "int",
+  "int",
+  "float8",
+];
 const CHANGED = COLUMNS.split(", ").map((name) => `${name} = excluded.${name}`);
 
 /**
- * Rows that say so already are left alone: nodes that start together do not wait for each other. `$13`: a node that starts
+ * Rows that say so already are left alone: nodes that start together do not wait for each other. `$15`: a node that starts
  * has the newest code. Later it only puts back what is missing: while two versions of the code run, each would undo the other.
  */
 export const declareSubscriptions = statement(
@@ -27,14 +43,14 @@ export const declareSubscriptions = statement(
 with new as materialized (
   select n.id, n.stack, n.event, n.program, n.queue, n.version,
     array(select f from jsonb_array_elements(n.filters::jsonb) with ordinality as f(f, ord) order by ord) as filters,
-    n.subject, n.debounce_ms, n.lifetime, n.key_ms, n.crash_limit
+    n.subject, n.debounce_ms, n.lifetime, n.key_ms, n.crash_limit, n.threshold, n.half_open_ms
   from ${unnest(1, DECLARED)} as n(id, ${COLUMNS})
 ), written as (
-  insert into ${s}.subscriptions as s (env, id, ${COLUMNS}) select $14, id, ${COLUMNS} from new order by id
+  insert into ${s}.subscriptions as s (env, id, ${COLUMNS}) select $16, id, ${COLUMNS} from new order by id
   on conflict (env, id) do update set ${CHANGED.join(", ")}
-  where $13 and row(s.*) is distinct from row(excluded.*)
+  where $15 and row(s.*) is distinct from row(excluded.*)
 )
-insert into ${s}.subscribers (env, subscription, incarnation) select $14, id, $15::uuid from new order by id
+insert into ${s}.subscribers (env, subscription, incarnation) select $16, id, $17::uuid from new order by id
 on conflict do nothing`,
 );
 
@@ -114,6 +130,8 @@ interface Row {
   lifetime: "live" | "archived" | "timed";
   key_ms: number | null;
   crash_limit: number;
+  threshold: number | null;
+  half_open_ms: number | null;
 }
 
 interface MatchedRow extends Row {
@@ -170,6 +188,8 @@ function columnsOf(subscriptions: readonly Subscription[]): unknown[][] {
     each(({ lifetime }) => (typeof lifetime === "object" ? "timed" : lifetime)),
     each(({ lifetime }) => (typeof lifetime === "object" ? lifetime.forMs : null)),
     each((one) => one.crashLimit),
+    each(({ breaker }) => breaker?.threshold ?? null),
+    each(({ breaker }) => breaker?.halfOpenMs ?? null),
   ];
 }
 
@@ -189,5 +209,6 @@ function subscriptionOf(row: Row): Subscription {
     debounceMs: debounce_ms,
     lifetime: kept,
     crashLimit: crash_limit,
+    breaker: row.threshold === null ? null : { threshold: row.threshold, halfOpenMs: row.half_open_ms ?? 0 },
   };
 }

@@ -26,6 +26,7 @@ function subscription(s: Scene, more: Partial<Subscription> = {}): Subscription 
     debounceMs: null,
     lifetime: "archived",
     crashLimit: 5,
+    breaker: null,
     ...more,
   };
 }

@@ -1,5 +1,6 @@
 // The conformance suite: every case that a store must pass to be one.
 
+import { breakerCases } from "./breakers.js";
 import { cancelCases } from "./cancel.js";
 import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
@@ -41,6 +42,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...limitCases,
   ...queueCases,
   ...eventCases,
+  ...breakerCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

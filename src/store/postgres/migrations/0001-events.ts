@@ -18,6 +18,9 @@ create table ${s}.subscriptions (
   lifetime     text not null check (lifetime in ('live', 'archived', 'timed')),
   key_ms       float8,
   crash_limit  int not null,
+  -- Of the program's circuit breaker, if it has one.
+  threshold    int,
+  half_open_ms float8,
   primary key (env, id)
 );
 create index subscriptions_event on ${s}.subscriptions (env, stack, event);
@@ -41,4 +44,17 @@ create table ${s}.debounces (
   data          text not null,
   primary key (env, subscription, subject)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Who may try while a circuit breaker is half-open: one for each failure that opened it, and another when that one ended
+-- neither well nor badly. Its state is read from the runs.
+create table ${s}.breaker_probes (
+  env      text not null,
+  program  text not null,
+  opening  text not null,
+  n        int not null,
+  run_id   uuid not null,
+  at       timestamptz not null,
+  primary key (env, program, opening, n)
+);
+create index breaker_probes_run on ${s}.breaker_probes (run_id);
 `;
