@@ -78,9 +78,12 @@ export type SettleDebounced =
   | { readonly outcome: "merged" }
   | { readonly outcome: "lost" };
 
+/** A node that was not heard of for so long no longer counts among those that declare. One that hangs for a moment does. */
+export const FORGOTTEN_AFTER_MS = 60_000;
+
 export interface EventStore {
   /**
-   * Adds and changes subscriptions, and removes those that no live node declares although one is there that has their
+   * Adds and changes subscriptions, and removes those that no node declares although a live one is there that has their
    * program. With no live node they stay: events are accepted for when one comes. Answers how many were removed.
    */
   subscribe(declaration: Declaration): Promise<number>;

@@ -3,9 +3,16 @@
 import { containsOneOf } from "../../kernel/contains.js";
 import { checkDeclaration } from "../check/subscription.js";
 import { refuse } from "../check/value.js";
-import type { Declaration, EventToMatch, Matched, Subscription } from "../contract/events.js";
+import {
+  type Declaration,
+  type EventToMatch,
+  FORGOTTEN_AFTER_MS,
+  type Matched,
+  type Subscription,
+} from "../contract/events.js";
 import { compareText } from "./compare-text.js";
 import { joinKey } from "./join-key.js";
+import { toUs } from "./micros.js";
 import { isAlive } from "./nodes.js";
 import type { Tables } from "./tables.js";
 
@@ -22,13 +29,18 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
     if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
     tables.subscribers.set(at, new Set([...(tables.subscribers.get(at) ?? []), incarnation]));
   }
-  return retire(tables, env);
+  return retire(tables, env, incarnation);
 }
 
-/** Nobody alive declares it, and somebody alive has its program. */
-function retire(tables: Tables, env: string): number {
-  const alive = [...tables.nodes.values()].filter((node) => node.env === env && isAlive(tables, node));
-  const incarnations = new Set(alive.map((node) => node.incarnation));
+/** Nobody declares it, and somebody alive has its program. Who asks is there, whatever its heartbeat says. */
+function retire(tables: Tables, env: string, asking: string): number {
+  const sinceUs = tables.nowUs() - toUs(FORGOTTEN_AFTER_MS);
+  const known = [...tables.nodes.values()].filter(
+    (node) =>
+      node.env === env && node.stoppedAtUs === null && (node.incarnation === asking || node.seenAtUs >= sinceUs),
+  );
+  const alive = known.filter((node) => node.incarnation === asking || isAlive(tables, node));
+  const incarnations = new Set(known.map((node) => node.incarnation));
   const groups = alive.flatMap((node) => node.serves.flatMap((id) => tables.groups.groupOf(id) ?? []));
   const served = new Set(groups.map(({ stack, program }) => joinKey(stack, program)));
   let removed = 0;

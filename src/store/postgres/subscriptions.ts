@@ -5,7 +5,13 @@ import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { KeyLifetime } from "../../kernel/new-run.js";
 import { checkDeclaration } from "../check/subscription.js";
 import { checkText, refuse } from "../check/value.js";
-import type { Declaration, EventToMatch, Matched, Subscription } from "../contract/events.js";
+import {
+  type Declaration,
+  type EventToMatch,
+  FORGOTTEN_AFTER_MS,
+  type Matched,
+  type Subscription,
+} from "../contract/events.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
 import type { Transaction } from "../contract/transaction.js";
 import { unnest } from "./batch.js";
@@ -54,26 +60,31 @@ insert into ${s}.subscribers (env, subscription, incarnation) select $16, id, $1
 on conflict do nothing`,
 );
 
+const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interval(ms)}`;
+
 /**
- * Nobody alive declares it, and somebody alive has its program: its code was changed. A subscriber whose node is gone is
- * forgotten first; should that node come back, it declares itself again.
+ * Nobody declares it, and somebody alive has its program: its code was changed. A subscriber whose node is gone is
+ * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
+ * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.
  */
 export const retireSubscriptions = statement(
   "retire_subscriptions",
   ({ schema: s, now }) => `
-with alive as materialized (
-  select n.incarnation, n.serves from ${s}.nodes n
-  where n.env = $1 and n.stopped_at is null
-    and n.seen_at >= ${now} - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)}
+with known as materialized (
+  select n.incarnation, n.serves,
+    n.incarnation = $2::uuid or ${heardWithin(now, `${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive
+  from ${s}.nodes n
+  where n.env = $1 and n.stopped_at is null and (n.incarnation = $2::uuid or ${heardWithin(now, String(FORGOTTEN_AFTER_MS))})
 ), served as materialized (
-  select distinct c.stack, c.program from alive a, unnest(a.serves) as g(id) join ${s}.claim_groups c on c.id = g.id
+  select distinct c.stack, c.program from known k, unnest(k.serves) as g(id) join ${s}.claim_groups c on c.id = g.id
+  where k.alive
 ), gone as (
-  delete from ${s}.subscribers b where b.env = $1 and b.incarnation not in (select incarnation from alive)
+  delete from ${s}.subscribers b where b.env = $1 and b.incarnation not in (select incarnation from known)
 ), undeclared as materialized (
   select u.id from ${s}.subscriptions u
   where u.env = $1 and (u.stack, u.program) in (select stack, program from served)
     and not exists (
-      select from ${s}.subscribers b join alive a on a.incarnation = b.incarnation
+      select from ${s}.subscribers b join known k on k.incarnation = b.incarnation
       where b.env = u.env and b.subscription = u.id
     )
   order by u.id for update skip locked
@@ -145,7 +156,7 @@ export async function subscribe(db: Database, declaration: Declaration): Promise
   if (subscriptions.length > 0) {
     await db.run(declareSubscriptions, [...columnsOf(subscriptions), starting, env, incarnation]);
   }
-  return (await db.run(retireSubscriptions, [env])).length;
+  return (await db.run(retireSubscriptions, [env, incarnation])).length;
 }
 
 export async function list(db: Database, env: string): Promise<readonly Subscription[]> {

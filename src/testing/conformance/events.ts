@@ -128,20 +128,11 @@ const subscribeCases = cases("events: subscriptions follow the code", {
     same(await ids(s), ["new"], "left");
   },
 
-  "a node that died is no longer counted; back again, it declares itself again": async (s) => {
-    const dying = await node(s, [subscription(s)], SHORT_MS);
+  "a node that hangs for a moment still counts": async (s) => {
+    await node(s, [subscription(s)], SHORT_MS);
     await s.advance(4 * PAST_MS);
-    const newer = await node(s, []);
-    same(await ids(s), [], "without the dead one's");
-    await s.store.nodes.heartbeat(dying);
-    await s.store.events.subscribe({
-      incarnation: dying,
-      env: s.env,
-      subscriptions: [subscription(s)],
-      starting: false,
-    });
-    same(await look(s, newer), 0, "removed");
-    same(await ids(s), ["work on updated"], "there again");
+    await node(s, []);
+    same(await ids(s), ["work on updated"], "left");
   },
 
   "with no live node of its program a subscription stays": async (s) => {
