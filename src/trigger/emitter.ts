@@ -67,17 +67,22 @@ interface Wish {
   readonly breaker: BreakerRule | null;
 }
 
+/** Not waited for by the lane: while the store inserts, the next events are matched. */
+interface Boxed {
+  readonly answer: Promise<Emitted | HoldfastError>;
+}
+
 type InTransaction = { readonly tx?: Transaction };
 
 const AT_ONCE = { maxRows: 500, maxBytes: 4 * 1024 * 1024 };
 
 export class Emitter {
   readonly #options: EmitterOptions;
-  readonly #lane: (occurrence: Occurrence) => Promise<Emitted | HoldfastError>;
+  readonly #lane: (occurrence: Occurrence) => Promise<Boxed>;
 
   constructor(options: EmitterOptions) {
     this.#options = options;
-    this.#lane = lane<Occurrence, Emitted | HoldfastError>((occurrences) => this.#accept(occurrences), {
+    this.#lane = lane<Occurrence, Boxed>((occurrences) => this.#accept(occurrences), {
       ...AT_ONCE,
       world: options.world,
       sizeOf: ({ plain, input }) => ({ rows: 1, bytes: plain.length + input.data.length }),
@@ -91,7 +96,8 @@ export class Emitter {
   ): Promise<Emitted> {
     const occurrence = this.#occurrence(type.name, payload, id);
     // Single calls that come together leave together; one in a transaction goes with that.
-    const answer = tx ? (await this.#accept([occurrence], tx))[0]! : await this.#lane(occurrence);
+    const boxed = tx ? (await this.#accept([occurrence], tx))[0]! : await this.#lane(occurrence);
+    const answer = await boxed.answer;
     if (answer instanceof HoldfastError) throw answer;
     this.#tell(type.name, answer);
     return answer;
@@ -116,7 +122,7 @@ export class Emitter {
     };
   }
 
-  async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<(Emitted | HoldfastError)[]> {
+  async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<Boxed[]> {
     const { store, env, stack } = this.#options;
     const inTransaction = tx ? { tx } : {};
     const events = occurrences.map(({ event, plain }) => ({ env, stack, event, plain }));
@@ -124,8 +130,11 @@ export class Emitter {
     const plans = occurrences.map((occurrence, i) => this.#plan(occurrence, matched[i]!));
     const wishes = plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan));
     const passed = await this.#pass(wishes, inTransaction);
-    const answers = await this.#insert(plans, passed, inTransaction);
-    return plans.map((plan) => (plan instanceof HoldfastError ? plan : emitted(plan, answers)));
+    const inserting = this.#insert(plans, passed, inTransaction);
+    return plans.map((plan) => ({
+      answer:
+        plan instanceof HoldfastError ? Promise.resolve(plan) : inserting.then((answers) => emitted(plan, answers)),
+    }));
   }
 
   /** Those that no circuit breaker rejects. */
