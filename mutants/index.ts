@@ -6,5 +6,6 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { triggersEvents } from "./triggers-events.js";
 
-export const MUTANTS: readonly Mutant[] = [...ground, ...engine, ...node, ...flow, ...chaos];
+export const MUTANTS: readonly Mutant[] = [...ground, ...engine, ...node, ...flow, ...triggersEvents, ...chaos];

@@ -69,7 +69,7 @@ export interface Client<Programs extends readonly AnyWorkflow[]> {
   /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
   emit<Name extends string, Payload extends object>(
     type: EventType<Name, Payload>,
-    payload: Payload,
+    payload: NoInfer<Payload>,
     options?: EmitOptions,
   ): Promise<Emitted>;
   run<Out = unknown>(id: string): RunHandle<Out>;

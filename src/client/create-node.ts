@@ -155,7 +155,7 @@ export class Node implements AsyncDisposable {
   /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
   async emit<Name extends string, Payload extends object>(
     type: EventType<Name, Payload>,
-    payload: Payload,
+    payload: NoInfer<Payload>,
     options: EmitOptions = {},
   ): Promise<Emitted> {
     const emitted = await this.#emitter.emit(type, payload, options);

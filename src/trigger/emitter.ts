@@ -91,7 +91,7 @@ export class Emitter {
 
   async emit<Name extends string, Payload extends object>(
     type: EventType<Name, Payload>,
-    payload: Payload,
+    payload: NoInfer<Payload>,
     { id, tx }: EmitOptions = {},
   ): Promise<Emitted> {
     const occurrence = this.#occurrence(type.name, payload, id);

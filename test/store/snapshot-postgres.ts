@@ -9,7 +9,10 @@ const number = (value: string | null) => (value === null ? null : Number(value))
 
 export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<Snapshot> {
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
-  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues] = await Promise.all(READS.map(rows));
+  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, ...events] = await Promise.all(
+    READS.map(rows),
+  );
+  const [subscriptions, debounces, probes] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -36,6 +39,16 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     limits: limits!,
     rates: rates!,
     pausedQueues: pausedQueues!,
+    subscriptions: subscriptions!.map(({ forMs, threshold, halfOpenMs, ...row }) => ({
+      ...row,
+      stack: row.stack || null,
+      version: row.version || null,
+      subject: row.subject === null ? null : JSON.parse(row.subject),
+      lifetime: row.lifetime === "timed" ? { forMs } : row.lifetime,
+      breaker: threshold === null ? null : { threshold, halfOpenMs },
+    })),
+    debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
+    probes: probes!,
   };
 }
 
@@ -62,4 +75,12 @@ const READS = [
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
   `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,
+  `select env, id, stack, event, program, queue, version, filters as "where", subject, debounce_ms as "debounceMs", lifetime,
+    key_ms as "forMs", crash_limit as "crashLimit", threshold, half_open_ms as "halfOpenMs",
+    array(select incarnation::text from {s}.subscribers b where (b.env, b.subscription) = (u.env, u.id) order by 1) as by
+   from {s}.subscriptions u order by env collate "C", id`,
+  `select env, subscription, subject, run_id as "runId", ${ms("last_at")} as "lastAt", codec, data
+   from {s}.debounces order by env collate "C", subscription, subject`,
+  `select env, program, opening, n, run_id as "runId", ${ms("at")} as at
+   from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
 ];

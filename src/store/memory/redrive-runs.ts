@@ -32,6 +32,7 @@ function wrote(tables: Tables, row: RunRow, callId: string): boolean {
 function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   row.generation++;
+  row.availableAtUs = nowUs;
   moveRun(tables, row, "waiting");
   if (fromStart) row.baseSeq = row.seq;
   const kind = fromStart ? "start" : "redriven";
@@ -45,7 +46,6 @@ function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, n
   row.crashes = 0;
   row.endedAtUs = null;
   row.archivedAtUs = null;
-  row.availableAtUs = nowUs;
   const messages = (tables.inbox.get(row.id) ?? []).filter(({ key }) => key !== "cancel");
   for (const message of messages) if (message.takenSeq === CLOSED) message.takenSeq = null;
   tables.inbox.set(row.id, messages);

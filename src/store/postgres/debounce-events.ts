@@ -11,7 +11,6 @@ import type { Transaction } from "../contract/transaction.js";
 import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
-import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
 import type { Groups } from "./groups.js";
 import type { Hints } from "./hints.js";
@@ -118,7 +117,7 @@ with t as materialized (select ${d.now} as now
       ended_at = case f.outcome when 'merged' then t.now end
   from f, t
   where ${FENCE}
-  returning r.id as run_id, r.seq, r.parent_id, r.state, f.outcome, f.codec, f.data
+  returning r.id as run_id, r.seq, f.outcome, f.codec, f.data
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, codec, data, at)
   select ok.run_id, ok.seq, $2, $3::uuid, case ok.outcome when 'begins' then 'start' when 'waits' then 'parked' else 'skipped' end,
@@ -130,8 +129,10 @@ with t as materialized (select ${d.now} as now
 ), handed as (
   update ${s}.debounces x set last_at = m.created_at, codec = m.codec, data = m.data
   from mine m where ${ROW} and (select outcome from ok) = 'merged' and x.last_at < m.created_at
-), ended as (select run_id, parent_id, state from ok where outcome = 'merged'
-), ${endNotices(d)}
+), closed as (
+  update ${s}.inbox i set taken_seq = 0
+  where i.run_id = (select run_id from ok where outcome = 'merged') and i.taken_seq is null
+)
 select outcome from ok`;
 });
 
@@ -235,7 +236,7 @@ async function insertIn(
   return events.map(({ run }) => ({ outcome: "gathered", runId: run.id }));
 }
 
-function columnsFor(groups: Groups, events: readonly NewDebounced[], delayMs: (event: NewDebounced) => number) {
+export function columnsFor(groups: Groups, events: readonly NewDebounced[], delayMs: (event: NewDebounced) => number) {
   const runs: NewRun[] = events.map((event) => ({ ...event.run, delayMs: delayMs(event) }));
   return async () => {
     const ids = await groups.ids(runs.map((run) => run.group));
