@@ -6,6 +6,15 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
 
-export const MUTANTS: readonly Mutant[] = [...ground, ...engine, ...node, ...flow, ...schedules, ...chaos];
+export const MUTANTS: readonly Mutant[] = [
+  ...ground,
+  ...engine,
+  ...node,
+  ...flow,
+  ...schedules,
+  ...triggersEvents,
+  ...chaos,
+];

@@ -30,6 +30,7 @@ export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown }
 export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
 export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
@@ -52,7 +53,9 @@ export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
 export type { CatchUp } from "./trigger/decide-fires.js";
+export type { EmitOptions, Emitted, EmittedRun } from "./trigger/emitter.js";
 export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
+export type { TriggerEvents } from "./trigger/events.js";
 export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
 export type { ScheduleEvents } from "./trigger/schedule-events.js";
 export type { Tick, Trigger } from "./trigger/trigger.js";

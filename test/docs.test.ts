@@ -18,6 +18,13 @@ const EXPECTED: Record<string, string> = {
     "order-1 goes on: approved, claim epoch 2",
     "completed",
   ].join("\n"),
+  "events.ts": [
+    "alarm started, index debounced",
+    "alarm duplicate, index debounced",
+    "index debounced",
+    "resource.updated: r-7 at 91 %",
+    "indexed at 12 %",
+  ].join("\n"),
   "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
   "schedules.ts": [
     "report | cron 0 2 * * * (Europe/Berlin) | all | 3",

@@ -8,6 +8,8 @@ import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
+import type { EventType } from "../trigger/event.js";
 import type { AnyWorkflow, Workflow } from "../workflow/context.js";
 import { DeadLetters } from "./dead-letters.js";
 import { fromEnvironment } from "./identity.js";
@@ -65,6 +67,12 @@ export interface Client<Programs extends readonly AnyWorkflow[]> {
     items: readonly StartItem<In>[],
     options?: { readonly tx?: Transaction },
   ): Promise<StartOutcome<Out>[]>;
+  /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
+  emit<Name extends string, Payload extends object>(
+    type: EventType<Name, Payload>,
+    payload: NoInfer<Payload>,
+    options?: EmitOptions,
+  ): Promise<Emitted>;
   run<Out = unknown>(id: string): RunHandle<Out>;
   /** Runs that gave up. */
   readonly dead: DeadLetters;
@@ -83,15 +91,12 @@ export function createClient<Programs extends readonly AnyWorkflow[] = readonly 
   const { store } = options;
   const codecs = openCodecs(options.codecs);
   const inEnv = envName(env ?? "default", "env");
-  const runs = new Runs({
-    store,
-    codecs,
-    world,
-    env: inEnv,
-    stack: stack === undefined ? null : stackName(stack, "stack"),
-    crashLimit: withDefaults({}).crashLimit,
-  });
+  const inStack = stack === undefined ? null : stackName(stack, "stack");
+  const place = { store, codecs, world, env: inEnv, stack: inStack };
+  const runs = new Runs({ ...place, crashLimit: withDefaults({}).crashLimit });
+  const emitter = new Emitter(place);
   const client = {
+    emit: emitter.emit.bind(emitter),
     start: async (program: string | Startable, input?: unknown, options: StartOptions & ByName = {}) =>
       runs.start(await startable(runs, program, options), input, options),
     startMany: async (

@@ -13,7 +13,10 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
+import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
+import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
+import { subscriptionsOf } from "../trigger/subscription.js";
 import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
 import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
 import { DeadLetters } from "./dead-letters.js";
@@ -65,6 +68,7 @@ export class Node implements AsyncDisposable {
   readonly #engine: Engine;
   readonly #scheduler: Scheduler;
   readonly #runs: Runs;
+  readonly #emitter: Emitter;
   readonly #listen: () => () => void;
   #deafen = () => {};
   #stopping: Promise<void> | null = null;
@@ -88,6 +92,7 @@ export class Node implements AsyncDisposable {
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
@@ -102,6 +107,7 @@ export class Node implements AsyncDisposable {
     this.#engine = new Engine({
       store,
       programs: programs.map((program) => workflowProgram(program, household)),
+      subscriptions: subscriptionsOf(programs, { env: this.env, stack: this.stack, crashLimit }),
       settings: this.#settings,
       world,
       bus: told,
@@ -162,6 +168,17 @@ export class Node implements AsyncDisposable {
     const outcomes = await this.#runs.startMany<Out>(workflow, items, options.tx);
     if (!options.tx) this.#engine.hint();
     return outcomes;
+  }
+
+  /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
+  async emit<Name extends string, Payload extends object>(
+    type: EventType<Name, Payload>,
+    payload: NoInfer<Payload>,
+    options: EmitOptions = {},
+  ): Promise<Emitted> {
+    const emitted = await this.#emitter.emit(type, payload, options);
+    if (!options.tx && emitted.runs.length > 0) this.#engine.hint();
+    return emitted;
   }
 
   run<Out = unknown>(id: string): RunHandle<Out> {

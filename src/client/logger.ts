@@ -1,6 +1,7 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
 import type { EngineEvents } from "../engine/events.js";
+import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 
 export interface Logger {
@@ -10,7 +11,7 @@ export interface Logger {
   error(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-type EventName = keyof EngineEvents | keyof ScheduleEvents;
+type EventName = keyof EngineEvents | keyof TriggerEvents | keyof ScheduleEvents;
 
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
@@ -29,6 +30,10 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "claim.failed": "warn",
   "lease.renew_failed": "warn",
   "lease.keeper_restarted": "error",
+  "breaker.opened": "error",
+  "breaker.half_opened": "info",
+  "breaker.closed": "info",
+  "event.rejected": "warn",
   "housekeeping.failed": "warn",
   "sweeper.changed": "info",
   "schedule.fired": "info",

@@ -1,7 +1,8 @@
-// The events of the engine and of schedules as a node tells them: each says which node it was, to listeners and to the logger.
+// The events of engine and triggers as a node tells them: each says which node it was, to listeners and to the logger.
 
 import type { EngineEvents } from "../engine/events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
+import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 import { type Logger, logEvent } from "./logger.js";
 
@@ -11,13 +12,13 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
-type Emitted = EngineEvents & ScheduleEvents;
+type AllEvents = EngineEvents & TriggerEvents & ScheduleEvents;
 
 export type NodeEvents = {
-  readonly [Name in keyof Emitted]: Emitted[Name] & { readonly node: NodeInfo };
+  readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };
 };
 
-export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<Emitted> {
+export function nodeTelemetry(node: NodeInfo, bus: Bus<NodeEvents>, logger?: Logger): Telemetry<AllEvents> {
   return {
     emit(name, facts) {
       if (!logger && !bus.listens(name)) return;

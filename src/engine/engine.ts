@@ -5,10 +5,12 @@ import type { RunGroup } from "../kernel/new-run.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
+import type { Subscription } from "../store/contract/events.js";
 import type { ClaimedRun, Commit } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
+import { BreakerWatch } from "./breaker-watch.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
 import type { EngineEvents } from "./events.js";
@@ -18,6 +20,7 @@ import { Nearby } from "./nearby.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
 import { Slots } from "./slots.js";
+import { Subscriber } from "./subscriber.js";
 import { SweeperLease } from "./sweeper-lease.js";
 
 /** What an aborted step gets to end, so that its run can be handed back. */
@@ -29,6 +32,8 @@ const LOOK_EVERY_MS = 10;
 export interface EngineOptions {
   readonly store: Store;
   readonly programs: readonly Program[];
+  /** What starts them besides a call. */
+  readonly subscriptions: readonly Subscription[];
   readonly settings: Settings;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
@@ -51,6 +56,8 @@ export class Engine {
   readonly #admitter: Admitter;
   readonly #programs = new Map<number, Program>();
   readonly #house = new AbortController();
+  readonly #subscriber: Subscriber;
+  readonly #breakers: BreakerWatch;
   #loop: ClaimLoop | null = null;
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
@@ -66,6 +73,8 @@ export class Engine {
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#keeper = new LeaseKeeper(store.runs, settings, world, bus);
     this.#slots = new Slots(settings.concurrency);
+    this.#subscriber = new Subscriber(options);
+    this.#breakers = new BreakerWatch(options);
   }
 
   async start(): Promise<void> {
@@ -96,6 +105,7 @@ export class Engine {
       onWork: () => this.hint(),
     };
     this.#keeping = keepHouse(house, this.#house.signal);
+    await this.#subscriber.start();
     bus.emit("node.started", { serves });
   }
 
@@ -165,7 +175,7 @@ export class Engine {
     this.#house.abort();
     const farewell = Promise.all([this.#lastClaim, this.#keeping, this.#keeper.stop(), store.nodes.stop(incarnation)]);
     const gone = farewell
-      .then(() => this.#admitter.stop())
+      .then(() => Promise.all([this.#admitter.stop(), this.#subscriber.stop()]))
       .then(() => this.#attendance?.leave())
       .catch((error) => bus.emit("housekeeping.failed", { error }));
     await within(world, FAREWELL_MS, gone);
@@ -204,6 +214,7 @@ export class Engine {
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
       else this.#worked++;
       bus.emit("run.settled", { ...facts, as: session.settledAs ?? "unknown" });
+      await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {
         if (!this.#left.has(session)) bus.emit("claim.lost", { runId: run.runId, epoch: run.epoch });
@@ -220,7 +231,10 @@ export class Engine {
       return;
     }
     try {
-      await program.execute(session);
+      const { debounce } = session.run;
+      if (!debounce) return await program.execute(session);
+      await session.settleDebounced(debounce);
+      this.hint();
     } finally {
       this.#slots.give();
     }

@@ -50,6 +50,10 @@ export interface EngineEvents {
   "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
+  /** Its program's runs have failed one after the other: triggers start none. Told again when another fails meanwhile. */
+  "breaker.opened": { readonly program: string; readonly runId: string; readonly failures: number };
+  /** The run that was let through to try has succeeded. */
+  "breaker.closed": { readonly program: string; readonly runId: string };
   "housekeeping.failed": { readonly error: unknown };
   /** With `sweeper: "one"`: whether this node is the one that reclaims. */
   "sweeper.changed": { readonly active: boolean };

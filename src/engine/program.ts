@@ -1,5 +1,6 @@
 // What the engine knows of a program: a name to claim by, and how to work on one claimed run.
 
+import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Session } from "./session.js";
 
@@ -11,6 +12,8 @@ export interface Program {
   readonly queue: string;
   /** What it asks of its runs, narrow to wide. */
   readonly limits: readonly LimitRule[];
+  /** Its circuit breaker; null when it has none. */
+  readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
   /**
    * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when somebody else holds
    * it now; any other rejection is a mistake of ours, and leaves the run to its lease.

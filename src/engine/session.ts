@@ -2,6 +2,7 @@
 
 import type { Claim } from "../kernel/claim.js";
 import { ClaimLost } from "../kernel/claim.js";
+import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import { type Effect, settles } from "../kernel/effect.js";
 import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
@@ -193,6 +194,27 @@ export class Session {
         await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
       } finally {
         release();
+      }
+    }
+  }
+
+  /** Of a run that gathers events, as its first write: gives the claim back, with the last event as its input or to wait on. */
+  async settleDebounced(ticket: DebounceTicket): Promise<void> {
+    const { seq } = this.#writer;
+    for (;;) {
+      if (this.signal.aborted) throw this.signal.reason;
+      try {
+        const { outcome } = await this.#store.events.settleDebounced(this.claim, seq, ticket);
+        if (outcome === "lost") {
+          this.lose();
+          throw this.signal.reason;
+        }
+        this.#settledAs = outcome === "merged" ? "skipped" : outcome === "waits" ? "parked" : "gathered";
+        this.#onCommitted(this.run.runId);
+        return;
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== "STORE_UNAVAILABLE") throw error;
+        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
       }
     }
   }

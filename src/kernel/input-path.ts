@@ -35,8 +35,13 @@ export function parsePath(text: unknown, where: string): readonly string[] {
   throw new InvalidInput(where, `must be names joined by dots, like "customer.id"; it is ${describe(text)}`);
 }
 
-/** What stands there, as text that no other value has: "1" and 1 are two keys. Throws when it is no key. */
-export function readKey(input: unknown, path: readonly string[]): string {
+/** What stands there, as text that no other value has: "1" and 1 are two keys. Throws when it is no key, and says why it must be. */
+export function readKey(
+  input: unknown,
+  path: readonly string[],
+  root = "input",
+  why = "a limit of this workflow goes by it",
+): string {
   let value = input;
   for (const name of path) {
     const inside = typeof value === "object" && value !== null && Object.hasOwn(value, name);
@@ -51,6 +56,6 @@ export function readKey(input: unknown, path: readonly string[]): string {
     case "number":
       if (Number.isFinite(value)) return String(value === 0 ? 0 : value);
   }
-  const problem = "a limit of this workflow goes by it: it must be a string, a number, a bigint or a boolean";
-  throw new InvalidInput(formatPath("input", path), `${problem}; it is ${describe(value)}`);
+  const problem = `${why}: it must be a string, a number, a bigint or a boolean`;
+  throw new InvalidInput(formatPath(root, path), `${problem}; it is ${describe(value)}`);
 }

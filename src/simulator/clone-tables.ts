@@ -3,16 +3,8 @@
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
-  "runs",
-  "journal",
-  "inbox",
-  "keys",
-  "leases",
-  "nodes",
-  "limits",
-  "rates",
-  "pausedQueues",
-  "schedules",
+  ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
+  ...(["subscriptions", "subscribers", "debounces", "probes"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -31,6 +23,10 @@ export function copyTables(tables: Tables): Kept {
     rates: new Map(rates),
     pausedQueues: new Map(pausedQueues),
     schedules: copyMap(schedules, (row) => ({ ...row })),
+    subscriptions: new Map(tables.subscriptions),
+    subscribers: new Map(tables.subscribers),
+    debounces: new Map(tables.debounces),
+    probes: new Map(tables.probes),
   };
 }
 

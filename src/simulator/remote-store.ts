@@ -47,6 +47,9 @@ export function remoteStore(link: Link): Store {
       pause: (env, name, by) => link.call("pause schedules", () => store.schedules.pause(env, name, by)),
       resume: (env, name) => link.call("resume schedules", () => store.schedules.resume(env, name)),
     },
+    // No workload of the simulator emits: a node only says that it has no subscriptions.
+    events: store.events,
+    breakers: store.breakers,
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>

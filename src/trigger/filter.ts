@@ -1,5 +1,6 @@
 // Filters on an event's payload, as data: alternatives, each of which is contained in the payload or not.
 
+import { type Filter, isFilterableText } from "../kernel/contains.js";
 import { InvalidInput } from "../kernel/error.js";
 
 type Scalar = string | number | boolean | null;
@@ -13,8 +14,6 @@ export type Where<T> = {
         ? Where<T[K]>
         : never;
 };
-
-export type Filter = Readonly<Record<string, unknown>>;
 
 /** Each `in` doubles, triples … the alternatives: so many are kept as rows. */
 const MOST_ALTERNATIVES = 100;
@@ -30,7 +29,8 @@ export function filtersOf(where: unknown): readonly Filter[] {
 }
 
 function alternatives(where: unknown, path: string): unknown[] {
-  if (where === null || ["string", "boolean"].includes(typeof where)) return [where];
+  if (where === null || typeof where === "boolean") return [where];
+  if (typeof where === "string") return [filterableText(where, path)];
   if (typeof where === "number" && Number.isFinite(where)) return [where];
   if (typeof where !== "object" || Array.isArray(where)) {
     throw new InvalidInput(path, "must be a text, a number, a boolean, null, { in: […] } or an object of those");
@@ -44,18 +44,15 @@ function alternatives(where: unknown, path: string): unknown[] {
   let found: Record<string, unknown>[] = [{}];
   for (const [name, value] of entries) {
     if (value === undefined) continue;
-    const each = alternatives(value, `${path}.${name}`);
+    const each = alternatives(value, `${path}.${filterableText(name, path)}`);
     found = found.flatMap((one) => each.map((option) => ({ ...one, [name]: option })));
     if (found.length > MOST_ALTERNATIVES) break;
   }
   return found;
 }
 
-/** Whether `jsonb` would say that the payload contains the filter: objects by their keys, everything else by equality. */
-export function contains(payload: unknown, filter: unknown): boolean {
-  if (typeof filter !== "object" || filter === null) return payload === filter;
-  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return false;
-  return Object.entries(filter).every(
-    ([name, value]) => Object.hasOwn(payload, name) && contains((payload as Filter)[name], value),
-  );
+/** No event has such a text where it could be compared. */
+function filterableText(text: string, path: string): string {
+  if (isFilterableText(text)) return text;
+  throw new InvalidInput(path, "has a text with a NUL or half of a surrogate pair: it cannot be filtered on");
 }

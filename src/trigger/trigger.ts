@@ -1,5 +1,6 @@
 // What starts a program besides a call: an event, a cron line, an interval. Values with the type of the input they bring.
 
+import type { Filter } from "../kernel/contains.js";
 import type { KeyLifetime } from "../kernel/new-run.js";
 import type { CatchUp } from "./decide-fires.js";
 
@@ -10,7 +11,7 @@ export interface EventSpec {
   readonly kind: "event";
   readonly event: string;
   /** Alternatives: the event is for us when its payload contains one of them. Empty: always. */
-  readonly where: readonly Readonly<Record<string, unknown>>[];
+  readonly where: readonly Filter[];
   /** A path into the payload: events with the same value there belong together. */
   readonly subject: readonly string[] | null;
   /** Waits for so long without another event of the subject, then runs with the last one. */

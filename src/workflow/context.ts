@@ -1,5 +1,6 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
+import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { Duration } from "../kernel/duration.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
@@ -105,6 +106,7 @@ export interface Workflow<Name extends string, In, Out, Parsed = In> {
   readonly triggers: readonly TriggerSpec[];
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];
+  readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
   readonly schema: Schema<In, Parsed> | null;
   readonly run: WorkflowFunction<Parsed, Out>;
 }

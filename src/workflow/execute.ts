@@ -67,8 +67,8 @@ export interface RunOfServices {
 }
 
 export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
-  const { kind, name, version, queue, limits } = workflow;
-  return { kind, name, version, queue, limits, execute: (session) => execute(workflow, household, session) };
+  const { kind, name, version, queue, limits, breaker } = workflow;
+  return { kind, name, version, queue, limits, breaker, execute: (session) => execute(workflow, household, session) };
 }
 
 async function execute(workflow: AnyWorkflow, household: Household, session: Session): Promise<void> {

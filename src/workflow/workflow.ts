@@ -1,5 +1,6 @@
 // A workflow: an async function with a context whose calls are recorded, so that it goes on where it was.
 
+import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
@@ -14,6 +15,8 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   readonly version?: string;
   /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
   readonly timeout?: Duration;
+  /** After so many failures in a row, triggers start no run until one has tried. A call of `start` always does. */
+  readonly circuitBreaker?: CircuitBreaker;
 }
 
 type AllOptions<In> = WorkflowOptions<In> & {
@@ -71,6 +74,7 @@ export function workflow<const Name extends string, In, Out>(
     schema: options.input ?? null,
     triggers: (options.on ?? []).map(({ spec }) => spec),
     limits: limitRules(options),
+    breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     run,
   };
 }

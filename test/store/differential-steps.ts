@@ -5,6 +5,7 @@ import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
 import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
 import { RUN_STATES } from "../../src/kernel/run-state.js";
+import type { NewDebounced } from "../../src/store/contract/events.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
@@ -32,6 +33,7 @@ const step = (name: string, call: Call, learn?: Step["learn"]): Step => ({ name,
 interface Held {
   readonly claim: Claim;
   seq: number;
+  readonly debounce?: ClaimedRun["debounce"];
 }
 
 /** What the generator remembers, so that it can also be late and repeat itself. */
@@ -46,6 +48,7 @@ export class Steps {
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
+  #lastGathered: readonly NewDebounced[] = [];
 
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
@@ -68,6 +71,8 @@ export class Steps {
       [7, () => this.#admit()],
       [3, () => this.#queue()],
       [8, () => this.#schedule()],
+      [9, () => this.#event()],
+      [3, () => this.#breaker()],
       [10, () => this.#lease()],
       [3, () => this.#node()],
       [7, () => this.#read()],
@@ -136,6 +141,87 @@ export class Steps {
     // All keys fit into one window: which ones a smaller one would see is nobody's promise.
     const whom = this.#dice.chance(0.5) ? { runIds } : { keys: 100 };
     return { name: "admit", call: (store) => store.runs.admit(whom) };
+  }
+
+  /** Few subjects and short windows, so that events meet the taking of those before them. */
+  #event(): Step {
+    const declared = GROUPS.flatMap(({ env, stack, queue, program, version }) =>
+      this.#dice
+        .many(0, 2, () => ({ env, stack, queue, program, version }))
+        .map((one, i) => ({
+          ...one,
+          id: `${program} on ${i}`,
+          event: this.#dice.one(["x", "y"]),
+          where: this.#dice.one([[], [{ a: 1 }], [{ a: 1, b: { c: "d" } }, { a: 2 }]]),
+          subject: null,
+          debounceMs: this.#dice.one([null, 20]),
+          lifetime: this.#dice.one<KeyLifetime>(["live", "archived", { forMs: 50 }]),
+          crashLimit: this.#dice.int(1, 3),
+          breaker: this.#dice.one([null, { threshold: 2, halfOpenMs: 50 }]),
+        })),
+    );
+    const env = this.#dice.one(["test", "other"]);
+    const mine = [...new Map(declared.filter((one) => one.env === env).map((one) => [one.id, one])).values()];
+    const incarnation = this.#nodes.length > 0 ? this.#dice.one(this.#nodes.slice(-4)) : this.#dice.uuid();
+    const declaration = { incarnation, env, subscriptions: mine, starting: this.#dice.chance(0.6) };
+    const plains = ["{}", '{"a":1}', '{"a":2,"b":{"c":"d"}}', '{"a":1,"b":{"c":"d","e":[1]}}'];
+    const events = this.#dice.many(1, 3, () => ({
+      ...this.#dice.one([
+        { env: "test", stack: null },
+        { env: "test", stack: "blue" },
+        { env: "other", stack: null },
+      ]),
+      event: this.#dice.one(["x", "y", "z"]),
+      plain: this.#dice.one(plains),
+    }));
+    const again = this.#lastGathered.length > 0 && this.#dice.chance(0.1);
+    const gathered = again ? this.#lastGathered : this.#dice.many(1, 3, () => this.#gathered());
+    this.#lastGathered = gathered;
+    return this.#dice.pick<Step>([
+      [2, step("events.subscribe", (store) => store.events.subscribe(declaration))],
+      [1, step("events.subscriptions", (store) => store.events.subscriptions(env))],
+      [2, step("events.match", (store) => store.events.match(events))],
+      [5, step("events.debounce", (store) => store.events.debounce(gathered))],
+      [6, () => this.#settleDebounced()],
+    ]);
+  }
+
+  #gathered(): NewDebounced {
+    const { key: _key, parentId: _parent, ...run } = this.#newRun();
+    const windowMs = this.#dice.one([0, 5, 40]);
+    const subject = this.#dice.chance(0.03) ? "" : this.#dice.one(["a", "b"]);
+    const id = this.#dice.uuid();
+    this.#runIds.push(id);
+    return { run: { ...run, id }, ticket: { subscription: "a on 0", subject, windowMs } };
+  }
+
+  /** Mostly of a run that gathers, when one is held. */
+  #settleDebounced(): Step {
+    const gathering = this.#held.filter(({ debounce }) => debounce).slice(-3);
+    const nobody = { claim: { runId: this.#runId(), epoch: 1, token: this.#dice.uuid() }, seq: 1 };
+    const held: Held = gathering.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(gathering) : nobody;
+    const { claim, seq } = held;
+    const ticket = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
+    return step("events.settleDebounced", (store) => store.events.settleDebounced(claim, seq, ticket));
+  }
+
+  #breaker(): Step {
+    const { env, program } = this.#dice.one(GROUPS);
+    const question = { env, program, threshold: this.#dice.int(0, 3), halfOpenMs: this.#dice.one([0, 50]) };
+    const [run] = this.#both.snapshot().runs;
+    const probe = {
+      env,
+      program,
+      opening: run ? `${run.id}:0` : "x",
+      probe: this.#dice.int(1, 2),
+      runId: this.#runId(),
+    };
+    const runId = this.#runId();
+    return this.#dice.pick<Step>([
+      [4, step("breakers.read", (store) => store.breakers.read([question]))],
+      [2, step("breakers.takeProbe", (store) => store.breakers.takeProbe(probe))],
+      [1, step("breakers.isProbe", (store) => store.breakers.isProbe(runId))],
+    ]);
   }
 
   #queue(): Step {
@@ -222,7 +308,9 @@ export class Steps {
 
   #claimWith(request: (ids: readonly number[]) => ClaimRequest): Step {
     const learn = (claimed: readonly ClaimedRun[]) => {
-      for (const { runId, epoch, token, seq } of claimed) this.#held.push({ claim: { runId, epoch, token }, seq });
+      for (const { runId, epoch, token, seq, debounce } of claimed) {
+        this.#held.push({ claim: { runId, epoch, token }, seq, debounce });
+      }
     };
     return { name: "claim", call: (store, ids) => store.runs.claim(request(ids)), learn };
   }

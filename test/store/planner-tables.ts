@@ -5,6 +5,7 @@ import type pg from "pg";
 import type { Effect } from "../../src/kernel/effect.js";
 import type { NewRun } from "../../src/kernel/new-run.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
+import { readBreakers } from "../../src/store/postgres/breakers.js";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
 import {
   childColumns,
@@ -14,6 +15,7 @@ import {
   takeColumns,
 } from "../../src/store/postgres/commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
+import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
@@ -32,6 +34,7 @@ import { renewClaims } from "../../src/store/postgres/renew-claims.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
+import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
 import { append, complete, newRun } from "./scene.js";
@@ -45,7 +48,8 @@ const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
 const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
-  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits"]) {
+  const events = ["subscriptions", "subscribers", "debounces", "breaker_probes"];
+  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", ...events]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -84,10 +88,23 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     from generate_series(1, 5000) n`);
   await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
     select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+  await fillEvents(pool, s);
+}
+
+/** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
+async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
+    select 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
+  await pool.query(`insert into ${s}.subscriptions (env, id, stack, event, program, queue, version, filters, lifetime, crash_limit)
+    select 'test', 'p on ' || n, '', 'event-' || n % 1000, 'p', 'q1', '',
+      case when n % 2 = 0 then '{}' else array['{"kind": "disk"}'::jsonb] end, 'archived', 5 from generate_series(1, 10000) n`);
+  await pool.query(`insert into ${s}.debounces (env, subscription, subject, run_id, last_at, codec, data)
+    select 'test', 'p on 1', 'subject-' || n, md5('waiting' || n)::uuid, now(), 'json', '{}' from generate_series(1, 10000) n`);
 }
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups`);
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups,
+    ${s}.subscriptions, ${s}.debounces`);
 }
 
 export interface HotStatement {
@@ -161,6 +178,26 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       nulls,
     ]),
     hot(readJournal, [held[0], 0, null]),
+    ...(await eventStatements(batch, held[0]!)),
+  ];
+}
+
+async function eventStatements(batch: number, held: string): Promise<HotStatement[]> {
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
+  const matched = [each(() => "test"), each(() => ""), each((i) => `event-${i}`), each(() => '{"kind":"disk"}')];
+  const gathered = each((i) => ({
+    run: newRun(),
+    // Half of them are there already.
+    ticket: { subscription: "p on 1", subject: `subject-${i % 2 === 0 ? "new-" : ""}${i + 1}`, windowMs: 1000 },
+  }));
+  const asked = [each(() => "test"), each(() => "p"), each(() => 5), each(() => 1000)];
+  return [
+    // Ten subscriptions each.
+    { statement: matchEvents, values: matched, alsoReads: 10 * batch },
+    { statement: gatherEvents, values: await columnsFor(ONE_GROUP, gathered, () => 0)(), alsoReads: 0 },
+    { statement: settleDebounced, values: [held, 0, TOKEN, 1, "p on 1", "subject-1", 1000], alsoReads: 0 },
+    // Of each of the program's four groups, some of its last ends.
+    { statement: readBreakers, values: asked, alsoReads: 4 * 6 * batch },
   ];
 }
 

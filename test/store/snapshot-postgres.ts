@@ -9,9 +9,9 @@ const number = (value: string | null) => (value === null ? null : Number(value))
 
 export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<Snapshot> {
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
-  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules] = await Promise.all(
-    READS.map(rows),
-  );
+  const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
+    await Promise.all(READS.map(rows));
+  const [subscriptions, debounces, probes] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -43,6 +43,16 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
       group: { env, stack: stack || null, queue, program, version: version || null },
       paused: pausedAt === null ? null : { at: pausedAt, by: pausedBy },
     })),
+    subscriptions: subscriptions!.map(({ forMs, threshold, halfOpenMs, ...row }) => ({
+      ...row,
+      stack: row.stack || null,
+      version: row.version || null,
+      subject: row.subject === null ? null : JSON.parse(row.subject),
+      lifetime: row.lifetime === "timed" ? { forMs } : row.lifetime,
+      breaker: threshold === null ? null : { threshold, halfOpenMs },
+    })),
+    debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
+    probes: probes!,
   };
 }
 
@@ -72,4 +82,12 @@ const READS = [
   `select id, env, stack, queue, program, version, key, spec, ${ms("anchor")} as anchor, ${ms("last_at")} as last,
     ${ms("next_at")} as next, ${ms("paused_at")} as "pausedAt", paused_by as "pausedBy", ${ms("seen_at")} as "seenAt"
    from {s}.schedules order by env collate "C", program collate "C", key collate "C", stack collate "C"`,
+  `select env, id, stack, event, program, queue, version, filters as "where", subject, debounce_ms as "debounceMs", lifetime,
+    key_ms as "forMs", crash_limit as "crashLimit", threshold, half_open_ms as "halfOpenMs",
+    array(select incarnation::text from {s}.subscribers b where (b.env, b.subscription) = (u.env, u.id) order by 1) as by
+   from {s}.subscriptions u order by env collate "C", id`,
+  `select env, subscription, subject, run_id as "runId", ${ms("last_at")} as "lastAt", codec, data
+   from {s}.debounces order by env collate "C", subscription, subject`,
+  `select env, program, opening, n, run_id as "runId", ${ms("at")} as at
+   from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
 ];

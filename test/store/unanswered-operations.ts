@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Effect } from "../../src/kernel/effect.js";
 import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
+import type { Subscription } from "../../src/store/contract/events.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { ScheduleDeclaration } from "../../src/store/contract/schedules.js";
@@ -174,6 +175,69 @@ function admits(statement: string, act: (store: Store, ended: string) => Promise
       return () => act(store, first.id);
     },
   };
+}
+
+/** A run that gathers, claimed when its window is over or still open. */
+function onGathering(statement: string, windowMs: number): Operation {
+  const run = newRun({ group: ownGroup() });
+  const event = { run, ticket: { subscription: "s", subject: run.id, windowMs } };
+  const drawn = ids();
+  return {
+    name: `settle a debounced run, ${windowMs === 0 ? "begins" : "waits"}`,
+    statement,
+    async prepare(store) {
+      await store.events.debounce([event]);
+      const groupIds = await store.runs.groupIds([run.group]);
+      // Its window is judged by the ticket: one that was told a longer one finds it open.
+      const [claim] = await store.runs.claim({ ...drawn, groupIds, limit: 1, leaseMs: 60_000 });
+      const ticket = { ...event.ticket, windowMs: windowMs === 0 ? 0 : 60_000 };
+      return () => store.events.settleDebounced(claim!, claim!.seq, ticket);
+    },
+  };
+}
+
+function eventOperations(): Operation[] {
+  const run = newRun({ group: ownGroup() });
+  const event = { run, ticket: { subscription: "s", subject: "a", windowMs: 60_000 } };
+  const incarnation = randomUUID();
+  const subscription: Subscription = {
+    ...{
+      id: "p on x",
+      env: "test",
+      stack: null,
+      event: "x",
+      program: "p",
+      queue: "p",
+      version: null,
+      where: [{ a: 1 }],
+    },
+    ...{ subject: null, debounceMs: null, lifetime: "archived", crashLimit: 5, breaker: null },
+  };
+  const declaration = { incarnation, env: "test", subscriptions: [subscription], starting: true };
+  const probe = { env: "test", program: "p", opening: "x", probe: 1, runId: randomUUID() };
+  return [
+    {
+      name: "debounce",
+      statement: "gather_events",
+      prepare: async (store) => {
+        await store.runs.groupIds([run.group]);
+        return () => store.events.debounce([event]);
+      },
+    },
+    onGathering("settle_debounced", 0),
+    onGathering("settle_debounced", 1),
+    {
+      name: "subscribe",
+      statement: "declare_subscriptions",
+      prepare: async (store) => () => store.events.subscribe(declaration),
+    },
+    {
+      name: "subscribe, at the removal",
+      statement: "retire_subscriptions",
+      prepare: async (store) => () => store.events.subscribe(declaration),
+    },
+    { name: "takeProbe", statement: "take_probe", prepare: async (store) => () => store.breakers.takeProbe(probe) },
+  ];
 }
 
 /** With ids of its own at each call. */
@@ -381,6 +445,7 @@ export function operations(): readonly Operation[] {
         return store.schedules.resume("test", programs[0]!);
       }),
     },
+    ...eventOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.heartbeat",

@@ -78,7 +78,7 @@ function checkKey(path: string, key: unknown): Problem {
   );
 }
 
-function checkLifetime(path: string, lifetime: unknown): Problem {
+export function checkLifetime(path: string, lifetime: unknown): Problem {
   if (typeof lifetime !== "object" || lifetime === null) return checkOneOf(path, lifetime, LIFETIMES);
   return checkDelay(`${path}.forMs`, (lifetime as { forMs?: unknown }).forMs);
 }

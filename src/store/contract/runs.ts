@@ -2,6 +2,7 @@
 // Every operation is atomic by itself and may be repeated after an unanswered COMMIT.
 
 import type { Claim } from "../../kernel/claim.js";
+import type { DebounceTicket } from "../../kernel/debounce-ticket.js";
 import type { Effect } from "../../kernel/effect.js";
 import type { HoldfastError } from "../../kernel/error.js";
 import type { LimitRule } from "../../kernel/limit-rule.js";
@@ -46,6 +47,8 @@ export interface ClaimedRun extends Claim {
   /** It has limits: when its claim is given back, others may be admitted. */
   readonly limited: boolean;
   readonly input: Payload;
+  /** Not null: it gathers the events of a subject, and its input is still to be taken. */
+  readonly debounce: DebounceTicket | null;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
   /** The database's clock when it was granted: what deadlines in the journal are compared with. */

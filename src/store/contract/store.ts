@@ -15,6 +15,8 @@
 // Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
 
 import type { Attendance, Attendee } from "./attend.js";
+import type { BreakerStore } from "./breakers.js";
+import type { EventStore } from "./events.js";
 import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
 import type { JournalStore } from "./journal.js";
@@ -32,6 +34,8 @@ export interface Store {
   readonly nodes: NodeStore;
   readonly queues: QueueStore;
   readonly schedules: ScheduleStore;
+  readonly events: EventStore;
+  readonly breakers: BreakerStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */

@@ -7,8 +7,14 @@ import { toUs } from "./micros.js";
 import type { LimitRow, RunRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
-/** `position`: one microsecond each, so that what came in one batch is claimed in the batch's order. */
-export function addRun(tables: Tables, run: Omit<NewRun, "key">, nowUs: number, position: number): void {
+/** `position`: one microsecond each, so that what came in one batch is claimed in the batch's order. `ticket`: it gathers events. */
+export function addRun(
+  tables: Tables,
+  run: Omit<NewRun, "key">,
+  nowUs: number,
+  position: number,
+  ticket: string | null = null,
+): void {
   if (tables.runs.has(run.id)) return;
   const limited = (run.limits?.length ?? 0) > 0;
   const row: RunRow = {
@@ -37,7 +43,7 @@ export function addRun(tables: Tables, run: Omit<NewRun, "key">, nowUs: number, 
     endedAtUs: null,
     archivedAtUs: null,
   };
-  appendEntry(tables, row, { kind: "start", name: run.group.program, key: null, payload: run.input }, nowUs);
+  appendEntry(tables, row, { kind: "start", name: run.group.program, key: ticket, payload: run.input }, nowUs);
   tables.runs.set(row.id, row);
   indexRun(tables, row);
   if (limited) tables.limits.set(row.id, limitsOf(row, run.limits!));

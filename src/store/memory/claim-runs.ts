@@ -1,5 +1,6 @@
 // Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
 
+import { readTicket } from "../../kernel/debounce-ticket.js";
 import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
@@ -65,6 +66,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     parentId: row.parentId,
     limited: row.limited,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
+    debounce: readTicket(start?.key),
     hasMessages: unreadMessages(tables, row.id).length > 0,
     claimedAt: toMs(tables.nowUs()),
   };

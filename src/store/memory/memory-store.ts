@@ -7,9 +7,11 @@ import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
 import { attend, type Hearers, hint, hintReady } from "./attend.js";
+import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
+import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
@@ -106,6 +108,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
       hint(hearers, tables, started);
     }),
+    events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
+    breakers: memoryBreakers(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},

@@ -67,9 +67,13 @@ function listNodes(
     .map((row) => nodeRecord(tables, row, holds.get(row.incarnation) ?? 0));
 }
 
+export function isAlive(tables: Tables, { stoppedAtUs, seenAtUs, heartbeatMs }: NodeRow): boolean {
+  const silentUs = tables.nowUs() - seenAtUs;
+  return stoppedAtUs === null && silentUs <= MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS) * 1000;
+}
+
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
   const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
-  const silentUs = tables.nowUs() - row.seenAtUs;
   return {
     incarnation,
     identity,
@@ -83,7 +87,7 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
     startedAt: toMs(row.startedAtUs),
     seenAt: toMs(row.seenAtUs),
     stoppedAt: toMs(row.stoppedAtUs),
-    alive: row.stoppedAtUs === null && silentUs <= MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS) * 1000,
+    alive: isAlive(tables, row),
     holds,
   };
 }

@@ -129,3 +129,23 @@ export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs
   seenAtUs: number;
   stoppedAtUs: number | null;
 }
+
+/** Who may try while a circuit breaker is half-open. */
+export interface ProbeRow {
+  readonly env: string;
+  readonly program: string;
+  readonly opening: string;
+  readonly n: number;
+  readonly runId: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface DebounceRow {
+  readonly env: string;
+  readonly subscription: string;
+  readonly subject: string;
+  readonly runId: string;
+  readonly lastAtUs: number;
+  readonly payload: Payload;
+}

@@ -1,6 +1,7 @@
 // Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
 
 import type { Payload } from "../../kernel/payload.js";
+import type { Subscription } from "../contract/events.js";
 import type { Message } from "../contract/inbox.js";
 import type { JournalEntry } from "../contract/journal.js";
 import type { LeaseRecord } from "../contract/leases.js";
@@ -9,11 +10,12 @@ import type { RunRecord } from "../contract/runs.js";
 import type { ScheduleRecord } from "../contract/schedules.js";
 import type { Store } from "../contract/store.js";
 import { compareText } from "./compare-text.js";
+import { joinKey } from "./join-key.js";
 import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow } from "./rows.js";
+import type { DebounceRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, ProbeRow } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
 
@@ -38,6 +40,12 @@ export interface Snapshot {
   readonly pausedQueues: readonly (Omit<PausedQueueRow, "atUs"> & { readonly at: number })[];
   /** By env, program, key and stack. */
   readonly schedules: readonly ScheduleRecord[];
+  /** By env and id, with those who declare it. */
+  readonly subscriptions: readonly (Subscription & { readonly by: readonly string[] })[];
+  /** By env, subscription and subject. */
+  readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
+  /** By env, program, opening and number. */
+  readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -65,6 +73,22 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    ...eventsOf(tables),
+  };
+}
+
+function eventsOf({ subscriptions, subscribers, debounces, probes }: Tables) {
+  return {
+    subscriptions: sortedBy([...subscriptions.values()], (row) => [row.env, row.id]).map((row) => ({
+      ...row,
+      by: [...(subscribers.get(joinKey(row.env, row.id)) ?? [])].sort(compareText),
+    })),
+    debounces: sortedBy([...debounces.values()], (row) => [row.env, row.subscription, row.subject]).map(
+      ({ lastAtUs, ...row }) => ({ ...row, lastAt: toMs(lastAtUs) }),
+    ),
+    probes: sortedBy([...probes.values()], (row) => [row.env, row.program, row.opening, String(row.n)]).map(
+      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
+    ),
   };
 }
 

@@ -2,9 +2,11 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
+import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
+  DebounceRow,
   JournalRow,
   KeyRow,
   LeaseRow,
@@ -12,6 +14,7 @@ import type {
   MessageRow,
   NodeRow,
   PausedQueueRow,
+  ProbeRow,
   RunRow,
   ScheduleRow,
 } from "./rows.js";
@@ -40,6 +43,14 @@ export interface Tables {
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
+  /** By env and id. */
+  readonly subscriptions: Map<string, Subscription>;
+  /** By env and subscription: the incarnations that declare it. Sets are replaced, not added to. */
+  readonly subscribers: Map<string, ReadonlySet<string>>;
+  /** By env, subscription and subject. */
+  readonly debounces: Map<string, DebounceRow>;
+  /** By env, program, opening and number. */
+  readonly probes: Map<string, ProbeRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -60,6 +71,10 @@ export function newTables(world: World): Tables {
     rung: new Set(),
     pausedQueues: new Map(),
     schedules: new Map(),
+    subscriptions: new Map(),
+    subscribers: new Map(),
+    debounces: new Map(),
+    probes: new Map(),
   };
 }
 

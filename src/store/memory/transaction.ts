@@ -5,7 +5,7 @@ import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { LayeredMap } from "./layered-map.js";
 import { tablesOf } from "./open-stores.js";
-import type { KeyRow, MessageRow } from "./rows.js";
+import type { KeyRow, MessageRow, ProbeRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
 /** A transaction that this store did not open, or SQL asked of a store that has none. */
@@ -37,12 +37,14 @@ export class TransactionConflict extends HoldfastError {
 class MemoryTransaction implements Transaction {
   readonly #base: Tables;
   readonly #keys: LayeredMap<string, KeyRow>;
+  readonly #probes: LayeredMap<string, ProbeRow>;
   readonly #layer: Tables;
   #open = true;
 
   constructor(base: Tables) {
     this.#base = base;
     this.#keys = new LayeredMap(base.keys);
+    this.#probes = new LayeredMap(base.probes);
     this.#layer = {
       ...base,
       runs: new LayeredMap(base.runs),
@@ -51,6 +53,7 @@ class MemoryTransaction implements Transaction {
       inbox: new LayeredMap(base.inbox),
       keys: this.#keys,
       limits: new LayeredMap(base.limits),
+      probes: this.#probes,
     };
   }
 
@@ -73,6 +76,7 @@ class MemoryTransaction implements Transaction {
     this.rollback(); // from here on nothing more can be added
     const messages = this.#newMessages();
     if (this.#keys.overtakenKey() !== undefined) throw new TransactionConflict("A key");
+    if (this.#probes.overtakenKey() !== undefined) throw new TransactionConflict("A breaker's try");
     for (const { runId, key } of messages) {
       if (this.#base.inbox.get(runId)?.some((other) => other.key === key))
         throw new TransactionConflict("A message's key");
@@ -91,6 +95,7 @@ class MemoryTransaction implements Transaction {
 
   #merge(messages: readonly MessageRow[]): void {
     for (const [at, key] of this.#keys) this.#base.keys.set(at, key);
+    for (const [at, probe] of this.#probes) this.#base.probes.set(at, probe);
     for (const [id, row] of this.#layer.runs) {
       if (this.#base.runs.has(id)) continue; // the same id inserted elsewhere meanwhile: inserted once
       this.#base.runs.set(id, row);

@@ -1,5 +1,6 @@
 // Takes waiting runs for a lease's time: running, epoch + 1, the caller's token.
 
+import { readTicket } from "../../kernel/debounce-ticket.js";
 import { InvalidInput } from "../../kernel/error.js";
 import { checkDelay, checkUuid } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
@@ -53,11 +54,11 @@ with held as materialized (
   select r.* from ${s}.runs r join held using (id)
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
-  m.parent_id, m.limited, j.codec, j.data, ${ms(now)} as claimed_at,
+  m.parent_id, m.limited, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
   mail.run_id is not null as has_messages
 from mine m
 left join lateral (
-  select codec, data from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
+  select codec, data, key from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
 ) j on true
 left join lateral (
   select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
@@ -80,6 +81,7 @@ interface Row {
   limited: boolean;
   codec: string | null;
   data: string | null;
+  key: string | null;
   claimed_at: number;
   has_messages: boolean;
 }
@@ -106,6 +108,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     parentId: row.parent_id,
     limited: row.limited,
     input: { codec: row.codec ?? "", data: row.data ?? "" },
+    debounce: readTicket(row.key),
     hasMessages: row.has_messages,
     claimedAt: row.claimed_at,
   }));

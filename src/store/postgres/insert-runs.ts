@@ -16,13 +16,13 @@ import { isolate } from "./isolate.js";
 import { isLimited, LIMIT, LIMIT_COLUMNS, limitColumns } from "./limit-columns.js";
 
 const UNIQUE_VIOLATION = "23505";
-const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
-const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
+export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
+export const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
 const KEY = ["text", "text", "text", "text", "text", "float8"];
 const KEY_COLUMNS = "env, scope, key, payload_hash, lifetime, key_ms";
 
 /** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. */
-const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean) => `
+export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean) => `
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited)
   select id, claim_group, priority, ${limited ? "case when limited then 'held' else 'waiting' end" : "'waiting'"},
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now, ${limited ? "limited" : "false"}
@@ -32,7 +32,7 @@ const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
 
 /** Only for runs that were inserted here (`r`): a place in line without a held run would belong to nobody. */
-const intoLimits = ({ schema: s }: Dialect, from: number) => `
+export const intoLimits = ({ schema: s }: Dialect, from: number) => `
   insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
   select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms,
     case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${at(3, "int", "l.run")} end,

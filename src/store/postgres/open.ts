@@ -5,20 +5,23 @@ import { inBatches } from "../../kernel/chunk.js";
 import { type Duration, toMs } from "../../kernel/duration.js";
 import { bytesOf } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
-import { lane } from "../../kernel/lane.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
+import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { admit, admitAfter } from "./admit-runs.js";
 import { attend } from "./attend.js";
+import { breakerStore } from "./breakers.js";
+import { callLane } from "./call-lane.js";
 import { cancel } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
+import { debounce, settle } from "./debounce-events.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
 import { Hints } from "./hints.js";
@@ -38,6 +41,7 @@ import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
 import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
+import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
@@ -80,6 +84,8 @@ const MESSAGE_LIMITS = {
   ...CAP,
   sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
 };
+const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
+const DEBOUNCE_LIMITS = { ...CAP, sizeOf: (event: NewDebounced) => RUN_LIMITS.sizeOf(event?.run) };
 
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */
 export function openPostgres(
@@ -111,6 +117,13 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
+  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
+    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
+  /** One after the other: of two calls, the later one's event is the last. */
+  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
+    ...DEBOUNCE_LIMITS,
+    world,
+  });
   return {
     runs: runStore(db, groups, world, hints),
     journal: { read: (runId, page) => read(db, runId, page) },
@@ -126,6 +139,14 @@ export function openPostgres(
     nodes: nodeStore(db),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
+    events: {
+      subscribe: (declaration) => subscriptions.subscribe(db, declaration),
+      subscriptions: (env) => subscriptions.list(db, env),
+      match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
+      debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
+      settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
+    },
+    breakers: breakerStore(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);
@@ -146,26 +167,15 @@ export function openPostgres(
 
 function runStore(db: Database, groups: Groups, world: World, hints: Hints): RunStore {
   /** Single calls that come together leave together. */
-  const insertLane = lane<readonly NewRun[], readonly InsertAnswer[]>(
-    async (calls) => {
-      const answers = await inBatches(calls.flat(), RUN_LIMITS, (runs) => insert(db, groups, runs));
-      const held = calls.flat().filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
+  const insertLane = callLane<NewRun, InsertAnswer>(
+    async (runs) => {
+      const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch));
+      const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
       await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
-      hints.tell(await groups.idsOf(calls.flat(), answers));
-      let used = 0;
-      return calls.map((runs) => {
-        used += runs.length;
-        return answers.slice(used - runs.length, used);
-      });
+      hints.tell(await groups.idsOf(runs, answers));
+      return answers;
     },
-    {
-      ...CAP,
-      world,
-      sizeOf: (runs) => ({
-        rows: runs.length,
-        bytes: runs.reduce((sum, run) => sum + RUN_LIMITS.sizeOf(run).bytes, 0),
-      }),
-    },
+    { ...RUN_LIMITS, world },
   );
   const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
     const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx));

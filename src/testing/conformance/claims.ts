@@ -15,7 +15,14 @@ export const claimCases = cases("claims", {
     const claim = some((await s.store.runs.claim(request))[0], "claim");
     const zeros = { baseSeq: 0, generation: 0, inboxSeq: 0, failures: 0 };
     const fence = { runId: run.id, epoch: 1, token: request.token, seq: 1 };
-    const given = { groupId: request.groupIds[0], priority: 4, parentId: null, limited: false, input: run.input };
+    const given = {
+      groupId: request.groupIds[0],
+      priority: 4,
+      parentId: null,
+      limited: false,
+      debounce: null,
+      input: run.input,
+    };
     const { claimedAt, ...rest } = claim;
     same(rest, { ...fence, ...given, ...zeros, crashes: 1, hasMessages: false }, "claim");
     holds(claimedAt >= some(await s.store.runs.get(run.id), "run").createdAt, "granted after it was made");

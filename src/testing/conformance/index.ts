@@ -1,10 +1,12 @@
 // The conformance suite: every case that a store must pass to be one.
 
+import { breakerCases } from "./breakers.js";
 import { cancelCases } from "./cancel.js";
 import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
@@ -41,6 +43,8 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...limitCases,
   ...queueCases,
   ...scheduleCases,
+  ...eventCases,
+  ...breakerCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

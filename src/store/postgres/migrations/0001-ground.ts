@@ -1,13 +1,14 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits and schedules stand beside it.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect),
+  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `

@@ -1,0 +1,122 @@
+// Planted bugs in events: each makes a run twice, loses one, or starts it with what is not the last.
+
+import type { Mutant } from "./mutant.js";
+
+const EMITTER = "src/trigger/emitter.ts";
+const DEBOUNCE = "src/store/postgres/debounce-events.ts";
+const CONFORMANCE = { file: "test/conformance/postgres.test.ts" };
+
+export const triggersEvents: readonly Mutant[] = [
+  {
+    name: "a random id in the hash of an event",
+    breaks: "S10",
+    edits: [
+      {
+        file: EMITTER,
+        find: 'const hash = payloadHash(payload, "payload");',
+        put: 'const hash = payloadHash({ payload, id: this.#options.world.token() }, "payload");',
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit.test.ts", test: "the same event starts nothing again" }],
+  },
+  {
+    name: "the runs of an event behind the caller's transaction",
+    breaks: "S10",
+    edits: [
+      {
+        file: EMITTER,
+        find: "    const inserting = this.#insert(plans, passed, inTransaction);",
+        put: "    const inserting = this.#insert(plans, passed, {});",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit.test.ts", test: "emitted in a transaction" }],
+  },
+  {
+    name: "the run of a subject in a second transaction",
+    breaks: "S10",
+    edits: [
+      {
+        file: DEBOUNCE,
+        find: '  select * from asked where ${oneOf("id", "select run_id from g")}\n), ${insertRest(d)}\nselect env',
+        put: "  select * from asked where false\n), ${insertRest(d)}\nselect env",
+      },
+      {
+        file: DEBOUNCE,
+        find: "  const made = events.filter(",
+        put: "  if (rows.length > 0) await db.run(insertGathering, columnsFor(groups, events, (event) => event.ticket.windowMs));\n  const made = events.filter(",
+      },
+    ],
+    killedBy: [CONFORMANCE, { file: "test/store/unanswered-commit.test.ts", test: "debounce" }],
+  },
+  {
+    name: "a debounced run keeps the event it was made with",
+    breaks: "the last event counts",
+    edits: [
+      {
+        file: DEBOUNCE,
+        find: "set last_at = excluded.last_at, codec = excluded.codec, data = excluded.data,",
+        put: "set last_at = excluded.last_at,",
+      },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "many events of a subject make one run" }],
+  },
+  {
+    name: "a subject is forgotten in a second statement",
+    breaks: "no event is lost",
+    edits: [
+      {
+        file: DEBOUNCE,
+        find: "  delete from ${s}.debounces x where ${ROW} and (select outcome from ok) = 'begins'\n",
+        put: "  delete from ${s}.debounces x where false\n",
+      },
+      {
+        file: DEBOUNCE,
+        find: "    if (row) return { outcome: row.outcome } as unknown as SettleDebounced;",
+        put: `    if (row) {
+      if (row.outcome === ("begins" as string)) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        await db.runText("forget", \`delete from \${db.dialect.schema}.debounces where run_id = $1\`, [claim.runId]);
+      }
+      return { outcome: row.outcome } as unknown as SettleDebounced;
+    }`,
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit-processes.test.ts", test: "never quiet for long" }],
+  },
+  {
+    name: "a cancelled run goes on gathering",
+    breaks: "no event is lost",
+    edits: [
+      {
+        file: DEBOUNCE,
+        find: "case when (select r.state not in ${ENDED} from ${d.schema}.runs r where r.id = d.run_id) then d.run_id\n                    else excluded.run_id end",
+        put: "d.run_id",
+      },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "a run that was cancelled gathers no more" }],
+  },
+  {
+    name: "a subscription stays without anybody who declares it",
+    breaks: "subscriptions follow the code",
+    edits: [
+      {
+        file: "src/store/postgres/subscriptions.ts",
+        find: "    and not exists (\n",
+        put: "    and false and not exists (\n",
+      },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "a trigger that was dropped" }],
+  },
+  {
+    name: "two runs try at once",
+    breaks: "the circuit breaker",
+    edits: [
+      {
+        file: "src/store/postgres/breakers.ts",
+        find: "    else r.state in ${ENDED}\n",
+        put: "    else true\n",
+      },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "when its time is over one may try" }],
+  },
+];

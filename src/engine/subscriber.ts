@@ -1,0 +1,55 @@
+// Declares what events start a node's programs: at its start, and from then on now and then, so that a node which was taken
+// for gone is there again, and what nobody declares any more is removed.
+
+import { sleep, type World } from "../kernel/world.js";
+import type { Subscription } from "../store/contract/events.js";
+import type { Store } from "../store/contract/store.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { EngineEvents } from "./events.js";
+
+const EVERY_MS = 30_000;
+
+export interface SubscriberOptions {
+  readonly store: Store;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  readonly incarnation: string;
+  readonly env: string;
+  readonly subscriptions: readonly Subscription[];
+}
+
+export class Subscriber {
+  readonly #options: SubscriberOptions;
+  readonly #over = new AbortController();
+  #going: Promise<void> = Promise.resolve();
+
+  constructor(options: SubscriberOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    await this.#declare(this.#options.subscriptions, true);
+    this.#going = this.#goOn();
+  }
+
+  /** After the node has said that it stops: what only it knew is removed, if others have its programs. */
+  async stop(): Promise<void> {
+    this.#over.abort("stopped");
+    await this.#going;
+    await this.#declare([], false);
+  }
+
+  async #goOn(): Promise<void> {
+    const { world, bus, subscriptions } = this.#options;
+    for (;;) {
+      await sleep(world, EVERY_MS, this.#over.signal).catch(() => {});
+      if (this.#over.signal.aborted) return;
+      await this.#declare(subscriptions, false).catch((error) => bus.emit("housekeeping.failed", { error }));
+    }
+  }
+
+  async #declare(subscriptions: readonly Subscription[], starting: boolean): Promise<void> {
+    const { store, incarnation, env } = this.#options;
+    await store.events.subscribe({ incarnation, env, subscriptions, starting });
+  }
+}

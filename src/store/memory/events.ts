@@ -1,0 +1,26 @@
+// Joins the operations on events.
+
+import type { NewRun } from "../../kernel/new-run.js";
+import { checkText, refuse } from "../check/value.js";
+import type { EventStore } from "../contract/events.js";
+import { debounce, settle } from "./debounce-events.js";
+import { matchEvent, subscribe, subscriptionsOf } from "./subscriptions.js";
+import type { Tables } from "./tables.js";
+import { tablesSeenBy } from "./transaction.js";
+
+export function memoryEvents(tables: Tables, hint: (runs: readonly NewRun[]) => void): EventStore {
+  return {
+    subscribe: async (declaration) => subscribe(tables, declaration),
+    subscriptions: async (env) => {
+      refuse(checkText("env", env));
+      return subscriptionsOf(tables, (one) => one.env === env);
+    },
+    match: async (events) => events.map((event) => matchEvent(tables, event)),
+    debounce: async (events, { tx } = {}) => {
+      const answers = debounce(tablesSeenBy(tables, tx), events, { inserting: tx !== undefined });
+      if (!tx) hint(events.filter((_, i) => answers[i]!.outcome === "gathered").map(({ run }) => run));
+      return answers;
+    },
+    settleDebounced: async (claim, expectedSeq, ticket) => settle(tables, claim, expectedSeq, ticket),
+  };
+}

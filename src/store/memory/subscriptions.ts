@@ -1,0 +1,70 @@
+// Keeps the subscriptions in step with the code of the nodes, and finds those that an event is for.
+
+import { containsOneOf } from "../../kernel/contains.js";
+import { checkDeclaration } from "../check/subscription.js";
+import { refuse } from "../check/value.js";
+import {
+  type Declaration,
+  type EventToMatch,
+  FORGOTTEN_AFTER_MS,
+  type Matched,
+  type Subscription,
+} from "../contract/events.js";
+import { compareText } from "./compare-text.js";
+import { joinKey } from "./join-key.js";
+import { toUs } from "./micros.js";
+import { isAlive } from "./nodes.js";
+import type { Tables } from "./tables.js";
+
+export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => boolean): Subscription[] {
+  const found = [...tables.subscriptions.values()].filter(wanted);
+  return structuredClone(found.sort((a, b) => compareText(a.id, b.id)));
+}
+
+export function subscribe(tables: Tables, declaration: Declaration): number {
+  refuse(checkDeclaration(declaration));
+  const { env, incarnation, subscriptions, starting } = declaration;
+  for (const one of subscriptions) {
+    const at = joinKey(env, one.id);
+    if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
+    tables.subscribers.set(at, new Set([...(tables.subscribers.get(at) ?? []), incarnation]));
+  }
+  return retire(tables, env, incarnation);
+}
+
+/** Nobody declares it, and somebody alive has its program. Who asks is there, whatever its heartbeat says. */
+function retire(tables: Tables, env: string, asking: string): number {
+  const sinceUs = tables.nowUs() - toUs(FORGOTTEN_AFTER_MS);
+  const known = [...tables.nodes.values()].filter(
+    (node) =>
+      node.env === env && node.stoppedAtUs === null && (node.incarnation === asking || node.seenAtUs >= sinceUs),
+  );
+  const alive = known.filter((node) => node.incarnation === asking || isAlive(tables, node));
+  const incarnations = new Set(known.map((node) => node.incarnation));
+  const groups = alive.flatMap((node) => node.serves.flatMap((id) => tables.groups.groupOf(id) ?? []));
+  const served = new Set(groups.map(({ stack, program }) => joinKey(stack, program)));
+  let removed = 0;
+  for (const [at, one] of tables.subscriptions) {
+    if (one.env !== env) continue;
+    const living = [...(tables.subscribers.get(at) ?? [])].filter((incarnation) => incarnations.has(incarnation));
+    tables.subscribers.set(at, new Set(living));
+    if (living.length > 0 || !served.has(joinKey(one.stack ?? null, one.program))) continue;
+    tables.subscriptions.delete(at);
+    tables.subscribers.delete(at);
+    removed++;
+  }
+  return removed;
+}
+
+export function matchEvent(tables: Tables, { env, stack, event, plain }: EventToMatch): Matched[] {
+  const payload: unknown = JSON.parse(plain);
+  const found = subscriptionsOf(
+    tables,
+    (one) =>
+      one.env === env &&
+      (one.stack ?? null) === (stack ?? null) &&
+      one.event === event &&
+      containsOneOf(payload, one.where),
+  );
+  return found.map((one) => ({ ...one, limits: tables.groups.limitsOf(one) }));
+}

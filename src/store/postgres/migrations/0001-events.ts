@@ -1,0 +1,60 @@
+// Events: who is started by them, who declared that, and what gathers while a subject is not quiet.
+
+import type { Dialect } from "../dialect.js";
+
+export const events = ({ schema: s }: Dialect) => `
+-- '' stands for none in stack and version. An event is for a subscription when its payload contains one of the filters.
+create table ${s}.subscriptions (
+  env          text not null,
+  id           text collate "C" not null,
+  stack        text not null,
+  event        text not null,
+  program      text not null,
+  queue        text not null,
+  version      text not null,
+  filters      jsonb[] not null,
+  subject      text,
+  debounce_ms  float8,
+  lifetime     text not null check (lifetime in ('live', 'archived', 'timed')),
+  key_ms       float8,
+  crash_limit  int not null,
+  -- Of the program's circuit breaker, if it has one.
+  threshold    int,
+  half_open_ms float8,
+  primary key (env, id)
+);
+create index subscriptions_event on ${s}.subscriptions (env, stack, event);
+
+create table ${s}.subscribers (
+  env           text not null,
+  subscription  text collate "C" not null,
+  incarnation   uuid not null,
+  primary key (env, subscription, incarnation)
+);
+
+-- The last event of a subject, until its run takes it. Nothing that changes is indexed, and half of each page is free, so
+-- that the updates of a hot subject stay where they are.
+create table ${s}.debounces (
+  env           text not null,
+  subscription  text collate "C" not null,
+  subject       text collate "C" not null,
+  run_id        uuid not null,
+  last_at       timestamptz not null,
+  codec         text not null,
+  data          text not null,
+  primary key (env, subscription, subject)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Who may try while a circuit breaker is half-open: one for each failure that opened it, and another when that one ended
+-- neither well nor badly. Its state is read from the runs.
+create table ${s}.breaker_probes (
+  env      text not null,
+  program  text not null,
+  opening  text not null,
+  n        int not null,
+  run_id   uuid not null,
+  at       timestamptz not null,
+  primary key (env, program, opening, n)
+);
+create index breaker_probes_run on ${s}.breaker_probes (run_id);
+`;

@@ -1,0 +1,251 @@
+// Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
+
+import type { BreakerRule } from "../kernel/breaker-rule.js";
+import { payloadHash } from "../kernel/canonical.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { filterable } from "../kernel/contains.js";
+import type { DebounceTicket } from "../kernel/debounce-ticket.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { readKey } from "../kernel/input-path.js";
+import { lane } from "../kernel/lane.js";
+import { newLimits } from "../kernel/limit-rule.js";
+import { dedupeKey } from "../kernel/name.js";
+import type { NewKey, NewRun } from "../kernel/new-run.js";
+import type { Payload } from "../kernel/payload.js";
+import type { World } from "../kernel/world.js";
+import type { Matched } from "../store/contract/events.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import { judge } from "./breaker-gate.js";
+import type { EventType } from "./event.js";
+import type { TriggerEvents } from "./events.js";
+
+export interface EmitOptions {
+  /** The event's own id: whoever emits it again starts nothing. Default: a hash of the payload. */
+  readonly id?: string;
+  /** Your own transaction: its runs are there when you commit. */
+  readonly tx?: Transaction;
+}
+
+export interface Emitted {
+  /** One for each trigger that the event is for, by program. */
+  readonly runs: readonly EmittedRun[];
+}
+
+export type EmittedRun =
+  /** `duplicate`: the same event had started it before. `debounced`: it begins when its subject is quiet. */
+  | { readonly program: string; readonly runId: string; readonly outcome: "started" | "duplicate" | "debounced" }
+  /** The circuit breaker of the program is open: nothing was started, and this event will not be. */
+  | { readonly program: string; readonly runId: null; readonly outcome: "rejected" };
+
+export interface EmitterOptions {
+  readonly store: Store;
+  readonly codecs: Codecs;
+  readonly world: World;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly telemetry?: Telemetry<TriggerEvents>;
+}
+
+/** An event that can be stored: everything about it that depends on nobody else. */
+interface Occurrence {
+  readonly event: string;
+  readonly input: Payload;
+  readonly value: object;
+  /** What can be filtered on, as JSON. */
+  readonly plain: string;
+  readonly key: string;
+  readonly hash: string;
+}
+
+/** A run that one occurrence is to start. */
+interface Wish {
+  readonly run: NewRun;
+  /** Not null: it gathers. */
+  readonly ticket: DebounceTicket | null;
+  readonly breaker: BreakerRule | null;
+}
+
+/** Not waited for by the lane: while the store inserts, the next events are matched. */
+interface Boxed {
+  readonly answer: Promise<Emitted | HoldfastError>;
+}
+
+type InTransaction = { readonly tx?: Transaction };
+
+const AT_ONCE = { maxRows: 500, maxBytes: 4 * 1024 * 1024 };
+
+export class Emitter {
+  readonly #options: EmitterOptions;
+  readonly #lane: (occurrence: Occurrence) => Promise<Boxed>;
+
+  constructor(options: EmitterOptions) {
+    this.#options = options;
+    this.#lane = lane<Occurrence, Boxed>((occurrences) => this.#accept(occurrences), {
+      ...AT_ONCE,
+      world: options.world,
+      sizeOf: ({ plain, input }) => ({ rows: 1, bytes: plain.length + input.data.length }),
+    });
+  }
+
+  async emit<Name extends string, Payload extends object>(
+    type: EventType<Name, Payload>,
+    payload: NoInfer<Payload>,
+    { id, tx }: EmitOptions = {},
+  ): Promise<Emitted> {
+    const occurrence = this.#occurrence(type.name, payload, id);
+    // Single calls that come together leave together; one in a transaction goes with that.
+    const boxed = tx ? (await this.#accept([occurrence], tx))[0]! : await this.#lane(occurrence);
+    const answer = await boxed.answer;
+    if (answer instanceof HoldfastError) throw answer;
+    this.#tell(type.name, answer);
+    return answer;
+  }
+
+  #occurrence(event: string, payload: object, id: string | undefined): Occurrence {
+    if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
+      throw new InvalidInput("payload", "must be an object");
+    }
+    const hash = payloadHash(payload, "payload");
+    if (Object.hasOwn(payload, "type")) {
+      throw new InvalidInput("payload.type", "is where a run finds the event's name; give the field another name");
+    }
+    const value = { type: event, ...payload };
+    return {
+      event,
+      value,
+      input: this.#options.codecs.encode(value, "payload"),
+      plain: JSON.stringify(filterable(payload)),
+      key: dedupeKey(id === undefined ? `sha256 ${hash}` : `id ${id}`, "id"),
+      hash,
+    };
+  }
+
+  async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<Boxed[]> {
+    const { store, env, stack } = this.#options;
+    const inTransaction = tx ? { tx } : {};
+    const events = occurrences.map(({ event, plain }) => ({ env, stack, event, plain }));
+    const matched = await store.events.match(events, inTransaction);
+    const plans = occurrences.map((occurrence, i) => this.#plan(occurrence, matched[i]!));
+    const wishes = plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan));
+    const passed = await this.#pass(wishes, inTransaction);
+    const inserting = this.#insert(plans, passed, inTransaction);
+    return plans.map((plan) => ({
+      answer:
+        plan instanceof HoldfastError ? Promise.resolve(plan) : inserting.then((answers) => emitted(plan, answers)),
+    }));
+  }
+
+  /** Those that no circuit breaker rejects. */
+  async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
+    const { store, env, telemetry } = this.#options;
+    const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
+    const verdicts = await judge(store, guarded, inTransaction);
+    guarded.forEach(({ program, runId }, i) => {
+      if (verdicts[i] === "tries") telemetry?.emit("breaker.half_opened", { program, runId });
+    });
+    return new Set(wishes.filter((_, i) => verdicts[i] !== "rejected"));
+  }
+
+  /** The runs of one event are put there in one call to the store, whole or not at all. */
+  async #insert(
+    plans: readonly (readonly Wish[] | HoldfastError)[],
+    passed: ReadonlySet<Wish>,
+    inTransaction: InTransaction,
+  ): Promise<ReadonlyMap<Wish, Answer>> {
+    const { store } = this.#options;
+    const byEvent = plans.map((plan) =>
+      plan instanceof HoldfastError ? [] : plan.filter((wish) => passed.has(wish) && wish.ticket === null),
+    );
+    const started = byEvent.filter((plain) => plain.length > 0);
+    const debounced = [...passed].flatMap((wish) => (wish.ticket ? [{ ...wish, ticket: wish.ticket, wish }] : []));
+    const [inserted, gathered] = await Promise.all([
+      Promise.all(
+        started.map((plain) =>
+          store.runs.insert(
+            plain.map(({ run }) => run),
+            inTransaction,
+          ),
+        ),
+      ),
+      debounced.length === 0 ? [] : store.events.debounce(debounced, inTransaction),
+    ]);
+    const answers = new Map<Wish, Answer>();
+    started.forEach((plain, e) => {
+      for (const [i, wish] of plain.entries()) answers.set(wish, inserted[e]![i]!);
+    });
+    for (const [i, { wish }] of debounced.entries()) answers.set(wish, gathered[i]!);
+    return answers;
+  }
+
+  /** Where limits or subjects go by something that the payload does not have, nothing of this event is stored. */
+  #plan(occurrence: Occurrence, matched: readonly Matched[]): readonly Wish[] | HoldfastError {
+    try {
+      return matched.map((one): Wish => {
+        const run = this.#newRun(occurrence, one);
+        const { breaker, debounceMs } = one;
+        if (debounceMs !== null) return { run, ticket: ticketOf(occurrence, one, debounceMs), breaker };
+        return { run: { ...run, key: keyOf(occurrence, one) }, ticket: null, breaker };
+      });
+    } catch (error) {
+      if (error instanceof HoldfastError) return error;
+      throw error;
+    }
+  }
+
+  #newRun({ input, value }: Occurrence, { queue, program, version, limits, crashLimit }: Matched) {
+    const { world, env, stack } = this.#options;
+    return {
+      id: world.id(),
+      group: { env, stack, queue, program, version },
+      priority: 0,
+      delayMs: 0,
+      crashLimit,
+      input,
+      ...(limits.length > 0 && { limits: newLimits(limits, queue, value) }),
+    };
+  }
+
+  #tell(event: string, { runs }: Emitted): void {
+    const { telemetry } = this.#options;
+    if (!telemetry) return;
+    telemetry.emit("event.accepted", { event, runs: runs.filter(({ outcome }) => outcome === "started").length });
+    for (const { runId, program, outcome } of runs) {
+      if (outcome === "duplicate") telemetry.emit("event.deduplicated", { event, program, runId });
+      if (outcome === "debounced") telemetry.emit("event.debounced", { event, program, runId });
+      if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
+    }
+  }
+}
+
+/** The same event again is skipped in silence, whatever its payload: its id says that it is the same. */
+function keyOf({ key, hash }: Occurrence, { id, lifetime }: Matched): NewKey {
+  return { scope: id, key, payloadHash: hash, lifetime, onMismatch: "skip" };
+}
+
+function ticketOf({ value }: Occurrence, { id, subject }: Matched, windowMs: number): DebounceTicket {
+  return {
+    subscription: id,
+    subject: readKey(value, subject ?? [], "payload", "a trigger is debounced by it"),
+    windowMs,
+  };
+}
+
+type Answer =
+  | { readonly outcome: "inserted" | "existing" | "conflict" | "gathered"; readonly runId: string }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+const OUTCOMES = { inserted: "started", existing: "duplicate", conflict: "duplicate", gathered: "debounced" } as const;
+
+function emitted(wishes: readonly Wish[], answers: ReadonlyMap<Wish, Answer>): Emitted | HoldfastError {
+  const runs: EmittedRun[] = [];
+  for (const wish of wishes) {
+    const { program } = wish.run.group;
+    const answer = answers.get(wish);
+    if (!answer) runs.push({ program, runId: null, outcome: "rejected" });
+    else if (answer.outcome === "refused") return answer.error;
+    else runs.push({ program, runId: answer.runId, outcome: OUTCOMES[answer.outcome] });
+  }
+  return { runs: runs.sort((a, b) => (a.program < b.program ? -1 : a.program > b.program ? 1 : 0)) };
+}

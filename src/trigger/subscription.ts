@@ -1,0 +1,62 @@
+// The subscriptions of a node's programs: each event trigger as the row that `emit` finds.
+
+import { createHash } from "node:crypto";
+import type { BreakerRule } from "../kernel/breaker-rule.js";
+import { canonicalText } from "../kernel/canonical.js";
+import type { Subscription } from "../store/contract/events.js";
+import type { EventSpec, TriggerSpec } from "./trigger.js";
+
+interface Triggered {
+  readonly name: string;
+  readonly queue: string;
+  readonly version: string | null;
+  readonly triggers: readonly TriggerSpec[];
+  readonly breaker: BreakerRule | null;
+}
+
+interface Place {
+  readonly env: string;
+  readonly stack: string | null;
+  readonly crashLimit: number;
+}
+
+/** A node of a stack also takes what is emitted in none, as it takes runs that were started in none. */
+export function subscriptionsOf(programs: readonly Triggered[], place: Place): Subscription[] {
+  const stacks = place.stack === null ? [null] : [place.stack, null];
+  const found = programs.flatMap((program) =>
+    program.triggers
+      .filter((trigger): trigger is EventSpec => trigger.kind === "event")
+      .flatMap((trigger) => stacks.map((stack) => subscriptionOf(program, trigger, { ...place, stack }))),
+  );
+  // The same trigger written twice is one.
+  return [...new Map(found.map((one) => [one.id, one])).values()];
+}
+
+function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, crashLimit }: Place): Subscription {
+  const { name, queue, version, breaker } = program;
+  const { event, where, subject, debounceMs, lifetime } = trigger;
+  return {
+    id: idOf(name, stack, event, where),
+    env,
+    stack,
+    event,
+    program: name,
+    queue,
+    version,
+    where,
+    subject: debounceMs === null ? null : subject,
+    debounceMs,
+    lifetime,
+    crashLimit,
+    breaker: breaker && { threshold: breaker.threshold, halfOpenMs: breaker.halfOpenMs },
+  };
+}
+
+/**
+ * What makes two wishes the same, also in two versions of the code: who is to be started, and by which events. A changed
+ * debounce, queue or version changes the subscription; a changed filter makes another.
+ */
+function idOf(program: string, stack: string | null, event: string, where: EventSpec["where"]): string {
+  const text = canonicalText([program, stack, event, where]);
+  return `${program} on ${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+}

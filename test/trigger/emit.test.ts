@@ -1,0 +1,232 @@
+// Emitting on either store: what a run gets, what counts as the same event, what gathers, what is refused.
+
+import pg from "pg";
+import { describe, expect, inject, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
+import type { Node } from "../../src/client/create-node.js";
+import { memoryTransaction } from "../../src/store/memory/index.js";
+import { event, on } from "../../src/trigger/event.js";
+import { signal } from "../../src/workflow/signal.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+interface Resource {
+  readonly kind: "disk" | "cpu";
+  readonly id: string;
+  readonly used?: number;
+}
+
+/** Each test has events and programs of its own. */
+let count = 0;
+const fresh = (name: string) => `${name}-${++count}`;
+const outcomes = (emitted: { readonly runs: readonly { readonly outcome: string }[] }) =>
+  emitted.runs.map(({ outcome }) => outcome);
+
+onBothStores((bench) => {
+  const result = (node: Node, runId: string | null) => node.run(runId!).result({ timeout: "10s" });
+
+  test("an event starts every program that has a trigger for it, with its payload exactly as it was", async () => {
+    const updated = event<Resource & { at: Date; big: bigint }>()(fresh("updated"));
+    const one = workflow(fresh("one"), { on: [on(updated)] }, async (_ctx, input) => input);
+    const two = workflow(fresh("two"), { on: [on(updated, { where: { kind: "cpu" } })] }, async () => "two");
+    const none = workflow(fresh("none"), { on: [on(updated, { where: { kind: "disk" } })] }, async () => "never");
+    const node = await bench.open({ programs: [one, two, none] });
+    const payload = { kind: "cpu", id: "r-1", at: new Date(5), big: 7n } as const;
+    const { runs } = await node.emit(updated, payload);
+    expect(runs.map(({ program, outcome }) => [program, outcome])).toEqual([
+      [one.name, "started"],
+      [two.name, "started"],
+    ]);
+    expect(await result(node, runs[0]!.runId)).toEqual({ type: updated.name, ...payload });
+    expect(await result(node, runs[1]!.runId)).toBe("two");
+  });
+
+  test("several values of a filter, nested ones, and what is no plain JSON, which no filter sees", async () => {
+    const moved = event<{ place: { zone: string }; n: number; at?: Date }>()(fresh("moved"));
+    const where = { place: { zone: { in: ["a", "b"] } }, n: 1 };
+    const program = workflow(fresh("filtered"), { on: [on(moved, { where })] }, async () => {});
+    const node = await bench.open({ programs: [program] });
+    const started = async (zone: string, n: number) => (await node.emit(moved, { place: { zone }, n })).runs.length;
+    expect([await started("a", 1), await started("b", 1), await started("c", 1), await started("a", 2)]).toEqual([
+      1, 1, 0, 0,
+    ]);
+    const odd = { place: { zone: "a", "x\0": "\ud800" }, n: 1, at: new Date(Number.NaN) };
+    expect((await node.emit(moved, odd)).runs).toHaveLength(1);
+  });
+
+  test("the same event starts nothing again: by its payload in any order of keys, or by its id", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const program = workflow(fresh("once"), { on: [on(updated)] }, async (_ctx, { id }) => id);
+    const node = await bench.open({ programs: [program] });
+    const told: string[] = [];
+    node.on("event.deduplicated", ({ runId }) => told.push(runId));
+    const first = await node.emit(updated, { kind: "disk", id: "r-1" });
+    const again = await node.emit(updated, { id: "r-1", kind: "disk" });
+    expect(again.runs).toEqual([{ ...first.runs[0], outcome: "duplicate" }]);
+    expect(told).toEqual([first.runs[0]!.runId]);
+    expect(outcomes(await node.emit(updated, { kind: "disk", id: "r-2" }))).toEqual(["started"]);
+    // An id is the event's own: with one, the payload says nothing.
+    expect(outcomes(await node.emit(updated, { kind: "disk", id: "r-1" }, { id: "e-1" }))).toEqual(["started"]);
+    expect(outcomes(await node.emit(updated, { kind: "cpu", id: "r-9" }, { id: "e-1" }))).toEqual(["duplicate"]);
+    expect(await result(node, first.runs[0]!.runId)).toBe("r-1");
+    expect(outcomes(await node.emit(updated, { kind: "disk", id: "r-1" }))).toEqual(["duplicate"]);
+  });
+
+  test("once while live: an event may come again when its run has ended", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const go = signal<null>("go");
+    const trigger = on(updated, { once: "while live" });
+    const program = workflow(fresh("live"), { on: [trigger] }, async (ctx) => ctx.waitFor(go));
+    const node = await bench.open({ programs: [program] });
+    const payload = { kind: "disk", id: "r-1" } as const;
+    const { runs } = await node.emit(updated, payload);
+    expect(outcomes(await node.emit(updated, payload))).toEqual(["duplicate"]);
+    await node.run(runs[0]!.runId!).signal(go, null);
+    await result(node, runs[0]!.runId);
+    expect(outcomes(await node.emit(updated, payload))).toEqual(["started"]);
+  });
+
+  test("a hundred at once, each three times: a hundred runs", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const program = workflow(fresh("many"), { on: [on(updated)] }, async () => {});
+    const node = await bench.open({ programs: [program] });
+    const client = createClient({ store: bench.store });
+    const emits = Array.from({ length: 300 }, (_, i) =>
+      (i % 3 === 0 ? node : client).emit(updated, { kind: "disk", id: `r-${i % 100}` }),
+    );
+    const all = (await Promise.all(emits)).flatMap(({ runs }) => runs);
+    expect(new Set(all.map(({ runId }) => runId)).size).toBe(100);
+    expect(all.filter(({ outcome }) => outcome === "started")).toHaveLength(100);
+  });
+
+  test("a stack of its own: its events are for its nodes, and those of no stack for any", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const program = workflow(fresh("stacked"), { on: [on(updated)] }, async () => "done");
+    const blue = await bench.open({ programs: [program], stack: "blue" });
+    const payload = { kind: "disk", id: "r-1" } as const;
+    const emitted = async (stack?: string) => createClient({ store: bench.store, ...(stack && { stack }) });
+    expect((await (await emitted("red")).emit(updated, payload)).runs).toEqual([]);
+    for (const client of [await emitted(), await emitted("blue")]) {
+      const { runs } = await client.emit(updated, payload);
+      expect(runs).toMatchObject([{ outcome: "started" }]);
+      expect(await result(blue, runs[0]!.runId)).toBe("done");
+    }
+  });
+
+  test("emitted in a transaction: nothing when it is rolled back, all when it commits", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const plain = workflow(fresh("tx"), { on: [on(updated)] }, async (_ctx, { id }) => id);
+    const calm = workflow(
+      fresh("tx-calm"),
+      { on: [on(updated, { subject: "kind", debounce: 50 })] },
+      async (_, e) => e.id,
+    );
+    const node = await bench.open({ programs: [plain, calm] });
+    for (const end of ["rollback", "commit"] as const) {
+      const { runs } = await inTransaction(bench, end, (tx) => node.emit(updated, { kind: "disk", id: "r-1" }, { tx }));
+      expect(outcomes({ runs })).toEqual(["started", "debounced"]);
+      const there = await Promise.all(runs.map(async ({ runId }) => (await bench.store.runs.get(runId!)) !== null));
+      expect(there).toEqual(end === "commit" ? [true, true] : [false, false]);
+      if (end === "commit") for (const { runId } of runs) expect(await result(node, runId)).toBe("r-1");
+    }
+  });
+
+  test("debounced: many events of a subject, one run with the last one; the next event makes the next run", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const trigger = on(updated, { subject: "id", debounce: "250ms" });
+    const program = workflow(fresh("calm"), { on: [trigger] }, async (_ctx, input) => input);
+    const node = await bench.open({ programs: [program] });
+    const all = [];
+    for (let used = 0; used < 20; used++) {
+      all.push(...(await node.emit(updated, { kind: "disk", id: "a", used })).runs);
+      all.push(...(await node.emit(updated, { kind: "disk", id: "b", used })).runs);
+    }
+    expect(new Set(all.map(({ outcome }) => outcome))).toEqual(new Set(["debounced"]));
+    const ids = new Set(all.map(({ runId }) => runId));
+    expect(ids.size).toBe(2);
+    const results = await Promise.all([...ids].map((id) => result(node, id)));
+    expect(results).toMatchObject([
+      { type: updated.name, id: "a", used: 19 },
+      { id: "b", used: 19 },
+    ]);
+    const [next] = (await node.emit(updated, { kind: "disk", id: "a", used: 20 })).runs;
+    expect(ids.has(next!.runId)).toBe(false);
+    expect(await result(node, next!.runId)).toMatchObject({ used: 20 });
+  });
+
+  test("what cannot be a run's input is refused before anything is written, and its neighbours are not", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const trigger = on(updated, { subject: "id", debounce: 10 });
+    const serial = workflow(fresh("serial"), { on: [on(updated)], serial: "used" as never }, async () => {});
+    const calm = workflow(fresh("subject"), { on: [trigger] }, async () => {});
+    const node = await bench.open({ programs: [serial, calm] });
+    const emit = (payload: object) => node.emit(updated, payload as Resource);
+    const bad = [
+      { kind: "disk", id: "r-1" },
+      { used: 1 },
+      { type: "x" },
+      null,
+      [],
+      { id: () => 1 },
+      { id: { a: 1 }, used: 1 },
+    ];
+    const answers = await Promise.allSettled([...bad.map((one) => emit(one as object)), emit({ id: "r-1", used: 1 })]);
+    const codes = answers.map((one) => (one.status === "rejected" ? one.reason.code : one.status));
+    expect(codes).toEqual([...bad.map(() => "INVALID_INPUT"), "fulfilled"]);
+    await expect(node.emit(updated, { kind: "cpu", id: "x", used: 1 }, { id: "i".repeat(600) })).rejects.toMatchObject({
+      code: "LIMIT_EXCEEDED",
+    });
+    const counts = await bench.store.runs.count({ env: "default", program: serial.name });
+    expect(Object.values(counts)).toEqual([1]);
+  });
+
+  test("a deploy without the trigger: it goes with the last node that has it; with none left it stays", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const name = fresh("deployed");
+    const older = await bench.open({ programs: [workflow(name, { on: [on(updated)] }, async () => {})] });
+    const newer = await bench.open({ programs: [workflow(name, async () => {})] });
+    const client = createClient({ store: bench.store });
+    const emit = async (id: string) => (await client.emit(updated, { kind: "disk", id })).runs.length;
+    expect(await emit("while both run")).toBe(1);
+    await older.stop();
+    expect(await emit("after the older one stopped")).toBe(0);
+    const last = await bench.open({ programs: [workflow(name, { on: [on(updated)] }, async () => {})] });
+    await newer.stop();
+    await last.stop();
+    expect(await emit("with nobody there")).toBe(1);
+  });
+});
+
+async function inTransaction<T>(
+  { store }: { readonly store: Parameters<typeof memoryTransaction>[0] },
+  end: "commit" | "rollback",
+  work: (tx: ReturnType<typeof memoryTransaction> | pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  if (!("migrate" in store)) {
+    const tx = memoryTransaction(store);
+    const answer = await work(tx);
+    tx[end]();
+    return answer;
+  }
+  const client = new pg.Client({ connectionString: inject("databaseUrl") });
+  await client.connect();
+  await client.query("begin");
+  const answer = await work(client);
+  await client.query(end);
+  await client.end();
+  return answer;
+}
+
+describe("types", () => {
+  test("a payload of another type does not compile", async () => {
+    const updated = event<Resource>()("typed");
+    const client = {} as ReturnType<typeof createClient>;
+    const never = () => {
+      // @ts-expect-error: no such kind
+      void client.emit(updated, { kind: "ram", id: "r-1" });
+      // @ts-expect-error: the id is missing
+      void client.emit(updated, { kind: "disk" });
+    };
+    expect(never).toBeTypeOf("function");
+  });
+});
