@@ -60,6 +60,11 @@ export class Connections {
     return this.#pooled ?? false;
   }
 
+  /** After which the server ends a statement of a user's transaction; null where sessions are not ours to set. */
+  get statementMs(): number | null {
+    return this.#shared || this.pooled ? null : this.#options.queryTimeoutMs;
+  }
+
   async use<T>(line: Line, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#connect(line);
     // A connection that dies while checked out reports twice: to the query, and here.
