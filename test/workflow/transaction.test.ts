@@ -226,6 +226,29 @@ test("parallel transactions and steps of one run do not get into each other's wa
   expect(entries).toHaveLength(42);
 });
 
+test("on a pool of the application's with one connection, transactions and the steps beside them do not wait for each other", async () => {
+  const single = new pg.Pool({ connectionString: url, max: 1 });
+  const shared = openPostgres(single, { schema });
+  let [begun, all] = [0, () => {}];
+  const allOpen = new Promise<void>((resolve) => (all = resolve));
+  const both = workflow("beside", { queue: "beside" }, async (ctx) => {
+    await Promise.all([
+      ctx.transaction("x", async (tx) => {
+        await tx.query(insert, [ctx.runId, "x"]);
+        if (++begun === 3) all();
+        await allOpen;
+      }),
+      ctx.step("s", () => allOpen),
+    ]);
+  });
+  const node = await createNode({ store: shared, ...QUICK, lease: "30s", programs: [both] });
+  const runs = await Promise.all([1, 2, 3].map(() => node.start(both)));
+  for (const run of runs) await run.result({ timeout: "8s" });
+  await node.stop({ grace: "1s" });
+  await shared.close();
+  await single.end();
+}, 30_000);
+
 test("while a transaction is open, other steps of its run are recorded", async () => {
   let [begun, release] = [() => {}, () => {}];
   const isOpen = new Promise<void>((resolve) => (begun = resolve));
