@@ -249,11 +249,41 @@ export const engine: readonly Mutant[] = [
       },
       {
         file: "src/store/postgres/transact.ts",
-        find: "const tx: Transaction = { query: (text, values) => client.query(text, values) };",
-        put: "const lock = (id: string) => client.query(`select from ${db.dialect.schema}.runs where id = $1 for no key update`, [id]);\n        const tx = { query: (text: string, values: unknown[]) => client.query(text, values), lock };",
+        find: "const commit = await workIn(tx, work);",
+        put: "Object.assign(tx, { lock: (id: string) => client.query(`select from ${db.dialect.schema}.runs where id = $1 for no key update`, [id]) });\n        const commit = await workIn(tx, work);",
       },
     ],
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "while a transaction is open" }],
+  },
+  {
+    name: "a transaction that is kept stays open",
+    breaks: "S4",
+    edits: [{ file: "src/store/postgres/step-transaction.ts", find: "this.#open = false;", put: "this.#open = true;" }],
+    killedBy: [{ file: "test/workflow/transaction.test.ts", test: "that is kept" }],
+  },
+  {
+    name: "transactions on the application's own pool",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/store/postgres/connections.ts",
+        find: "const transactions = new pg.Pool(",
+        put: "const transactions = this.#shared ?? new pg.Pool(",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/transaction.test.ts", test: "on a pool of the application's" }],
+  },
+  {
+    name: "a function that awaits something else is parked",
+    breaks: "L3",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: "if (!this.#elsewhere() && ![...this.#open]",
+        put: "if (![...this.#open]",
+      },
+    ],
+    killedBy: [{ file: "test/workflow/careless-functions.test.ts", test: "not the context's" }],
   },
   {
     name: "a transaction committed although its fence refused",

@@ -45,7 +45,9 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
 /** The message is the event's name: one thing to search for. A logger that throws disturbs nobody. */
 export function logEvent(logger: Logger, name: EventName, fields: Readonly<Record<string, unknown>>): void {
   try {
-    logger[LEVELS[name] ?? "debug"](name, fields);
+    const answer: unknown = logger[LEVELS[name] ?? "debug"](name, fields);
+    // An async one fits the type, too; nobody else would hear that it failed, and the process would end of it.
+    if (answer instanceof Promise) answer.catch(() => {});
   } catch {
     // The last place to tell it has failed.
   }

@@ -2,7 +2,7 @@
 
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -11,6 +11,7 @@ import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
 import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { Question } from "../workflow/approval-call.js";
 import type { Signal } from "../workflow/signal.js";
 import { lacksCapableNode } from "./capable-node.js";
 import type { RunEvent } from "./run-event.js";
@@ -163,7 +164,7 @@ export class RunHandle<Out> {
     const { choice, by, note = null, nth = 1, shown } = decision;
     // A run that your own transaction has just started is at its beginning.
     const baseSeq = (await this.#store.runs.get(this.id))?.baseSeq ?? 0;
-    if (shown !== undefined) await this.#expectShown(approval, String(nth), shown);
+    await this.#expectAsked(approval, String(nth), choice, shown);
     const message = {
       runId: this.id,
       key: waitKey(approval, String(nth), baseSeq),
@@ -198,11 +199,14 @@ export class RunHandle<Out> {
     return answer!;
   }
 
-  async #expectShown(approval: string, nth: string, shown: string): Promise<void> {
+  /** A choice that the question does not have would fail the run, and no later decision could mend it. */
+  async #expectAsked(approval: string, nth: string, choice: string, shown: string | undefined): Promise<void> {
     const { entries } = (await this.#store.journal.read(this.id)) ?? { entries: [] };
     const asked = entries.find(({ kind, name, key }) => kind === "approval.begun" && name === approval && key === nth);
-    const question = asked?.payload ? (this.#codecs.decode(asked.payload) as { readonly hash: string }) : null;
-    if (question?.hash !== shown) throw new DecisionStale(approval);
+    const question = asked?.payload ? (this.#codecs.decode(asked.payload) as Question & { hash: string }) : null;
+    if (shown !== undefined && question?.hash !== shown) throw new DecisionStale(approval);
+    if (question && !question.choices.includes(choice))
+      throw new InvalidInput("choice", `${JSON.stringify(choice)} is none of ${question.choices.join(", ")}`);
   }
 
   async #ending(state: EndedState, seq: number): Promise<Out> {

@@ -41,6 +41,7 @@ const IDENTIFIER: NameRule = {
 export const programName = nameCheck("program name", SEGMENTS);
 export const queueName = nameCheck("queue name", SEGMENTS);
 export const stepName = nameCheck("step name", TEXT);
+export const stepKey = nameCheck("step key", TEXT);
 export const signalName = nameCheck("signal name", TEXT);
 export const eventName = nameCheck("event name", TEXT);
 export const waitName = nameCheck("wait name", TEXT);

@@ -5,7 +5,7 @@
 // too. So `Promise.race` decides today as it did when the log was written.
 
 import type { Session } from "../engine/session.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
@@ -63,6 +63,7 @@ export class Replay {
   #settled: { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown } | null = null;
   #failure: { error: unknown } | null = null;
   #asked = 0;
+  #inStep = false;
   #cancelled: JournalEntry | null = null;
   #anew: Payload | null = null;
   readonly #historyLimit: number;
@@ -97,12 +98,25 @@ export class Replay {
     return new RunOver(this.session.run.runId);
   }
 
+  /** Calls a step's work: until its first await, it is known to be the one who asks. */
+  inStep<T>(work: () => T): T {
+    this.#inStep = true;
+    try {
+      return work();
+    } finally {
+      this.#inStep = false;
+    }
+  }
+
   /** Registers a call of the function's; it is made when the journal turns out not to have it. */
   ask(call: Call): void {
+    // Once the outer step is recorded nobody asks for the inner one any more, and the log would not fit.
+    if (this.#inStep) throw new InvalidInput(call.title, "cannot be called inside a step; call it before or after it");
     this.#asked++;
     this.#calls.set(call.id, call);
     this.#open.add(call);
     if (call.first) this.#firsts.add(call);
+    this.poke();
   }
 
   /** Ends this generation: once the function is idle, the run begins anew. */
@@ -163,9 +177,11 @@ export class Replay {
     body.then(
       (value) => {
         this.#settled = { kind: "returned", value };
+        this.poke();
       },
       (error) => {
         this.#settled = { kind: "threw", error };
+        this.poke();
       },
     );
     this.session.onChange = () => this.poke();
@@ -188,7 +204,7 @@ export class Replay {
       if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
         if (this.session.stopping) return { kind: "handBack" };
-        if (![...this.#open].some((call) => call.lingers))
+        if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
           return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
       }
       await this.#untilChange();
@@ -245,7 +261,7 @@ export class Replay {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
     const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
-    if (missing.length > 0) {
+    if (missing.length > 0 && !this.#elsewhere()) {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
       return { kind: "mismatch", missing, asked };
     }
@@ -285,6 +301,14 @@ export class Replay {
       cancel = this.session.world.after(Math.max(wakeAt - this.session.databaseNow(), 1), resolve);
     });
     cancel();
+  }
+
+  /**
+   * Whether the function awaits something that is not ours, an import or a hash: it asks for nothing and has not ended.
+   * Parked, it would sleep for ever; it is waited for, and what the log still has may be asked for afterwards.
+   */
+  #elsewhere(): boolean {
+    return this.#open.size === 0 && this.#settled === null && this.#anew === null;
   }
 
   /** Whether something of this process's own is under way: a step, a write. */

@@ -2,7 +2,7 @@
 
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Call } from "../replay/call.js";
 import { type CallId, waitKey } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
@@ -15,6 +15,15 @@ export interface Question {
   readonly to: string | null;
   /** What counts when nobody decides in time. */
   readonly otherwise: string | null;
+}
+
+/** Throws before anything is asked: nobody could answer a question without choices, or with a default that is none. */
+export function checkQuestion({ choices, otherwise }: Question, path: string): void {
+  const isText = Array.isArray(choices) && choices.every((one) => typeof one === "string" && one !== "");
+  if (!isText || choices.length === 0)
+    throw new InvalidInput(`${path}.choices`, "must be a list of texts, at least one");
+  if (otherwise !== null && !choices.includes(otherwise))
+    throw new InvalidInput(`${path}.default`, `${JSON.stringify(otherwise)} is none of ${choices.join(", ")}`);
 }
 
 export interface DecisionPayload {

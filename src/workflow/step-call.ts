@@ -74,6 +74,12 @@ export interface StepCallOptions {
   readonly reject: (error: unknown) => void;
 }
 
+interface Failure {
+  readonly error: unknown;
+  /** The work was done and its result cannot be recorded: doing it again would not change that. */
+  readonly unstorable: boolean;
+}
+
 export class StepCall implements Call {
   readonly id: CallId;
   /** When the next attempt is due. */
@@ -149,12 +155,12 @@ export class StepCall implements Call {
     const startedAt = world.monotonicNow();
     if (facts) bus.emit("step.started", facts);
     const result = await this.#attempt(this.#failures + 1);
-    if ("error" in result) return this.#failed(result.error, facts);
+    if ("error" in result) return this.#failed(result, facts);
     this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
     if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
   }
 
-  async #failed(error: unknown, facts: StepFacts | null): Promise<void> {
+  async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.#options;
     const { bus, workSignal } = replay.session;
     if (isOurs(error)) throw error;
@@ -162,7 +168,7 @@ export class StepCall implements Call {
     if (!atMostOnce) workSignal.throwIfAborted();
     this.#failures++;
     const payload = storeError(codecs, error);
-    if (this.#isLast(error)) {
+    if (unstorable || this.#isLast(error)) {
       this.#end(await this.#write(`${kind}.failed`, payload));
       if (facts) bus.emit("step.failed", { ...facts, error });
     } else {
@@ -181,7 +187,12 @@ export class StepCall implements Call {
   #isLast(error: unknown): boolean {
     const { policy, atMostOnce = false, retryIf } = this.#options;
     if (atMostOnce || error instanceof PermanentError || attemptsLeft(policy, this.#failures) <= 0) return true;
-    return retryIf !== undefined && !retryIf(error);
+    if (retryIf === undefined) return false;
+    try {
+      return !retryIf(error);
+    } catch {
+      return true; // it cannot say that another attempt is worth it; what the step threw is what counts
+    }
   }
 
   /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
@@ -195,25 +206,31 @@ export class StepCall implements Call {
     return delayMs;
   }
 
-  async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | { error: unknown }> {
+  async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | Failure> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
     const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
+    let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
-      const working = (async () => work(info, tx))();
-      return codecs.encode(await (late ? Promise.race([working, late.over]) : working), `result of ${this.title}`);
+      const working = (async () => replay.inStep(() => work(info, tx)))();
+      const value = await (late ? Promise.race([working, late.over]) : working);
+      unstorable = true;
+      const payload = codecs.encode(value, `result of ${this.title}`);
+      unstorable = false;
+      return payload;
     };
     try {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
       const { seq } = await replay.session.transaction(async (tx) => {
         replay.throwIfOver(); // done again, perhaps, after the run was over
+        if (late) await Promise.race([late.over, null]); // its time was over before a connection was free
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });
       return { entry: this.#entry(seq, kind, payload!) };
     } catch (error) {
-      return { error };
+      return { error, unstorable };
     } finally {
       late?.cancel();
     }
@@ -230,6 +247,8 @@ export class StepCall implements Call {
         reject(error);
       });
     });
+    // A transaction may still wait for its connection, and nobody for this: it must not end the process.
+    over.catch(() => {});
     return { over, cancel };
   }
 

@@ -4,13 +4,13 @@ import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
-import { stepName, waitName } from "../kernel/name.js";
+import { stepKey, stepName, waitName } from "../kernel/name.js";
 import type { NewRun } from "../kernel/new-run.js";
 import { retryPolicy } from "../kernel/retry.js";
 import { callId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Answer, ApprovalCall } from "./approval-call.js";
+import { type Answer, ApprovalCall, checkQuestion } from "./approval-call.js";
 import { ChildCall } from "./child-call.js";
 import type {
   AnyWorkflow,
@@ -78,6 +78,7 @@ export class WorkflowContext implements Context {
   ): Promise<T> {
     const path = `${kind} ${JSON.stringify(stepName(name, kind))}`;
     const policy = retryPolicy(options.retry, path);
+    if (options.key !== undefined) stepKey(options.key, `key of ${path}`);
     const timeoutMs = options.timeout === undefined ? null : toMs(options.timeout, path);
     const { atMostOnce = false, retryIf } = options;
     const rules = { policy, timeoutMs, atMostOnce, ...(retryIf && { retryIf }) };
@@ -91,6 +92,8 @@ export class WorkflowContext implements Context {
   }
 
   sleepUntil(name: string, when: Date): Promise<void> {
+    const path = `sleepUntil ${JSON.stringify(name)}`;
+    if (!(when instanceof Date) || Number.isNaN(when.getTime())) throw new InvalidInput(path, "must be a valid Date");
     return this.#sleep(name, Math.max(when.getTime() - this.#replay.session.databaseNow(), 0));
   }
 
@@ -108,18 +111,24 @@ export class WorkflowContext implements Context {
     { ask, choices, to, timeout, default: otherwise }: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>> {
     const question = { ask, choices: choices ?? ["approved", "denied"], to: to ?? null, otherwise: otherwise ?? null };
-    const timeoutMs = timeout === undefined ? null : toMs(timeout, `approval ${JSON.stringify(name)}`);
+    const path = `approval ${JSON.stringify(name)}`;
+    checkQuestion(question, path);
+    const timeoutMs = timeout === undefined ? null : toMs(timeout, path);
     return this.#call<Decision<Choices[number]>>("approval", waitName(name, "approval"), undefined, (call) => {
       const resolve = (answer: Answer) => call.resolve(answer as Decision<Choices[number]>);
       this.#replay.ask(new ApprovalCall({ ...call, question, timeoutMs, resolve }));
     });
   }
 
-  async child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out> {
-    return (await this.children(workflow, [input]))[0]!;
+  child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out> {
+    return quiet(this.children(workflow, [input]).then(([output]) => output!));
   }
 
-  async children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
+  children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
+    return quiet(this.#children(workflow, inputs));
+  }
+
+  async #children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
     let left = inputs.length;
     const parsed = inputs.map((input) => parseInputNow(workflow, input));
     const calls = parsed.map((input) =>
@@ -136,8 +145,8 @@ export class WorkflowContext implements Context {
     return Promise.all(calls);
   }
 
-  async progress(value: unknown): Promise<void> {
-    await this.#value("progress", "progress", () => value);
+  progress(value: unknown): Promise<void> {
+    return quiet(this.#value("progress", "progress", () => value).then(() => {}));
   }
 
   now(): Promise<Date> {
@@ -182,7 +191,7 @@ export class WorkflowContext implements Context {
 
   /** A call's identity is its kind, name and key; a key that was used before cannot be told apart. */
   #call<T>(kind: string, name: string, key: string | undefined, ask: (call: NewCall<T>) => void): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+    const promise = new Promise<T>((resolve, reject) => {
       const used = key ?? this.#nextKey(kind, name);
       const id = callId(kind, name, used);
       if (this.#replay.has(id)) {
@@ -191,6 +200,7 @@ export class WorkflowContext implements Context {
       }
       ask({ id, name, key: used, replay: this.#replay, codecs: this.#codecs, resolve, reject });
     });
+    return quiet(promise);
   }
 
   #nextKey(kind: string, name: string): string {
@@ -199,6 +209,12 @@ export class WorkflowContext implements Context {
     this.#asked.set(place, n);
     return String(n);
   }
+}
+
+/** A failure that is not awaited yet, or never, must not end the process: it would take all runs of the node with it. */
+function quiet<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 interface NewCall<T> {

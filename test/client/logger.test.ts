@@ -70,3 +70,16 @@ test("what goes wrong is a warning", async () => {
     .toEqual(new Set(["housekeeping.failed", "claim.failed"]));
   await node.stop();
 });
+
+test("a logger that rejects disturbs nobody: nothing is left that would end the process", async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const reject = async () => Promise.reject(new Error("disk full"));
+  const logger: Logger = { debug: reject, info: reject, warn: reject, error: reject };
+  const node = await createNode({ store: memoryStore(), programs: [hello], logger });
+  expect(await (await node.start(hello)).result({ timeout: "5s" })).toBe("hello");
+  await node.stop();
+  expect(unhandled).toEqual([]);
+  process.off("unhandledRejection", note);
+});

@@ -3,6 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode, type Node } from "../../src/client/create-node.js";
+import type { Transaction } from "../../src/store/contract/transaction.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
@@ -81,6 +82,92 @@ test("a statement that fails fails the step, not the engine", async () => {
   expect(await booked(run.id)).toBe(0);
 });
 
+test("what the work itself does wrong counts as an attempt, also when it looks like an outage", async () => {
+  const short = openPostgres(url, { schema, queryTimeout: "300ms" });
+  const away = Object.assign(new Error("the mail server is away"), { code: "ECONNREFUSED" });
+  const works: Record<string, (tx: Transaction) => Promise<unknown>> = {
+    ECONNREFUSED: () => Promise.reject(away),
+    "57014": (tx) => tx.query("select pg_sleep(2)", []),
+    TRANSACTION_IDLE: (tx) => new Promise((resolve) => setTimeout(resolve, 700)).then(() => tx.query("select 1", [])),
+  };
+  const attempts: string[] = [];
+  const wrong = workflow("wrong", { queue: "wrong" }, async (ctx, code: string) =>
+    ctx.transaction("x", { retry: { attempts: 2, delay: 1 } }, (tx) => {
+      attempts.push(code);
+      return works[code]!(tx);
+    }),
+  );
+  const node = await createNode({ store: short, ...QUICK, programs: [wrong] });
+  for (const code of Object.keys(works)) {
+    const run = await node.start(wrong, code);
+    await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ cause: { code } });
+  }
+  expect(attempts).toEqual(Object.keys(works).flatMap((code) => [code, code]));
+  await node.stop({ grace: "1s" });
+  await short.close();
+}, 30_000);
+
+test("a transaction that is kept can no longer be used", async () => {
+  let kept: Transaction | null = null;
+  const keeps = workflow("keeps", async (ctx) =>
+    ctx.transaction("x", async (tx) => {
+      kept = tx;
+    }),
+  );
+  const node = await open([keeps]);
+  const run = await node.start(keeps);
+  await run.result({ timeout: "5s" });
+  await expect(kept!.query(insert, [run.id, "late"])).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+  expect(await booked(run.id)).toBe(0);
+});
+
+test.for(["commit", " ROLLBACK", "select 1; commit"])("%j by hand fails the step", async (text) => {
+  const byHand = workflow("by-hand", async (ctx) =>
+    ctx.transaction("x", { retry: 1 }, async (tx) => {
+      await tx.query("savepoint a", []);
+      await tx.query("rollback to a", []);
+      await (tx.query as (text: string) => Promise<unknown>)(text);
+    }),
+  );
+  const node = await open([byHand]);
+  const run = await node.start(byHand);
+  const cause = { code: "INVALID_INPUT", message: expect.stringContaining("begins and ends by itself") };
+  await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause });
+});
+
+test("a transaction whose time is over before it has a connection fails, and the process goes on", async () => {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const one = openPostgres(url, { schema, transactions: 1 });
+  let [begun, worked] = [() => {}, 0];
+  const isOpen = new Promise<void>((resolve) => (begun = resolve));
+  let release = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const holds = workflow("holds", { queue: "one" }, async (ctx) =>
+    ctx.transaction("x", () => {
+      begun();
+      return released;
+    }),
+  );
+  const waits = workflow("waits", { queue: "one" }, async (ctx) =>
+    ctx.transaction("x", { retry: 1, timeout: 50 }, () => void worked++),
+  );
+  const node = await createNode({ store: one, ...QUICK, programs: [holds, waits] });
+  const first = await node.start(holds);
+  await isOpen;
+  const run = await node.start(waits);
+  await expect.poll(() => node.active).toBe(2);
+  await new Promise((resolve) => setTimeout(resolve, 200)); // its time passes
+  release();
+  await first.result({ timeout: "5s" });
+  await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ cause: { code: "STEP_TIMEOUT" } });
+  expect([worked, unhandled]).toEqual([0, []]);
+  process.off("unhandledRejection", note);
+  await node.stop({ grace: "1s" });
+  await one.close();
+});
+
 test("runs started in a transaction are there when it commits", async () => {
   const child = workflow("started-inside", async (ctx, from: string) => `${from} ${ctx.runId}`);
   let node: Node;
@@ -138,6 +225,35 @@ test("parallel transactions and steps of one run do not get into each other's wa
   const { entries } = (await store.journal.read(run.id))!;
   expect(entries).toHaveLength(42);
 });
+
+test("on a pool of the application's with one connection, transactions and the steps beside them do not wait for each other", async () => {
+  const single = new pg.Pool({ connectionString: url, max: 1 });
+  const shared = openPostgres(single, { schema });
+  let [begun, all] = [0, () => {}];
+  const allOpen = new Promise<void>((resolve) => (all = resolve));
+  const both = workflow("beside", { queue: "beside" }, async (ctx) => {
+    await Promise.all([
+      ctx.transaction("x", async (tx) => {
+        await tx.query("select 1", []);
+        if (++begun === 3) all();
+        await allOpen;
+      }),
+      ctx.step("s", () => allOpen),
+    ]);
+  });
+  const node = await createNode({ store: shared, ...QUICK, lease: "30s", programs: [both] });
+  const runs = await Promise.all([1, 2, 3].map(() => node.start(both)));
+  const other = openPostgres(url, { schema });
+  const state = async (id: string) => (await other.runs.get(id))?.state;
+  try {
+    for (const { id } of runs) await expect.poll(() => state(id), { timeout: 5_000 }).toBe("completed");
+  } finally {
+    all();
+    await node.stop({ grace: "1s" });
+    await Promise.all([other.close(), shared.close()]);
+  }
+  await single.end();
+}, 30_000);
 
 test("while a transaction is open, other steps of its run are recorded", async () => {
   let [begun, release] = [() => {}, () => {}];

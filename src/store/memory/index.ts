@@ -1,4 +1,5 @@
 // The public face of `holdfast/memory`.
 
+export { TransactionEnded } from "../check/transaction.js";
 export { memoryStore } from "./memory-store.js";
-export { memoryTransaction, TransactionConflict, TransactionEnded, TransactionUnsupported } from "./transaction.js";
+export { memoryTransaction, TransactionConflict, TransactionUnsupported } from "./transaction.js";

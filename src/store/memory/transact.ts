@@ -13,8 +13,10 @@ export async function transact(
   work: (tx: Transaction) => Promise<Commit>,
 ): Promise<CommitAnswer> {
   const tx = memoryTransaction(store);
-  // Thrown over, it is never committed: nobody sees what it inserted.
-  const sealed = await work(tx);
+  const sealed = await work(tx).catch((error) => {
+    tx.rollback();
+    throw error;
+  });
   // In one turn with the entry, and first: a conflict must leave nothing behind.
   if (accepts(tables, sealed)) tx.commit();
   else tx.rollback();

@@ -1,6 +1,7 @@
 // Transactions of the memory store: what is inserted or sent in one is seen by others when it commits.
 
 import { HoldfastError } from "../../kernel/error.js";
+import { TransactionEnded } from "../check/transaction.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { LayeredMap } from "./layered-map.js";
@@ -14,14 +15,6 @@ export class TransactionUnsupported extends HoldfastError {
 
   constructor(problem: string) {
     super(`${problem} Open one with memoryTransaction(store), or use the PostgreSQL store.`);
-  }
-}
-
-export class TransactionEnded extends HoldfastError {
-  readonly code = "TRANSACTION_ENDED";
-
-  constructor() {
-    super("This transaction was committed or rolled back already. Open a new one.");
   }
 }
 

@@ -49,7 +49,9 @@ export class Connections {
     this.#shared = typeof options.source === "string" ? null : options.source;
     const main = this.#shared ?? new pg.Pool(this.#config(options.connections));
     const aside = this.#shared ? new pg.Pool(this.#config(1)) : main;
-    const transactions = this.#shared ?? new pg.Pool(this.#config(options.transactions));
+    // Not on a shared pool: a transaction waits for its run's commit that is under way, and that would wait for a connection
+    // which transactions hold. 8 runs with a step beside a transaction stood still on a pool of 3.
+    const transactions = new pg.Pool(this.#config(options.transactions));
     this.#pools = { main, renewals: new pg.Pool(this.#config(1)), aside, transactions };
     // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
     for (const pool of new Set(Object.values(this.#pools))) pool.on("error", ignore).on("connect", onNew);
@@ -58,6 +60,11 @@ export class Connections {
   /** True behind a transaction pooler such as PgBouncer: no named statements, no session settings. */
   get pooled(): boolean {
     return this.#pooled ?? false;
+  }
+
+  /** After which the server ends a statement of a user's transaction; null where sessions cannot be set. */
+  get statementMs(): number | null {
+    return this.pooled ? null : this.#options.queryTimeoutMs;
   }
 
   async use<T>(line: Line, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -25,6 +25,18 @@ export class ConnectTimeout extends HoldfastError {
   }
 }
 
+/** The server ended a transaction step in which no statement came for longer than the query timeout. */
+export class TransactionIdle extends HoldfastError {
+  readonly code = "TRANSACTION_IDLE";
+
+  constructor() {
+    super(
+      "The transaction ran no statement for longer than the query timeout, and the server ended it. " +
+        "Only SQL belongs into it: do what takes long in a step before or after, or raise queryTimeout.",
+    );
+  }
+}
+
 /** The database answered, and the answer will not change by trying again. */
 export class StoreFailed extends HoldfastError {
   readonly code = "STORE_FAILED";

@@ -51,7 +51,7 @@ export interface PostgresOptions {
   readonly schema?: string;
   /** Connections besides the one reserved for renewals, from 1 to 4. Default 3. Not used with a Pool of your own. */
   readonly connections?: number;
-  /** Steps that are transactions at the same time: connections besides. Default 5. Not used with a Pool of your own. */
+  /** Steps that are transactions at the same time: connections besides, also beside a Pool of your own. Default 5. */
   readonly transactions?: number;
   /** Tell other processes of work by NOTIFY. Without it they find it when they look, by default within 5 s. Default true. */
   readonly notify?: boolean;
