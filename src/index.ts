@@ -18,6 +18,7 @@ export {
   DecisionStale,
   ResultTimeout,
   RunCancelled,
+  RunEnded,
   RunFailed,
   type RunHandle,
   type RunStatus,

@@ -1,10 +1,10 @@
 // `holdfast approve`: decides what a run asks a person.
 
-import { RunHandle } from "../client/run-handle.js";
+import { RunEnded, RunHandle } from "../client/run-handle.js";
 import { codecs } from "../kernel/codecs.js";
 import { isEnded } from "../kernel/run-state.js";
 import type { Call, Command, Report } from "./command.js";
-import { CommandMisused, NothingToDecide, RunEnded } from "./error.js";
+import { CommandMisused, NothingToDecide } from "./error.js";
 import { findRun } from "./find-run.js";
 import { type OpenApproval, openApprovals } from "./open-approvals.js";
 import { textOption } from "./options.js";

@@ -1,8 +1,7 @@
 // `holdfast cancel`: ends a run, or asks its holder to.
 
-import { RunUnknown } from "../client/run-handle.js";
+import { RunEnded, RunUnknown } from "../client/run-handle.js";
 import type { Call, Command, Report } from "./command.js";
-import { RunEnded } from "./error.js";
 import { findRun } from "./find-run.js";
 import { textOption } from "./options.js";
 

@@ -1,7 +1,7 @@
 // What a command line can be refused for, in sentences that say what to do next.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { EndedState, RunState } from "../kernel/run-state.js";
+import type { RunState } from "../kernel/run-state.js";
 
 /** The command line cannot be understood; nothing was done. */
 export class CommandMisused extends HoldfastError {
@@ -22,15 +22,6 @@ export class DatabaseNotSet extends HoldfastError {
 /** Nobody answers at the address, or the login was refused. */
 export class DatabaseUnreachable extends HoldfastError {
   readonly code = "DATABASE_UNREACHABLE";
-}
-
-/** The run is over: it takes no signals and cannot be cancelled. */
-export class RunEnded extends HoldfastError {
-  readonly code = "RUN_ENDED";
-
-  constructor(runId: string, state: EndedState) {
-    super(`Run ${runId} has already ended (${state}); nothing was changed.`);
-  }
 }
 
 /** Only failed, dead and quarantined runs are opened again. */

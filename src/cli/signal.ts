@@ -1,10 +1,10 @@
 // `holdfast signal`: sends a run a signal.
 
-import { RunUnknown } from "../client/run-handle.js";
+import { RunEnded, RunUnknown } from "../client/run-handle.js";
 import { codecs } from "../kernel/codecs.js";
 import type { NewMessage } from "../store/contract/inbox.js";
 import type { Call, Command, Report } from "./command.js";
-import { CommandMisused, RunEnded } from "./error.js";
+import { CommandMisused } from "./error.js";
 import { findRun } from "./find-run.js";
 import { textOption } from "./options.js";
 import { visible } from "./visible.js";

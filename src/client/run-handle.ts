@@ -41,6 +41,15 @@ export class RunCancelled extends HoldfastError {
   }
 }
 
+/** The run is over: it takes no signals and cannot be cancelled. */
+export class RunEnded extends HoldfastError {
+  readonly code = "RUN_ENDED";
+
+  constructor(runId: string, state: EndedState) {
+    super(`Run ${runId} has already ended (${state}); nothing was changed.`);
+  }
+}
+
 export class RunUnknown extends HoldfastError {
   readonly code = "RUN_UNKNOWN";
 
@@ -195,7 +204,7 @@ export class RunHandle<Out> {
     const [answer] = await this.#store.inbox.send([message], tx ? { tx } : {});
     if (answer?.outcome === "refused") throw answer.error;
     if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
-    if (answer?.outcome === "ended") throw new RunFailed(this.id, answer.state);
+    if (answer?.outcome === "ended") throw new RunEnded(this.id, answer.state);
     return answer!;
   }
 

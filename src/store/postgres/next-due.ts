@@ -1,5 +1,6 @@
-// When the next run of some groups can be claimed: what an idle node sleeps until.
+// When the next run of some groups can be claimed: what an idle node sleeps until. Paused queues have none.
 
+import { pausedGroups } from "./claim-runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 
@@ -9,6 +10,8 @@ const MOST_PRIORITIES = 20;
 export const nextDue = statement(
   "next_due",
   ({ schema: s, now }) => `
+with paused as materialized (${pausedGroups(s)}
+)
 select ceil(extract(epoch from min(x.at) - ${now}) * 1000)::float8 as in_ms
 from unnest((select $1::int[])) as g(id)
 cross join lateral (
@@ -25,7 +28,8 @@ cross join lateral (
     where step.n < ${MOST_PRIORITIES}
   )
   select min(at) as at from step
-) x`,
+) x
+where g.id <> all(array(select id from paused))`,
 );
 
 export async function next(db: Database, groupIds: readonly number[]): Promise<number | null> {

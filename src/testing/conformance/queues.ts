@@ -89,4 +89,14 @@ export const queueCases = cases("queues", {
     await rejects(s.store.queues.pause(s.env, "work", "\0"), "a bad name");
     await rejects(s.store.queues.resume(s.env, "a b"), "a bad queue");
   },
+
+  "what waits in a paused queue is not due": async (s) => {
+    const groupIds = await s.store.runs.groupIds([s.group(), s.group({ queue: "other" })]);
+    await s.insert();
+    await s.insert({ group: { queue: "other" }, delayMs: 60_000 });
+    holds(some(await s.store.runs.nextDue(groupIds), "before") <= 0, "due now");
+    await s.store.queues.pause(s.env, s.group().queue, "ann");
+    holds(some(await s.store.runs.nextDue(groupIds), "paused") > 0, "the other queue's run is next");
+    await s.store.queues.resume(s.env, s.group().queue);
+  },
 });
