@@ -178,7 +178,7 @@ export class Steps {
     const gathered = again ? this.#lastGathered : this.#dice.many(1, 3, () => this.#gathered());
     this.#lastGathered = gathered;
     return this.#dice.pick<Step>([
-      [2, step("events.subscribe", (store) => store.events.subscribe(declaration))],
+      [4, step("events.subscribe", (store) => store.events.subscribe(declaration))],
       [1, step("events.subscriptions", (store) => store.events.subscriptions(env))],
       [2, step("events.match", (store) => store.events.match(events))],
       [5, step("events.debounce", (store) => store.events.debounce(gathered))],
@@ -201,7 +201,9 @@ export class Steps {
     const nobody = { claim: { runId: this.#runId(), epoch: 1, token: this.#dice.uuid() }, seq: 1 };
     const held: Held = gathering.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(gathering) : nobody;
     const { claim, seq } = held;
-    const ticket = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
+    const known = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
+    // A longer window is what one more event makes of it.
+    const ticket = this.#dice.chance(0.3) ? { ...known, windowMs: known.windowMs + 100 } : known;
     return step("events.settleDebounced", (store) => store.events.settleDebounced(claim, seq, ticket));
   }
 

@@ -13,7 +13,7 @@ import { SHELVES, shelf } from "./shelf.js";
 
 /**
  * For each question a few steps down the index: the last success of each of the program's groups, and as many failures after
- * it as the threshold asks for. Whoever ended in the very instant of a success counts as before it.
+ * it as the threshold asks for. (Ordered by the time alone, PostgreSQL 15 sorted all ended runs.) Whoever ended in the very instant of a success counts as before it.
  */
 export const readBreakers = statement(
   "read_breakers",
@@ -33,8 +33,8 @@ cross join lateral (
   select coalesce(max(x.ended_at), '-infinity') as at from unnest(g.ids) as i(id)
   cross join lateral (
     select r.ended_at from ${s}.runs r
-    where r.claim_group = i.id and ${shelf("r")} = ${SHELVES.ended} and r.ended_at is not null and r.state = 'completed'
-    order by r.ended_at desc limit 1
+    where r.claim_group = i.id and ${shelf("r")} = ${SHELVES.ended} and r.ended_at > '-infinity' and r.state = 'completed'
+    order by r.ended_at desc, r.id desc limit 1
   ) x
 ) good
 cross join lateral (

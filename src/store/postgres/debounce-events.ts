@@ -171,10 +171,11 @@ export async function settle(
   const subject = [ticket.subscription, ticket.subject];
   for (;;) {
     const values = [...fence, ...subject, ticket.windowMs];
-    const [row] = await db.run<{ outcome: keyof typeof OUTCOMES }>(settleDebounced, values);
-    if (row) return { outcome: row.outcome } as unknown as SettleDebounced;
-    const [why] = await db.run<{ held: boolean; kind: keyof typeof OUTCOMES | null }>(whyNotSettled, fence);
-    if (why?.kind) return { outcome: OUTCOMES[why.kind] };
+    const [row] = await db.run<SettleDebounced>(settleDebounced, values);
+    if (row) return { outcome: row.outcome };
+    const [why] = await db.run<{ held: boolean; kind: string | null }>(whyNotSettled, fence);
+    const written = OUTCOMES[why?.kind as keyof typeof OUTCOMES];
+    if (written) return { outcome: written };
     if (!why?.held) return { outcome: "lost" };
     await db.run(beginGathering, [...fence, ...subject]);
   }
