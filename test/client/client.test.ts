@@ -165,7 +165,7 @@ describe("in the caller's own transaction, on PostgreSQL", () => {
     await transaction("rollback", (tx) => run.decide("ship", { choice: "denied", by: "ann" }, { tx }));
     await transaction("commit", (tx) => run.decide("ship", { choice: "approved", by: "bob" }, { tx }));
     await expect(run.decide("ship", { choice: "denied", by: "ann" })).rejects.toMatchObject({
-      code: expect.stringMatching(/DECISION_CONFLICT|RUN_FAILED/),
+      code: expect.stringMatching(/DECISION_CONFLICT|RUN_ENDED/),
     });
     expect(await run.result({ timeout: "10s" })).toBe("approved by bob");
   });
@@ -178,7 +178,7 @@ describe("in the caller's own transaction, on PostgreSQL", () => {
     await transaction("rollback", async (tx) => {
       const unknown = client().run("00000000-0000-7000-8000-000000000000");
       await expect(unknown.signal(paid, { cents: 1 }, { tx })).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
-      await expect(ended.signal(paid, { cents: 1 }, { tx })).rejects.toMatchObject({ code: "RUN_FAILED" });
+      await expect(ended.signal(paid, { cents: 1 }, { tx })).rejects.toMatchObject({ code: "RUN_ENDED" });
       await open.decide("ship", { choice: "approved", by: "ann" }, { tx });
       await expect(open.decide("ship", { choice: "denied", by: "bob" }, { tx })).rejects.toMatchObject({
         code: "DECISION_CONFLICT",

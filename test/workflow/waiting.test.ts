@@ -41,7 +41,7 @@ onBothStores((bench) => {
     await expect.poll(() => isParked(run.id), { timeout: 5_000 }).toBe(true);
     await run.decide("ship", { choice: "ship", by: "ann" });
     await expect(run.decide("ship", { choice: "hold", by: "bob" })).rejects.toMatchObject({
-      code: expect.stringMatching(/DECISION_CONFLICT|RUN_FAILED/),
+      code: expect.stringMatching(/DECISION_CONFLICT|RUN_ENDED/),
     });
     expect(await run.result({ timeout: "5s" })).toBe("ship by ann");
   });
