@@ -64,7 +64,7 @@ export const triggersEvents: readonly Mutant[] = [
     }`,
       },
     ],
-    killedBy: [{ file: "test/trigger/emit-processes.test.ts", test: "never quiet for long" }],
+    killedBy: [{ file: "test/store/races-debounce.test.ts" }],
   },
   {
     name: "a cancelled run goes on gathering",
@@ -72,8 +72,8 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: DEBOUNCE,
-        find: "case when (select r.state not in ${ENDED} from ${d.schema}.runs r where r.id = d.run_id) then d.run_id\n                    else excluded.run_id end",
-        put: "d.run_id",
+        find: "      run_id = case when coalesce((select r.state in ${ENDED} from ${d.schema}.runs r where r.id = d.run_id),",
+        put: "      run_id = case when coalesce(false,",
       },
     ],
     killedBy: [{ ...CONFORMANCE, test: "a run that was cancelled gathers no more" }],

@@ -78,6 +78,12 @@ export type SettleDebounced =
   | { readonly outcome: "merged" }
   | { readonly outcome: "lost" };
 
+/**
+ * A run that gathers and is not to be seen was made a moment ago by somebody else; after so long without an event, it was
+ * pruned.
+ */
+export const UNSEEN_MS = 60_000;
+
 /** A node that was not heard of for so long no longer counts among those that declare. One that hangs for a moment does. */
 export const FORGOTTEN_AFTER_MS = 60_000;
 

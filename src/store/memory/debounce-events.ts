@@ -6,7 +6,7 @@ import { isEnded } from "../../kernel/run-state.js";
 import { checkClaim } from "../check/commit.js";
 import { checkDebounced } from "../check/subscription.js";
 import { refuse } from "../check/value.js";
-import type { DebounceAnswer, NewDebounced, SettleDebounced } from "../contract/events.js";
+import { type DebounceAnswer, type NewDebounced, type SettleDebounced, UNSEEN_MS } from "../contract/events.js";
 import { addRun } from "./add-run.js";
 import { appendEntry } from "./append-entry.js";
 import { endRun } from "./end-run.js";
@@ -50,8 +50,9 @@ function gather(tables: Tables, key: string, { run, ticket }: NewDebounced, nowU
   if (tables.runs.has(run.id)) return run.id; // the reply to the first call was lost
   const known = tables.debounces.get(key);
   const gatherer = known && tables.runs.get(known.runId);
-  const lives = gatherer !== undefined && !isEnded(gatherer.state);
-  const runId = lives ? gatherer.id : run.id;
+  const gone = gatherer ? isEnded(gatherer.state) : (known?.lastAtUs ?? 0) <= nowUs - toUs(UNSEEN_MS);
+  const lives = known !== undefined && !gone;
+  const runId = lives ? known.runId : run.id;
   const { subscription, subject, windowMs } = ticket;
   const row = { env: run.group.env, subscription, subject, runId, lastAtUs: nowUs, payload: copyPayload(run.input) };
   tables.debounces.set(key, row);

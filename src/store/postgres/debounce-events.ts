@@ -6,7 +6,7 @@ import type { NewRun } from "../../kernel/new-run.js";
 import { checkClaim } from "../check/commit.js";
 import { checkDebounced } from "../check/subscription.js";
 import { refuse } from "../check/value.js";
-import type { DebounceAnswer, NewDebounced, SettleDebounced } from "../contract/events.js";
+import { type DebounceAnswer, type NewDebounced, type SettleDebounced, UNSEEN_MS } from "../contract/events.js";
 import type { Transaction } from "../contract/transaction.js";
 import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
@@ -47,7 +47,8 @@ const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing"
 /**
  * Rows are taken in one order. Whoever takes an event away holds its row (settle_debounced): an event that comes meanwhile
  * waits for that, finds no row, and makes the next run. A run that is there already is a repeated call. A run that was
- * cancelled or died before it could begin gathers no more.
+ * cancelled or died before it could begin gathers no more; one that cannot be seen was made since this statement began
+ * (taken for dead, 40 emitters on a new subject made three runs).
  */
 export const gatherEvents = statement(
   "gather_events",
@@ -60,8 +61,8 @@ with t as materialized (select ${d.now} as now
   select env, subscription, subject, id, t.now, codec, data from asked, t order by env, subscription, subject
   on conflict (env, subscription, subject) do update
   set last_at = excluded.last_at, codec = excluded.codec, data = excluded.data,
-      run_id = case when (select r.state not in ${ENDED} from ${d.schema}.runs r where r.id = d.run_id) then d.run_id
-                    else excluded.run_id end
+      run_id = case when coalesce((select r.state in ${ENDED} from ${d.schema}.runs r where r.id = d.run_id),
+          d.last_at <= excluded.last_at - ${interval(String(UNSEEN_MS))}) then excluded.run_id else d.run_id end
   returning env, subscription, subject, run_id
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from g")}

@@ -1,0 +1,62 @@
+// An event that meets the taking of the one before it: it is taken along, or makes the next run, and is never lost.
+
+import { expect, test } from "vitest";
+import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import { claimFrom, group, json, newRun, scene } from "./scene.js";
+
+const s = scene();
+const ROUNDS = 60;
+
+const gathered = (subject: string, value: unknown, windowMs = 0) => {
+  const run = newRun({ group: group("calm"), input: json(value) });
+  return { run, ticket: { subscription: "calm on updated", subject, windowMs } };
+};
+
+test("an event beside the taking goes with it or makes the next run", async () => {
+  const other = s.open();
+  const wrong: object[] = [];
+  let apart = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const subject = `subject-${round}`;
+    await s.store.events.debounce([gathered(subject, "first")]);
+    const [claim] = (await claimFrom(s.store, group("calm"))) as [ClaimedRun];
+    const next = gathered(subject, "second");
+    const ticket = claim.debounce!;
+    const [settled, [answer]] = await Promise.all([
+      s.store.events.settleDebounced(claim, claim.seq, ticket),
+      pause(round % 12).then(() => other.events.debounce([next])),
+    ]);
+    const gatherer = answer?.outcome === "gathered" ? answer.runId : null;
+    const page = await s.store.journal.read(claim.runId);
+    const took = page?.entries[0]?.payload?.data;
+    const alone = gatherer === next.run.id && (await s.store.runs.get(next.run.id)) !== null;
+    const along = gatherer === claim.runId && took === JSON.stringify("second");
+    if (settled.outcome !== "begins" || !(alone || along)) wrong.push({ round, settled, gatherer, took });
+    if (alone) apart++;
+    for (const left of await claimFrom(s.store, group("calm"), { limit: 10 })) {
+      if (left.debounce) await s.store.events.settleDebounced(left, left.seq, ticket);
+    }
+    await s.rows("delete from {s}.runs");
+    await s.rows("delete from {s}.debounces");
+  }
+  expect(wrong).toEqual([]);
+  expect(apart).toBeGreaterThan(0);
+}, 60_000);
+
+test("of many emitters on one subject at once, one makes the run and no subject is left without one", async () => {
+  const stores = [s.store, s.open(), s.open(), s.open()];
+  for (let round = 0; round < 10; round++) {
+    const subject = `crowd-${round}`;
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => stores[i % 4]!.events.debounce([gathered(subject, i, 60_000)])),
+    );
+    const runs = new Set(answers.flat().map((one) => (one.outcome === "gathered" ? one.runId : one.outcome)));
+    expect(runs.size).toBe(1);
+  }
+  const rows = await s.rows(
+    "select count(*)::int as subjects, count(r.id)::int as runs from {s}.debounces d left join {s}.runs r on r.id = d.run_id",
+  );
+  expect(rows).toEqual([{ subjects: 10, runs: 10 }]);
+}, 60_000);
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
