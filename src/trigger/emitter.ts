@@ -67,22 +67,17 @@ interface Wish {
   readonly breaker: BreakerRule | null;
 }
 
-/** Not waited for by the lane: while the store inserts, the next events are matched. */
-interface Boxed {
-  readonly answer: Promise<Emitted | HoldfastError>;
-}
-
 type InTransaction = { readonly tx?: Transaction };
 
 const AT_ONCE = { maxRows: 500, maxBytes: 4 * 1024 * 1024 };
 
 export class Emitter {
   readonly #options: EmitterOptions;
-  readonly #lane: (occurrence: Occurrence) => Promise<Boxed>;
+  readonly #lane: (occurrence: Occurrence) => Promise<Emitted | HoldfastError>;
 
   constructor(options: EmitterOptions) {
     this.#options = options;
-    this.#lane = lane<Occurrence, Boxed>((occurrences) => this.#accept(occurrences), {
+    this.#lane = lane<Occurrence, Emitted | HoldfastError>((occurrences) => this.#accept(occurrences), {
       ...AT_ONCE,
       world: options.world,
       sizeOf: ({ plain, input }) => ({ rows: 1, bytes: plain.length + input.data.length }),
@@ -96,8 +91,7 @@ export class Emitter {
   ): Promise<Emitted> {
     const occurrence = this.#occurrence(type.name, payload, id);
     // Single calls that come together leave together; one in a transaction goes with that.
-    const boxed = tx ? (await this.#accept([occurrence], tx))[0]! : await this.#lane(occurrence);
-    const answer = await boxed.answer;
+    const answer = tx ? (await this.#accept([occurrence], tx))[0]! : await this.#lane(occurrence);
     if (answer instanceof HoldfastError) throw answer;
     this.#tell(type.name, answer);
     return answer;
@@ -117,12 +111,12 @@ export class Emitter {
       value,
       input: this.#options.codecs.encode(value, "payload"),
       plain: JSON.stringify(filterable(payload)),
-      key: dedupeKey(id === undefined ? `sha256 ${hash}` : `id ${id}`, "id"),
+      key: id === undefined ? shortOf(hash) : dedupeKey(`id ${id}`, "id"),
       hash,
     };
   }
 
-  async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<Boxed[]> {
+  async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<(Emitted | HoldfastError)[]> {
     const { store, env, stack } = this.#options;
     const inTransaction = tx ? { tx } : {};
     const events = occurrences.map(({ event, plain }) => ({ env, stack, event, plain }));
@@ -130,11 +124,8 @@ export class Emitter {
     const plans = occurrences.map((occurrence, i) => this.#plan(occurrence, matched[i]!));
     const wishes = plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan));
     const passed = await this.#pass(wishes, inTransaction);
-    const inserting = this.#insert(plans, passed, inTransaction);
-    return plans.map((plan) => ({
-      answer:
-        plan instanceof HoldfastError ? Promise.resolve(plan) : inserting.then((answers) => emitted(plan, answers)),
-    }));
+    const answers = await this.#insert(plans, passed, inTransaction);
+    return plans.map((plan) => (plan instanceof HoldfastError ? plan : emitted(plan, answers)));
   }
 
   /** Those that no circuit breaker rejects. */
@@ -217,6 +208,11 @@ export class Emitter {
       if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
     }
   }
+}
+
+/** The whole hash, written shorter than in hex: every key stands in an index. */
+function shortOf(hash: string): string {
+  return `sha256 ${Buffer.from(hash, "hex").toString("base64url")}`;
 }
 
 /** The same event again is skipped in silence, whatever its payload: its id says that it is the same. */
