@@ -39,26 +39,26 @@ export function programsWith(effect: Effect) {
     });
 
   const order = workflow("order", async (ctx, { n, workMs }: Job) => {
-    await act(ctx, "charge", "", 20);
+    await act(ctx, "charge", "1", 20);
     await Promise.all(["left", "right"].map((side) => act(ctx, "pack", side, workMs)));
     await ctx.sleep("cool off", 200);
-    await act(ctx, "ship", "", 20);
+    await act(ctx, "ship", "1", 20);
     return n;
   });
   const payment = workflow("payment", async (ctx, { n, workMs }: Job) => {
-    await act(ctx, "ask", "", workMs);
+    await act(ctx, "ask", "1", workMs);
     const parts = [await ctx.waitFor(paid), await ctx.waitFor(paid)];
-    await act(ctx, "book", "", 20);
+    await act(ctx, "book", "1", 20);
     return parts[0]! === n && parts[1] === n + 1 ? n : { wrong: parts };
   });
   const item = workflow("item", async (ctx, { n, workMs }: Job) => {
-    await act(ctx, "make", "", workMs);
+    await act(ctx, "make", "1", workMs);
     return n;
   });
   const family = workflow("family", async (ctx, { n, workMs }: Job) => {
     const jobs = [1, 2, 3].map((part) => ({ n: n + part, workMs }));
     const parts = await ctx.children(item, jobs);
-    await act(ctx, "join", "", 20);
+    await act(ctx, "join", "1", 20);
     return parts.reduce((sum, part) => sum + part, 0) - 2 * n - 6;
   });
   const flaky = workflow("flaky", async (ctx, { n, workMs }: Job) => {

@@ -13,7 +13,8 @@ import { SHELVES, shelf } from "./shelf.js";
 
 /**
  * For each question a few steps down the index: the last success of each of the program's groups, and as many failures after
- * it as the threshold asks for. (Ordered by the time alone, PostgreSQL 15 sorted all ended runs.) Whoever ended in the very instant of a success counts as before it.
+ * it as the threshold asks for. (The failures are read by a function
+ * that may not sort: few of them expected, a planner sorted all of the program's.) Whoever ended in the very instant of a success counts as before it.
  */
 export const readBreakers = statement(
   "read_breakers",
@@ -42,11 +43,7 @@ cross join lateral (
     (array_agg(y.id || ':' || y.generation order by y.ended_at desc, y.id desc))[1] as opening
   from (
     select x.* from unnest(g.ids) as i(id)
-    cross join lateral (
-      select r.id, r.generation, r.ended_at from ${s}.runs r
-      where r.claim_group = i.id and ${shelf("r")} = ${SHELVES.trouble} and r.ended_at > good.at and r.state in ('failed', 'dead')
-      order by r.ended_at desc, r.id desc limit q.threshold
-    ) x
+    cross join lateral ${s}.last_failures(i.id, good.at, q.threshold) x
     order by x.ended_at desc, x.id desc limit q.threshold
   ) y
 ) b

@@ -25,6 +25,7 @@ create table ${s}.claim_groups (
   limits   text not null default '[]',
   unique (env, stack, queue, program, version)
 );
+create index claim_groups_program on ${s}.claim_groups (env, program);
 
 -- One row per run, small and hot: payloads are in the journal. No foreign keys, at most five indexes
 -- (nine cost a third of the jobs per second), none on lease_until (renewals would lose HOT).
