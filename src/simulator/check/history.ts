@@ -10,7 +10,7 @@ import type { Calm } from "./calm.js";
 import type { ModelEntry, ModelRun } from "./model.js";
 
 export interface Violation {
-  /** As in ARCHITECTURE.md and RELIABILITY.md: S4, L3, … */
+  /** As in ARCHITECTURE.md: S4, L3, … */
   readonly invariant: string;
   readonly at: number;
   readonly runId: string | null;
