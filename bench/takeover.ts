@@ -34,9 +34,12 @@ export async function benchTakeover(url: string, options: { quick: boolean; say:
   };
   const startedOn = (child: ChildProcess, runId: string) =>
     new Promise<number>((resolve) => {
-      child.on("message", (told: Told) => {
-        if (told.event === "step" && told.runId === runId) resolve(performance.now());
-      });
+      const onMessage = (told: Told) => {
+        if (told.event !== "step" || told.runId !== runId) return;
+        child.off("message", onMessage);
+        resolve(performance.now());
+      };
+      child.on("message", onMessage);
     });
   // The one that survives, and has been up for longer than its start-up grace.
   const survivor = await spawn("survivor", "--finish");

@@ -76,6 +76,22 @@ test("a run that is handed back and a child that is started are told to other pr
   await far.close();
 });
 
+test("a run that another node's housekeeping wakes is told to those who have its program", async () => {
+  const naps = workflow("naps", async (ctx) => {
+    await ctx.sleep("nap", 300);
+    return "awake";
+  });
+  const far = openPostgres(url, { schema });
+  const housekeeper = await createNode({ store: far, programs: [], housekeeping: 50, env: "naps" });
+  const sleeper = await createNode({ store, programs: [naps], env: "naps", ...SLOW });
+  for (let i = 0; i < 3; i++) {
+    const run = await sleeper.start(naps);
+    expect(await run.result({ timeout: "10s" })).toBe("awake");
+  }
+  await Promise.all([sleeper.stop(), housekeeper.stop()]);
+  await far.close();
+});
+
 test("a limited run started in a transaction is admitted", async () => {
   let id = "";
   await inTransaction(async (tx) => {

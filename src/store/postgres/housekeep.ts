@@ -44,6 +44,7 @@ with t as materialized (select ${d.now} as now
 select x.*,
   exists (select from ${d.schema}.nodes where incarnation = $1 and stopped_at is null) as registered,
   (select count(*)::int from awake) as woken,
+  array(select claim_group from awake where state = 'waiting' union select claim_group from swept where state = 'waiting') as ready,
   exists (select from awake where state = 'held')
     or exists (select from ${d.schema}.run_limits where state = 'waits' and available_at <= (select now from t)) as held,
   ceil(extract(epoch from least(
@@ -56,6 +57,8 @@ from (select) one left join (${RECLAIMED(d)}) x on true`,
 interface Row extends ReclaimedRow {
   registered: boolean;
   woken: number;
+  /** Groups in which runs became claimable: for nodes that have their programs. */
+  ready: number[];
   held: boolean;
   next_wake_ms: number | null;
 }
@@ -66,7 +69,8 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   // by then, and `reclaim` was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const values = [incarnation, limit, reclaim, presenceGraceMs];
   const rows = await db.run<Row>(keepHouse, values, { once: true });
-  const { registered, woken, held, next_wake_ms } = rows[0]!;
+  const { registered, woken, ready, held, next_wake_ms } = rows[0]!;
+  db.onWork(ready);
   const reclaimed = await tellParents(db, rows);
   return { registered, woken, reclaimed, held, nextWakeMs: next_wake_ms };
 }

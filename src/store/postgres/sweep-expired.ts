@@ -31,7 +31,7 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
   from unnest(array(select id from expired), array(select owner from expired), array(select lease_until from expired))
     as e(id, owner, lease_until), t
   where r.id = e.id and r.token is not null and ${over("r.", "t.now")}
-  returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, e.owner, r.epoch, e.lease_until
+  returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, e.owner, r.epoch, e.lease_until
 ), ended as (select run_id, parent_id, state from swept where state = 'dead'
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)

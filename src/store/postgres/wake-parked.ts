@@ -76,7 +76,7 @@ export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
   set state = 'waiting', wake_at = null, available_at = t.now + ${interval("(n.ord - 1) * 0.001")}
   from unnest(array(select id from woken order by wake_at, id)) with ordinality as n(id, ord), t
   where r.id = n.id and r.state is not distinct from 'parked'
-  returning r.id, r.state
+  returning r.id, r.claim_group, r.state
 )`;
 }
 
