@@ -48,6 +48,9 @@ export type { Fence, HeldLease, HoldScope } from "./lease/held-lease.js";
 export { type AcquireOptions, type BusyLease, createLeases, type Leases, type LeasesOptions } from "./lease/leases.js";
 export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
+export type { AnyDefinition, Definition } from "./program/definition.js";
+export type { RunOfServices, Services } from "./program/household.js";
+export { InputRefused } from "./program/parse-input.js";
 export { JournalCorrupt } from "./store/contract/journal.js";
 export type { QueueRecord } from "./store/contract/queues.js";
 export type { Store } from "./store/contract/store.js";
@@ -65,13 +68,11 @@ export type {
   ApprovalOptions,
   Context,
   Decision,
-  Services,
   StepOptions,
   TransactionOptions,
   Workflow,
 } from "./workflow/context.js";
-export { HistoryTooLong, JournalMismatch, type RunOfServices, RunTimeout } from "./workflow/execute.js";
-export { InputRefused } from "./workflow/parse-input.js";
+export { HistoryTooLong, JournalMismatch, RunTimeout } from "./workflow/execute.js";
 export { type Signal, signal } from "./workflow/signal.js";
 export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./workflow/step-call.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

@@ -6,23 +6,17 @@ import { envName, programName, queueName, stackName, versionName } from "../kern
 import { withDefaults } from "../kernel/setting-options.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
+import type { AnyDefinition, Definition } from "../program/definition.js";
+import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
-import type { AnyWorkflow, Workflow } from "../workflow/context.js";
 import { DeadLetters } from "./dead-letters.js";
 import { fromEnvironment } from "./identity.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
-import {
-  Runs,
-  type StartArguments,
-  type Startable,
-  type StartItem,
-  type StartOptions,
-  type StartOutcome,
-} from "./runs.js";
+import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface ClientOptions {
@@ -42,18 +36,18 @@ export interface ByName {
   readonly version?: string;
 }
 
-type Named<Programs extends readonly AnyWorkflow[], Name> = Extract<Programs[number], { readonly name: Name }>;
+type Named<Programs extends readonly AnyDefinition[], Name> = Extract<Programs[number], { readonly name: Name }>;
 /** What the function gets: a program known by its name alone brings no schema that could make it of something else. */
-type InputOf<W> = W extends Workflow<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
-type OutputOf<W> = W extends Workflow<string, infer _In, infer Out, infer _Parsed> ? Out : never;
+type InputOf<D> = D extends Definition<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
+type OutputOf<D> = D extends Definition<string, infer _In, infer Out, infer _Parsed> ? Out : never;
 
-export interface Client<Programs extends readonly AnyWorkflow[]> {
+export interface Client<Programs extends readonly AnyDefinition[]> {
   start<Name extends Programs[number]["name"]>(
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
   ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
   start<In, Out, Parsed>(
-    workflow: Workflow<string, In, Out, Parsed>,
+    program: Definition<string, In, Out, Parsed>,
     ...rest: StartArguments<In>
   ): Promise<RunHandle<Out>>;
   /** Many in one call to the store; the answers stand in the order of the items. */
@@ -63,7 +57,7 @@ export interface Client<Programs extends readonly AnyWorkflow[]> {
     options?: ByName & { readonly tx?: Transaction },
   ): Promise<StartOutcome<OutputOf<Named<Programs, Name>>>[]>;
   startMany<In, Out, Parsed>(
-    workflow: Workflow<string, In, Out, Parsed>,
+    program: Definition<string, In, Out, Parsed>,
     items: readonly StartItem<In>[],
     options?: { readonly tx?: Transaction },
   ): Promise<StartOutcome<Out>[]>;
@@ -80,7 +74,7 @@ export interface Client<Programs extends readonly AnyWorkflow[]> {
   readonly schedules: Schedules;
 }
 
-export function createClient<Programs extends readonly AnyWorkflow[] = readonly []>(
+export function createClient<Programs extends readonly AnyDefinition[] = readonly []>(
   options: ClientOptions,
   world: World = systemWorld(),
 ): Client<Programs> {

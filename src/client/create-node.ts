@@ -10,6 +10,8 @@ import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
+import type { AnyDefinition, Definition } from "../program/definition.js";
+import type { Household, RunOfServices, Services } from "../program/household.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
@@ -17,8 +19,6 @@ import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
-import type { AnyWorkflow, Services, Workflow } from "../workflow/context.js";
-import { type Household, type RunOfServices, workflowProgram } from "../workflow/execute.js";
 import { DeadLetters } from "./dead-letters.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
@@ -31,7 +31,7 @@ import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly store: Store;
-  readonly programs: readonly AnyWorkflow[];
+  readonly programs: readonly AnyDefinition[];
   /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
   readonly sweeper?: "every" | "one";
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
@@ -40,7 +40,7 @@ export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
-  /** What workflows find in `ctx.services`. */
+  /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
   readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
@@ -106,7 +106,7 @@ export class Node implements AsyncDisposable {
     };
     this.#engine = new Engine({
       store,
-      programs: programs.map((program) => workflowProgram(program, household)),
+      programs: programs.flatMap((program) => program.serve(household)),
       subscriptions: subscriptionsOf(programs, { env: this.env, stack: this.stack, crashLimit }),
       settings: this.#settings,
       world,
@@ -151,21 +151,21 @@ export class Node implements AsyncDisposable {
   }
 
   async start<In, Out, Parsed>(
-    workflow: Workflow<string, In, Out, Parsed>,
+    program: Definition<string, In, Out, Parsed>,
     ...[input, options = {}]: StartArguments<In>
   ): Promise<RunHandle<Out>> {
-    const run = await this.#runs.start<Out>(workflow, input, options);
+    const run = await this.#runs.start<Out>(program, input, options);
     if (!options.tx) this.#engine.hint();
     return run;
   }
 
   /** Many in one call to the store; the answers stand in the order of the items. */
   async startMany<In, Out, Parsed>(
-    workflow: Workflow<string, In, Out, Parsed>,
+    program: Definition<string, In, Out, Parsed>,
     items: readonly StartItem<In>[],
     options: { readonly tx?: Transaction } = {},
   ): Promise<StartOutcome<Out>[]> {
-    const outcomes = await this.#runs.startMany<Out>(workflow, items, options.tx);
+    const outcomes = await this.#runs.startMany<Out>(program, items, options.tx);
     if (!options.tx) this.#engine.hint();
     return outcomes;
   }

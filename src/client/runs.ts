@@ -8,11 +8,11 @@ import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import type { NewKey, NewRun } from "../kernel/new-run.js";
 import type { World } from "../kernel/world.js";
+import { parseInput } from "../program/parse-input.js";
+import type { Startable } from "../program/startable.js";
 import type { InsertAnswer } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { parseInput } from "../workflow/parse-input.js";
-import type { Schema } from "../workflow/schema.js";
 import { type Nearby, RunHandle } from "./run-handle.js";
 
 export interface StartOptions {
@@ -57,15 +57,6 @@ export class KeyConflict extends HoldfastError {
 export type StartArguments<In, Options = StartOptions> = undefined extends In
   ? [input?: In, options?: Options]
   : [input: In, options?: Options];
-
-/** What the start of a run needs to know of its program. */
-export interface Startable {
-  readonly name: string;
-  readonly queue: string;
-  readonly version: string | null;
-  readonly schema: Schema | null;
-  readonly limits: readonly LimitRule[];
-}
 
 export interface RunsOptions {
   readonly store: Store;

@@ -5,7 +5,7 @@ import type { RedriveOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { AnyWorkflow } from "../workflow/context.js";
+import type { AnyDefinition } from "../program/definition.js";
 import type { Signal } from "../workflow/signal.js";
 import type { History } from "./check/history.js";
 
@@ -23,7 +23,7 @@ export class Client {
   }
 
   /** Answers the run's id; null when the outcome stays unknown, which it does only without a key. */
-  async start(workflow: AnyWorkflow, input: unknown, options: StartOptions): Promise<string | null> {
+  async start(workflow: AnyDefinition, input: unknown, options: StartOptions): Promise<string | null> {
     const run = await this.#insist(() => this.#node.start(workflow, input, options), options.key !== undefined);
     if (run) this.#runs.push(run.id);
     return run?.id ?? null;

@@ -2,7 +2,8 @@
 // moment.
 
 import type { StartOptions } from "../client/runs.js";
-import type { AnyWorkflow, Workflow } from "../workflow/context.js";
+import type { AnyDefinition } from "../program/definition.js";
+import type { Workflow } from "../workflow/context.js";
 import { signal } from "../workflow/signal.js";
 import { workflow } from "../workflow/workflow.js";
 import type { Chance } from "./chance.js";
@@ -50,7 +51,7 @@ export class ScriptWorkload implements Workload {
     this.#slots = slots;
   }
 
-  programs(place: Place): readonly AnyWorkflow[] {
+  programs(place: Place): readonly AnyDefinition[] {
     return [scripted(place, this.#slots), mark];
   }
 

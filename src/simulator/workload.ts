@@ -1,7 +1,7 @@
 // What a simulation works on: programs for each node, and a driver that starts, signals and cancels their runs.
 
+import type { AnyDefinition } from "../program/definition.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import type { AnyWorkflow } from "../workflow/context.js";
 import type { StepInfo } from "../workflow/step-call.js";
 import type { Chance } from "./chance.js";
 import type { History } from "./check/history.js";
@@ -16,7 +16,7 @@ export interface Place {
   /** Answers something that no other attempt answers. `after`: idempotency keys of the results it builds on. */
   effect(runId: string, info: StepInfo, op: StepOp, after: readonly string[]): Promise<string>;
   /** Starts a run in a transaction of a step. */
-  start(workflow: AnyWorkflow, input: unknown, tx: Transaction): Promise<void>;
+  start(workflow: AnyDefinition, input: unknown, tx: Transaction): Promise<void>;
 }
 
 export interface DriveOptions {
@@ -30,7 +30,7 @@ export interface DriveOptions {
 }
 
 export interface Workload {
-  programs(place: Place): readonly AnyWorkflow[];
+  programs(place: Place): readonly AnyDefinition[];
   /** Plans what clients do while faults go on. */
   drive(options: DriveOptions): void;
   /** Everything is healed: brings a run that still waits closer to its end. Called again and again. */

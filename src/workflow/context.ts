@@ -1,12 +1,10 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
-import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { Duration } from "../kernel/duration.js";
-import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Retry } from "../kernel/retry.js";
+import type { Definition } from "../program/definition.js";
+import type { Services } from "../program/household.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import type { TriggerSpec } from "../trigger/trigger.js";
-import type { Schema } from "./schema.js";
 import type { Signal } from "./signal.js";
 import type { StepInfo } from "./step-call.js";
 
@@ -41,10 +39,6 @@ export type Decision<Choice extends string> =
   | { readonly outcome: Choice; readonly by: string | null; readonly note: string | null }
   | { readonly outcome: "expired" };
 
-/** What a node hands to its workflows, for example a model or a mailer. Declare your own by merging this interface. */
-// biome-ignore lint/suspicious/noEmptyInterface: users add to it
-export interface Services {}
-
 /** `In` is what continueAsNew takes. */
 // biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any workflow
 export interface Context<In = any> {
@@ -75,9 +69,9 @@ export interface Context<In = any> {
     options: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>>;
   /** Starts a run and waits for its result; fails with what it failed with. */
-  child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out>;
+  child<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, input: In): Promise<Out>;
   /** Many at once: this run wakes when the last of them has ended. */
-  children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]>;
+  children<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]>;
   /** For whoever watches the run. */
   progress(value: unknown): Promise<void>;
   /** Recorded, so that they are the same when the function runs again. */
@@ -95,19 +89,10 @@ export interface Context<In = any> {
 
 export type WorkflowFunction<In, Out> = (ctx: Context<In>, input: In) => Promise<Out>;
 
-/** `In` is what a start takes; `Parsed` what the function gets: the same, unless a schema makes something else of it. */
-export interface Workflow<Name extends string, In, Out, Parsed = In> {
+/** `In` is what a start takes; `Parsed` what the function gets. */
+export interface Workflow<Name extends string, In, Out, Parsed = In> extends Definition<Name, In, Out, Parsed> {
   readonly kind: "workflow";
-  readonly name: Name;
-  readonly queue: string;
-  readonly version: string | null;
   readonly timeoutMs: number | null;
-  /** What starts it besides a call. */
-  readonly triggers: readonly TriggerSpec[];
-  /** Narrow to wide. */
-  readonly limits: readonly LimitRule[];
-  readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
-  readonly schema: Schema<In, Parsed> | null;
   readonly run: WorkflowFunction<Parsed, Out>;
 }
 

@@ -6,9 +6,10 @@ import type { Codecs } from "../kernel/codecs.js";
 import type { Effect } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import { storeError } from "../kernel/stored-error.js";
+import type { Household } from "../program/household.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import type { AnyWorkflow, Services } from "./context.js";
-import { type NewChild, WorkflowContext } from "./workflow-context.js";
+import type { AnyWorkflow } from "./context.js";
+import { WorkflowContext } from "./workflow-context.js";
 
 /** The run took longer than its workflow allows. */
 export class RunTimeout extends HoldfastError {
@@ -49,23 +50,6 @@ export class HistoryTooLong extends HoldfastError {
   }
 }
 
-/** What every workflow of a node shares. */
-export interface Household {
-  readonly codecs: Codecs;
-  readonly newChild: NewChild;
-  readonly historyWarning: number;
-  readonly historyLimit: number;
-  /** The services for one run: the node's, with the run's own over them. */
-  readonly servicesFor: (run: RunOfServices) => Promise<Services>;
-  readonly onLongHistory: (runId: string, length: number) => void;
-}
-
-export interface RunOfServices {
-  readonly runId: string;
-  readonly workflow: string;
-  readonly input: unknown;
-}
-
 export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
   const { kind, name, version, queue, limits, breaker } = workflow;
   return { kind, name, version, queue, limits, breaker, execute: (session) => execute(workflow, household, session) };
@@ -102,7 +86,7 @@ async function start(workflow: AnyWorkflow, household: Household, replay: Replay
   try {
     const { runId } = replay.session.run;
     const input = codecs.decode(replay.recorded.start.payload!);
-    const services = await servicesFor({ runId, workflow: workflow.name, input });
+    const services = await servicesFor({ runId, program: workflow.name, input });
     const ctx = new WorkflowContext(replay, { codecs, newChild, services });
     return { body: (async () => workflow.run(ctx, input))() };
   } catch (error) {

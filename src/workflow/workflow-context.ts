@@ -5,30 +5,19 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import { stepKey, stepName, waitName } from "../kernel/name.js";
-import type { NewRun } from "../kernel/new-run.js";
 import { retryPolicy } from "../kernel/retry.js";
+import type { Definition } from "../program/definition.js";
+import type { NewChild, Services } from "../program/household.js";
+import { parseInputNow } from "../program/parse-input.js";
 import { callId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Answer, ApprovalCall, checkQuestion } from "./approval-call.js";
 import { ChildCall } from "./child-call.js";
-import type {
-  AnyWorkflow,
-  ApprovalOptions,
-  Context,
-  Decision,
-  Services,
-  StepOptions,
-  TransactionOptions,
-  Workflow,
-} from "./context.js";
-import { parseInputNow } from "./parse-input.js";
+import type { ApprovalOptions, Context, Decision, StepOptions, TransactionOptions } from "./context.js";
 import type { Signal } from "./signal.js";
 import { StepCall, type StepInfo } from "./step-call.js";
 import { WaitCall } from "./wait-call.js";
-
-/** Makes the run of a child in the parent's world: its env, stack and limits. */
-export type NewChild = (workflow: AnyWorkflow, input: unknown) => Omit<NewRun, "key" | "parentId">;
 
 type Work<T> = (step: StepInfo) => T | Promise<T>;
 type TransactionWork<T> = (tx: Transaction, step: StepInfo) => T | Promise<T>;
@@ -120,22 +109,25 @@ export class WorkflowContext implements Context {
     });
   }
 
-  child<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, input: In): Promise<Out> {
-    return quiet(this.children(workflow, [input]).then(([output]) => output!));
+  child<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, input: In): Promise<Out> {
+    return quiet(this.children(program, [input]).then(([output]) => output!));
   }
 
-  children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
-    return quiet(this.#children(workflow, inputs));
+  children<In, Out, Parsed>(program: Definition<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
+    return quiet(this.#children(program, inputs));
   }
 
-  async #children<In, Out, Parsed>(workflow: Workflow<string, In, Out, Parsed>, inputs: readonly In[]): Promise<Out[]> {
+  async #children<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    inputs: readonly In[],
+  ): Promise<Out[]> {
     let left = inputs.length;
-    const parsed = inputs.map((input) => parseInputNow(workflow, input));
+    const parsed = inputs.map((input) => parseInputNow(program, input));
     const calls = parsed.map((input) =>
-      this.#call<Out>("child", workflow.name, undefined, (call) => {
+      this.#call<Out>("child", program.name, undefined, (call) => {
         // An input without the key that a limit goes by is the caller's to catch, and nothing is written.
-        newLimits(workflow.limits, workflow.queue, input);
-        const newRun = () => this.#newChild(workflow, input);
+        newLimits(program.limits, program.queue, input);
+        const newRun = () => this.#newChild(program, input);
         const resolve = (output: unknown) => call.resolve(output as Out);
         this.#replay.ask(new ChildCall({ ...call, newRun, groupLeft: () => left, resolve }));
       }).finally(() => {

@@ -4,9 +4,10 @@ import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
+import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { Context, Workflow, WorkflowFunction } from "./context.js";
-import type { InputOf, OutputOf, Schema } from "./schema.js";
+import { workflowProgram } from "./execute.js";
 
 export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   /** Where its runs wait. Default: its name. */
@@ -65,7 +66,7 @@ export function workflow<const Name extends string, In, Out>(
 ): Workflow<Name, In, Out> {
   const [options, run]: [AllOptions<In>, WorkflowFunction<In, Out>] = rest.length === 1 ? [{}, rest[0]] : rest;
   programName(name, "workflow name");
-  return {
+  const made: Workflow<Name, In, Out> = {
     kind: "workflow",
     name,
     queue: queueName(options.queue ?? name, "queue"),
@@ -76,5 +77,7 @@ export function workflow<const Name extends string, In, Out>(
     limits: limitRules(options),
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     run,
+    serve: (household) => [workflowProgram(made, household)],
   };
+  return made;
 }

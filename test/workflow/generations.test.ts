@@ -238,7 +238,7 @@ onBothStores((bench) => {
     const serving = await bench.open({
       programs: [served],
       services: { model: "small", mail: "smtp" } as object,
-      perRun: async ({ input, workflow: name }) => {
+      perRun: async ({ input, program: name }) => {
         if (input === "none") throw new PermanentError("no model for you");
         return (input === "big" ? { model: `big for ${name}` } : {}) as object;
       },

@@ -1,0 +1,14 @@
+// What the start of a run needs to know of its program.
+
+import type { LimitRule } from "../kernel/limit-rule.js";
+import type { Schema } from "./schema.js";
+
+export interface Startable {
+  readonly name: string;
+  /** Where its runs wait. */
+  readonly queue: string;
+  readonly version: string | null;
+  readonly schema: Schema | null;
+  /** Narrow to wide. */
+  readonly limits: readonly LimitRule[];
+}
