@@ -1,7 +1,7 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
-export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
+export { createNode, type InstanceOptions, type Node, type NodeOptions } from "./client/create-node.js";
 export {
   type DeadFilter,
   type DeadLetter,
@@ -10,6 +10,7 @@ export {
 } from "./client/dead-letters.js";
 export type { Logger } from "./client/logger.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
+export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
 export type { Queues } from "./client/queues.js";
 export type { RunEvent } from "./client/run-event.js";
 export {

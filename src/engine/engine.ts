@@ -45,6 +45,8 @@ export interface EngineOptions {
   readonly build: string | null;
   /** Whether every node reclaims, or one at a time under a lease. */
   readonly sweeper: "every" | "one";
+  /** Others have told of these groups, not only of those it claims from. */
+  readonly onHint?: (groupIds: readonly number[]) => void;
 }
 
 export class Engine {
@@ -89,6 +91,7 @@ export class Engine {
       incarnation,
       onNews: () => door.knock(),
       onHint: (ids) => {
+        this.#options.onHint?.(ids);
         if (ids.length === 0 || ids.some((id) => mine.has(id))) this.hint();
       },
     });

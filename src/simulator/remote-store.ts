@@ -5,6 +5,7 @@ import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied } from "./applied.js";
 import type { Link } from "./link.js";
+import { remoteMachines } from "./remote-machines.js";
 import { RemoteTransaction } from "./remote-transaction.js";
 
 export function remoteStore(link: Link): Store {
@@ -50,6 +51,7 @@ export function remoteStore(link: Link): Store {
     // No workload of the simulator emits: a node only says that it has no subscriptions.
     events: store.events,
     breakers: store.breakers,
+    machines: remoteMachines(link),
     attend: ({ incarnation, onHint }) =>
       link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
     housekeep: (round) =>

@@ -18,6 +18,7 @@ import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
 import { nextDue } from "./next-due.js";
+import { memoryMachines } from "./machines.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
 import { memoryQueues } from "./queues.js";
@@ -110,6 +111,10 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     }),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
     breakers: memoryBreakers(tables),
+    machines: memoryMachines(tables, (groups) => {
+      const ids = new Set(groups.map((group) => tables.groups.idOf(group)));
+      if (ids.size > 0) for (const { onHint } of hearers) onHint([...ids]);
+    }),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},

@@ -4,6 +4,7 @@ import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../contract/inbox.js";
+import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
 import type { NodeRegistration } from "../contract/nodes.js";
 
 export interface RunRow {
@@ -148,4 +149,46 @@ export interface DebounceRow {
   readonly runId: string;
   readonly lastAtUs: number;
   readonly payload: Payload;
+}
+
+/** Replaced as a whole. */
+export interface InstanceRow {
+  readonly key: string;
+  readonly id: string;
+  readonly groupId: number;
+  readonly group: RunGroup;
+  readonly inputHash: string;
+  readonly redact: readonly string[];
+  readonly version: string | null;
+  readonly status: InstanceStatus;
+  readonly seq: number;
+  readonly value: string;
+  readonly snapshot: Payload;
+  readonly snapshotSeq: number;
+  readonly problem: string | null;
+  readonly createdAtUs: number;
+  readonly updatedAtUs: number;
+  readonly endedAtUs: number | null;
+}
+
+export interface InstanceEventRow extends NewInstanceEvent {
+  readonly seq: number;
+  readonly token: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface TimerRow {
+  readonly id: string;
+  readonly instanceKey: string;
+  readonly groupId: number;
+  readonly generation: number;
+  readonly kind: TimerKind;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly dueAtUs: number;
+  readonly tryAtUs: number;
+  readonly attempts: number;
+  readonly state: "pending" | "dead";
+  readonly problem: string | null;
 }

@@ -7,6 +7,8 @@ import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
+  InstanceEventRow,
+  InstanceRow,
   JournalRow,
   KeyRow,
   LeaseRow,
@@ -17,6 +19,7 @@ import type {
   ProbeRow,
   RunRow,
   ScheduleRow,
+  TimerRow,
 } from "./rows.js";
 
 export interface Tables {
@@ -51,6 +54,10 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  readonly instances: Map<string, InstanceRow>;
+  /** By instance, in order. Only appended to. */
+  readonly instanceEvents: Map<string, InstanceEventRow[]>;
+  readonly timers: Map<string, TimerRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -75,6 +82,9 @@ export function newTables(world: World): Tables {
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    instances: new Map(),
+    instanceEvents: new Map(),
+    timers: new Map(),
   };
 }
 

@@ -3,12 +3,13 @@
 import type { Dialect } from "../dialect.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { machines } from "./0001-machines.js";
 import { schedules } from "./0001-schedules.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
+  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + machines(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
