@@ -9,8 +9,8 @@ export {
   type RedriveOptions,
 } from "./client/dead-letters.js";
 export type { Logger } from "./client/logger.js";
-export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
+export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { Queues } from "./client/queues.js";
 export type { RunEvent } from "./client/run-event.js";
 export {

@@ -52,9 +52,8 @@ type MachineNames<Programs extends readonly AnyDefinition[]> = Extract<
   Programs[number],
   { readonly kind: "machine" }
 >["name"];
-type EventOf<D> = D extends MachineDefinition<string, infer _In, infer _Out, infer Ev, infer _Value, infer _Context>
-  ? Ev
-  : never;
+type EventOf<D> =
+  D extends MachineDefinition<string, infer _In, infer _Out, infer Ev, infer _Value, infer _Context> ? Ev : never;
 
 export interface Client<Programs extends readonly AnyDefinition[]> {
   start<Name extends Programs[number]["name"]>(
@@ -75,10 +74,7 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
     id: string,
   ): Instance<Ev, Value, Context, Out>;
   /** By its name alone: what is sent is stored, and applied by a node. */
-  instance<Name extends MachineNames<Programs>>(
-    name: Name,
-    id: string,
-  ): NamedInstance<EventOf<Named<Programs, Name>>>;
+  instance<Name extends MachineNames<Programs>>(name: Name, id: string): NamedInstance<EventOf<Named<Programs, Name>>>;
   /** Many in one call to the store; the answers stand in the order of the items. */
   startMany<Name extends Programs[number]["name"]>(
     name: Name,

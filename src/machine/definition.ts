@@ -80,4 +80,3 @@ export type AnyMachine = MachineDefinition<string, any, any, any, any, any>;
 export function isMachine(program: object): program is AnyMachine {
   return (program as { readonly kind?: unknown }).kind === "machine";
 }
-

@@ -140,25 +140,31 @@ export class Draft {
         const { branch, delayMs } = order;
         this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
         const ring: Ring = { kind: "after", branch, generation: seq };
-        return this.#set(`after:${branch.path}:${branch.delay}`, shownBranch(branch), delayMs, ring, branch);
+        this.#set(`after:${branch.path}:${branch.delay}`, shownBranch(branch), delayMs, ring, branch);
+        break;
       }
       case "left":
         this.#state = { ...this.#state, entered: without(this.#state.entered, order.path) };
-        return this.#cancel(`after:${order.path}:${order.delay}`);
+        this.#cancel(`after:${order.path}:${order.delay}`);
+        break;
       case "raise": {
         const { event, delayMs } = order;
         const name = order.id === null ? `raise:#${seq}.${n}` : `raise:${order.id}`;
         const ring: Ring = { kind: "raise", event, name, generation: seq };
-        return this.#set(name, `raise ${event.type}`, delayMs, ring, event);
+        this.#set(name, `raise ${event.type}`, delayMs, ring, event);
+        break;
       }
       case "cancel":
         this.#cancel(`raise:${order.id}`);
-        return this.#remove(timerId(key, `tell:${order.id}`));
+        this.#remove(timerId(key, `tell:${order.id}`));
+        break;
       case "tell":
-        return this.#tell(order, n);
+        this.#tell(order, n);
+        break;
       case "effect": {
         const { name: effect, params, context, event } = order;
-        return this.#enqueue({ effect, seq, n, params, context, event });
+        this.#enqueue({ effect, seq, n, params, context, event });
+        break;
       }
       case "emit":
       case "log":

@@ -14,6 +14,14 @@ export {
 } from "./errors.js";
 export type { MachineEvents } from "./events.js";
 export type { HistoryEntry } from "./history.js";
-export type { Accepted, Instance, InstanceTimer, SendEventOptions, SendLaterOptions, Sent, StateOf } from "./instance.js";
-export { type EffectFunction, type EffectsOf, instance, type MachineOf, type MachineOptions, machine } from "./machine.js";
+export type {
+  Accepted,
+  Instance,
+  InstanceTimer,
+  SendEventOptions,
+  SendLaterOptions,
+  Sent,
+  StateOf,
+} from "./instance.js";
+export { type EffectFunction, type EffectsOf, instance, type MachineOptions, machine } from "./machine.js";
 export { ActionRefused } from "./refuse-definition.js";

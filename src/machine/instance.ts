@@ -88,7 +88,10 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   }
 
   /** One event, one transaction. In your own, or with a delay, it is accepted now and applied later. */
-  send(event: Ev, options: SendLaterOptions & ({ readonly tx: Transaction } | { readonly delay: Duration })): Promise<Accepted>;
+  send(
+    event: Ev,
+    options: SendLaterOptions & ({ readonly tx: Transaction } | { readonly delay: Duration }),
+  ): Promise<Accepted>;
   send(event: Ev, options?: SendEventOptions): Promise<Sent<Value>>;
   async send(event: Ev, options: SendEventOptions & SendLaterOptions = {}): Promise<Sent<Value> | Accepted> {
     const { tx, delay, expectedSeq } = options;

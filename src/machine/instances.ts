@@ -2,8 +2,8 @@
 
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
-import { dedupeKey } from "../kernel/name.js";
 import { lane } from "../kernel/lane.js";
+import { dedupeKey } from "../kernel/name.js";
 import { sleep, type World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
 import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machines.js";
@@ -140,7 +140,12 @@ export class Instances {
     const { draft } = steps;
     const change = draft.change();
     const inputHash = payloadHash(input, "input");
-    const instance: NewInstance = { ...{ key, id, group, inputHash }, redact: machine.redact, ...change, snapshot: change.snapshot! };
+    const instance: NewInstance = {
+      ...{ key, id, group, inputHash },
+      redact: machine.redact,
+      ...change,
+      snapshot: change.snapshot!,
+    };
     return { instance, draft };
   }
 
@@ -212,7 +217,11 @@ export class Instances {
       if (order.kind === "emit") {
         this.#bus.emit("machine.emitted", { ...of, event: redact(order.event, "event", machine.redact) });
       } else {
-        this.#bus.emit("machine.logged", { ...of, label: order.label, value: redact(order.value, "context", machine.redact) });
+        this.#bus.emit("machine.logged", {
+          ...of,
+          label: order.label,
+          value: redact(order.value, "context", machine.redact),
+        });
       }
     }
     if (kept.effects.length > 0) this.onEffects();

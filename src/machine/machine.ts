@@ -10,51 +10,49 @@ import type { Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } f
 import { machinePrograms } from "./effect-program.js";
 import type { Chart } from "./logic.js";
 import { toMermaid } from "./mermaid.js";
-import { type DefinableNode, effectNames } from "./refuse-definition.js";
+import { type Definable, type DefinableNode, effectNames } from "./refuse-definition.js";
 import type {
-  ActorRefFrom,
+  ActorRef,
   AnyStateMachine,
-  ContextFrom,
-  EventFromLogic,
-  InputFrom,
-  OutputFrom,
+  EventObject,
+  MachineContext,
+  ParameterizedObject,
   StateMachine,
-  StateValueFrom,
+  StateValue,
 } from "./xstate.js";
 import { nodesOf, type Target, xstateLogic } from "./xstate-logic.js";
 
-/** The actions that an XState machine declares, with their params. */
-// biome-ignore format: one line per machine parameter says less than their number
-// biome-ignore lint/suspicious/noExplicitAny: only the actions are asked for
-type ActionsOf<M> = M extends StateMachine<any, any, any, any, infer A, any, any, any, any, any, any, any, any, any> ? A : never;
-
 /** What the effect is about, as of the microstep that asked for it. */
-export interface About<M extends AnyStateMachine, Params> {
-  readonly context: ContextFrom<M>;
-  readonly event: EventFromLogic<M>;
+export interface About<Context, Ev, Params> {
+  readonly context: Context;
+  readonly event: Ev;
   readonly params: Params;
 }
 
-type Answer<M extends AnyStateMachine> = EventFromLogic<M> | void;
-
-export type EffectFunction<M extends AnyStateMachine, Params> = (
+export type EffectFunction<Context, Ev, Params> = (
   info: EffectInfo,
-  about: About<M, Params>,
-) => Answer<M> | Promise<Answer<M>>;
+  about: About<Context, Ev, Params>,
+  // biome-ignore lint/suspicious/noConfusingVoidType: most effects answer nothing
+) => Ev | void | Promise<Ev | void>;
 
-export type EffectsOf<M extends AnyStateMachine> = {
-  readonly [A in ActionsOf<M> as A["type"]]?:
-    | EffectFunction<M, A["params"]>
-    | (EffectOptions & { readonly run?: EffectFunction<M, A["params"]> });
+/** By the name of an action that the machine declares. */
+export type EffectsOf<Context, Ev, Action extends ParameterizedObject> = {
+  readonly [Name in Action["type"]]?: Given<Context, Ev, ParamsOf<Action, Name>>;
 };
 
-export interface MachineOptions<M extends AnyStateMachine> {
+type ParamsOf<Action extends ParameterizedObject, Name> = Extract<Action, { readonly type: Name }>["params"];
+
+type Given<Context, Ev, Params> =
+  | EffectFunction<Context, Ev, Params>
+  | (EffectOptions & { readonly run?: EffectFunction<Context, Ev, Params> });
+
+export interface MachineOptions<In, Ev, Value, Context, Action extends ParameterizedObject> {
   /** How named actions are done; one that is left out is done by its own function. The event it answers is sent back. */
-  readonly effects?: EffectsOf<M>;
+  readonly effects?: EffectsOf<Context, Ev, Action>;
   /** Stamped on every instance that this code writes. */
   readonly version?: string;
   /** Makes a state of this version from one of another. */
-  readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<StateValueFrom<M>, ContextFrom<M>>;
+  readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<Value, Context>;
   /** States that have a new name: `{ "pending": "checkout.waiting" }`. For stored states and pending timers. */
   readonly renamed?: Readonly<Record<string, string>>;
   /** Fields that history, telemetry and command line do not show: `["context.email", "event.card", "input.email"]`. */
@@ -67,34 +65,44 @@ export interface MachineOptions<M extends AnyStateMachine> {
   readonly timers?: "durable" | "memory";
   /** Where its runs wait. Default: its name. */
   readonly queue?: string;
-  readonly input?: Schema<InputFrom<M>>;
+  readonly input?: Schema<In>;
   /** What starts an instance besides a call. */
-  readonly on?: readonly Trigger<InputFrom<M>>[];
+  readonly on?: readonly Trigger<In>[];
   /** The id of an instance that a trigger starts. Default: that of its run. */
-  readonly id?: (input: InputFrom<M>) => string;
+  readonly id?: (input: In) => string;
 }
 
-export type MachineOf<Name extends string, M extends AnyStateMachine> = MachineDefinition<
-  Name,
-  InputFrom<M>,
-  OutputFrom<M>,
-  EventFromLogic<M>,
-  StateValueFrom<M>,
-  ContextFrom<M>
->;
-
-export function machine<const Name extends string, M extends AnyStateMachine>(
+/**
+ * Its types are inferred one by one: from the machine as a whole, TypeScript would judge effects before it knows their events.
+ * `const`, so that the type of an event that an effect answers is not widened to a string.
+ */
+export function machine<
+  const Name extends string,
+  Context extends MachineContext,
+  const Ev extends EventObject,
+  Action extends ParameterizedObject,
+  Value extends StateValue,
+  In,
+  Out,
+>(
   name: Name,
-  definition: M,
-  options: MachineOptions<M> = {},
-): MachineOf<Name, M> {
+  // biome-ignore format: one line per parameter says less than their number
+  // biome-ignore lint/suspicious/noExplicitAny: what a durable machine does not use, or never shows
+  definition: StateMachine<Context, Ev, any, any, Action, any, any, Value, any, In, Out, any, any, any, any>,
+  options: MachineOptions<In, Ev, Value, Context, Action> = {},
+): MachineDefinition<Name, In, Out, Ev, Value, Context> {
   programName(name, "machine name");
+  const known = definition as unknown as AnyStateMachine;
   const given = (options.effects ?? {}) as Readonly<Record<string, GivenEffect>>;
-  const nodes = nodesOf(definition.root);
-  const named = effectNames(definition, nodes as unknown as DefinableNode[], Object.keys(given));
-  const logic = xstateLogic(definition, named);
+  const nodes = nodesOf(known.root);
+  const named = effectNames(
+    definition as unknown as Definable,
+    nodes as unknown as DefinableNode[],
+    Object.keys(given),
+  );
+  const logic = xstateLogic(known, named);
   const version = options.version === undefined ? null : versionName(options.version, "version");
-  const made: MachineOf<Name, M> = {
+  const made: MachineDefinition<Name, In, Out, Ev, Value, Context> = {
     kind: "machine",
     name,
     queue: queueName(options.queue ?? name, "queue"),
@@ -105,7 +113,7 @@ export function machine<const Name extends string, M extends AnyStateMachine>(
     breaker: null,
     serve: (household) => machinePrograms(made, household),
     logic,
-    effects: new Map(named.map((one) => [one, effectOf(one, given[one], definition)])),
+    effects: new Map(named.map((one) => [one, effectOf(one, given[one], known)])),
     effectProgram: programName(`${name}::effects`, "machine name"),
     snapshotEvery: wholeNumber(options.snapshotEvery ?? 1),
     locking: oneOf("locking", options.locking ?? "optimistic", ["optimistic", "lease"]),
@@ -120,7 +128,11 @@ export function machine<const Name extends string, M extends AnyStateMachine>(
 }
 
 /** Another instance, as the target of XState's `sendTo`. */
-export function instance<M extends AnyStateMachine>(of: MachineOf<string, M>, id: string): ActorRefFrom<M>;
+export function instance<Ev extends EventObject, In, Out, Value, Context>(
+  of: MachineDefinition<string, In, Out, Ev, Value, Context>,
+  id: string,
+  // biome-ignore lint/suspicious/noExplicitAny: nobody looks at its snapshot
+): ActorRef<any, Ev>;
 export function instance(of: { readonly name: string }, id: string): unknown {
   return { "~instance": { machine: of.name, id } } satisfies Target;
 }
@@ -128,7 +140,8 @@ export function instance(of: { readonly name: string }, id: string): unknown {
 type GivenEffect = Effect["run"] | (EffectOptions & { readonly run?: Effect["run"] });
 
 function effectOf(name: string, given: GivenEffect | undefined, definition: AnyStateMachine): Effect {
-  const options: EffectOptions & { readonly run?: Effect["run"] } = typeof given === "function" ? { run: given } : (given ?? {});
+  const options: EffectOptions & { readonly run?: Effect["run"] } =
+    typeof given === "function" ? { run: given } : (given ?? {});
   return {
     policy: retryPolicy(options.retry, `effects.${name}.retry`),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout as Duration, `effects.${name}.timeout`),
@@ -138,14 +151,16 @@ function effectOf(name: string, given: GivenEffect | undefined, definition: AnyS
 
 /** An action as XState calls it. There is no actor here that it could talk to. */
 function ordinary(name: string, action: unknown): Effect["run"] {
-  if (typeof action !== "function") throw new InvalidInput(`effects.${name}`, "has no function, and neither has the machine");
+  if (typeof action !== "function")
+    throw new InvalidInput(`effects.${name}`, "has no function, and neither has the machine");
   return (_, { context, event, params }) => action({ context, event }, params);
 }
 
 function checkRenamed(renamed: Readonly<Record<string, string>>, chart: Chart): Readonly<Record<string, string>> {
   const paths = new Set(pathsIn(chart));
   for (const [from, to] of Object.entries(renamed)) {
-    if (paths.has(from)) throw new InvalidInput(`renamed.${from}`, "is a state of this definition; its old name is wanted");
+    if (paths.has(from))
+      throw new InvalidInput(`renamed.${from}`, "is a state of this definition; its old name is wanted");
     if (!paths.has(to)) throw new InvalidInput(`renamed.${from}`, `there is no state ${JSON.stringify(to)}`);
   }
   return renamed;

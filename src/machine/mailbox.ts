@@ -131,7 +131,9 @@ export class Mailbox {
       case "moved":
         this.#parts.onConflict(expected, answered.seq);
         // Not the instance moved but a timer went: it is over.
-        return answered.seq === expected ? settle(items, state, "stale", ({ incoming }) => incoming.timer !== null) : items;
+        return answered.seq === expected
+          ? settle(items, state, "stale", ({ incoming }) => incoming.timer !== null)
+          : items;
       default:
         return items;
     }
@@ -151,4 +153,3 @@ function settle(
   for (const item of items) if (which(item)) item.resolve({ outcome, state });
   return items.filter((item) => !which(item));
 }
-

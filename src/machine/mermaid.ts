@@ -79,7 +79,5 @@ function allOf(chart: Chart): Chart[] {
 
 /** A state is active when one inside it is. */
 function activeIn(value: unknown): Set<string> {
-  return new Set(
-    pathsOf(value).flatMap((path) => path.split(".").map((_, i, keys) => keys.slice(0, i + 1).join("."))),
-  );
+  return new Set(pathsOf(value).flatMap((path) => path.split(".").map((_, i, keys) => keys.slice(0, i + 1).join("."))));
 }

@@ -13,7 +13,7 @@ export function renamePath(renamed: Renamed, path: string): string {
 /** `"a"`, or `{ a: "b" }`, or several regions: taken apart to paths, renamed, put together. */
 export function renameValue(renamed: Renamed, value: unknown): unknown {
   const paths = pathsOf(value).map((path) => renamePath(renamed, path));
-  return paths.length === 0 ? value : valueOf(paths.map((path) => path.split(".")));
+  return paths.length === 0 ? value : valueAt(paths.map((path) => path.split(".")));
 }
 
 /** Its leaves. */
@@ -26,13 +26,13 @@ export function pathsOf(value: unknown): string[] {
   });
 }
 
-function valueOf(paths: readonly (readonly string[])[]): unknown {
+function valueAt(paths: readonly (readonly string[])[]): unknown {
   if (paths.length === 1 && paths[0]!.length === 1) return paths[0]![0];
   const keys = [...new Set(paths.map(([first]) => first!))];
   return Object.fromEntries(
     keys.map((key) => {
       const rest = paths.filter(([first]) => first === key).map((path) => path.slice(1));
-      return [key, rest.every((path) => path.length === 0) ? {} : valueOf(rest)];
+      return [key, rest.every((path) => path.length === 0) ? {} : valueAt(rest)];
     }),
   );
 }

@@ -19,7 +19,8 @@ export function replayTail(
 ): InstanceState {
   const steps = new Steps(machine, place, { ...state, status: "active" }, true);
   for (const event of events) {
-    if (event.seq !== steps.state.seq + 1) throw new InstanceQuarantined(loaded.id, `event ${event.seq - 1} is missing.`);
+    if (event.seq !== steps.state.seq + 1)
+      throw new InstanceQuarantined(loaded.id, `event ${event.seq - 1} is missing.`);
     const answer = steps.apply(incomingOf(machine, place, steps.state, event));
     if (answer.outcome !== "applied") {
       const problem = `event ${event.seq} (${event.name}) of its log does nothing in this code.`;

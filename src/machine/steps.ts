@@ -142,14 +142,14 @@ export class Steps {
 
 /** Of an `after` the branch is kept: after an edit its event has another name. */
 function recordIncoming(draft: Draft, incoming: Exclude<Incoming, { kind: "stop" }>, event: MachineEvent): void {
-  switch (incoming.kind) {
-    case "event": {
-      const { key, by } = incoming;
-      return draft.record({ kind: "event", name: event.type, key, by }, event);
-    }
-    case "raise":
-      return draft.record({ kind: "timer", name: event.type, key: null, by: null }, event);
-    case "after":
-      return draft.record({ kind: "timer", name: shownBranch(incoming.branch), key: null, by: null }, incoming.branch);
+  if (incoming.kind === "event") {
+    const { key, by } = incoming;
+    draft.record({ kind: "event", name: event.type, key, by }, event);
+  } else {
+    const { name, value } =
+      incoming.kind === "after"
+        ? { name: shownBranch(incoming.branch), value: incoming.branch }
+        : { name: event.type, value: event };
+    draft.record({ kind: "timer", name, key: null, by: null }, value);
   }
 }

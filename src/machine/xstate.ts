@@ -1,17 +1,14 @@
 // The one place that knows XState: an optional peer, so nothing that `holdfast` itself imports may lead here.
 
 export {
-  type ActorRefFrom,
-  type AnyActorRef,
+  type ActorRef,
   type AnyMachineSnapshot,
   type AnyStateMachine,
-  type ContextFrom,
   createActor,
   createMachine,
-  type EventFromLogic,
   type EventObject,
-  type InputFrom,
-  type OutputFrom,
+  type MachineContext,
+  type ParameterizedObject,
   type StateMachine,
-  type StateValueFrom,
+  type StateValue,
 } from "xstate";

@@ -11,8 +11,14 @@ onBothStores((bench) => {
       const node = await bench.open({ programs: [orders] });
       const order = await node.start(orders, { email: "a@b" }, { id: "o-1" });
       expect(await order.state()).toMatchObject({ value: "pending", status: "active", seq: 1, context: { paid: 0 } });
-      expect(await order.timers()).toMatchObject([{ name: "after expiry in pending", generation: 1, state: "pending" }]);
-      expect(await order.send({ type: "PAY", cents: 300 })).toMatchObject({ outcome: "applied", seq: 2, value: "paid" });
+      expect(await order.timers()).toMatchObject([
+        { name: "after expiry in pending", generation: 1, state: "pending" },
+      ]);
+      expect(await order.send({ type: "PAY", cents: 300 })).toMatchObject({
+        outcome: "applied",
+        seq: 2,
+        value: "paid",
+      });
       expect(await order.timers()).toEqual([]);
       await order.waitFor(({ value }) => value === "mailed", { timeout: "10s" });
       expect(sent).toMatchObject([{ id: "o-1", cents: 300, key: "default/walk/o-1@2.0" }]);

@@ -15,4 +15,3 @@ export function checkInstanceFilter(filter: InstanceFilter): Problem {
     null
   );
 }
-

@@ -103,11 +103,20 @@ function checkChange(change: Change): Problem {
     optional(checkText)("version", change.version) ??
     optional(checkPayload)("snapshot", change.snapshot) ??
     firstOf("events", change.events, checkEvent) ??
-    checkOnce("events", change.events.flatMap(({ key }) => key ?? [])) ??
+    checkOnce(
+      "events",
+      change.events.flatMap(({ key }) => key ?? []),
+    ) ??
     firstOf("timers", change.timers, checkTimer) ??
-    checkOnce("timers", change.timers.map(({ id }) => id)) ??
+    checkOnce(
+      "timers",
+      change.timers.map(({ id }) => id),
+    ) ??
     firstOf("told", change.told, checkToldOne) ??
-    checkOnce("told", change.told.map(({ id }) => id)) ??
+    checkOnce(
+      "told",
+      change.told.map(({ id }) => id),
+    ) ??
     firstOf("effects", change.effects, checkEffect)
   );
 }

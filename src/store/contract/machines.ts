@@ -225,16 +225,10 @@ export interface MachineStore {
   tell(told: readonly NewTold[], options?: { readonly tx?: Transaction }): Promise<readonly TellAnswer[]>;
 
   /** Null where there is none. With a transaction, as it sees them. */
-  load(
-    keys: readonly string[],
-    options?: { readonly tx?: Transaction },
-  ): Promise<readonly (LoadedInstance | null)[]>;
+  load(keys: readonly string[], options?: { readonly tx?: Transaction }): Promise<readonly (LoadedInstance | null)[]>;
 
   /** Events after a sequence, in order. */
-  events(
-    key: string,
-    options: { readonly after: number; readonly limit: number },
-  ): Promise<readonly InstanceEvent[]>;
+  events(key: string, options: { readonly after: number; readonly limit: number }): Promise<readonly InstanceEvent[]>;
 
   /** By deadline. */
   timers(key: string): Promise<readonly TimerRecord[]>;

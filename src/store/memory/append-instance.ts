@@ -39,7 +39,9 @@ function whyNot(tables: Tables, { key, token, expectedSeq, events, fired }: Appe
   }
   if (row.status !== "active") return { outcome: "ended", status: row.status, seq: row.seq };
   if (row.seq !== expectedSeq) return { outcome: "moved", seq: row.seq };
-  const keys = events.flatMap((event) => (event.key !== null && log.some((old) => old.key === event.key) ? event.key : []));
+  const keys = events.flatMap((event) =>
+    event.key !== null && log.some((old) => old.key === event.key) ? event.key : [],
+  );
   if (keys.length > 0) return { outcome: "taken", keys };
   const gone = fired.some(({ id, generation }) => tables.timers.get(id)?.generation !== generation);
   return gone ? { outcome: "moved", seq: row.seq } : null;

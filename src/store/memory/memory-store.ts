@@ -6,7 +6,7 @@ import type { World } from "../../kernel/world.js";
 import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
-import { attend, type Hearers, hint, hintReady } from "./attend.js";
+import { attend, type Hearers, hint, hintGroups, hintReady } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
@@ -17,8 +17,8 @@ import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
-import { nextDue } from "./next-due.js";
 import { memoryMachines } from "./machines.js";
+import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
 import { memoryQueues } from "./queues.js";
@@ -111,10 +111,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     }),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
     breakers: memoryBreakers(tables),
-    machines: memoryMachines(tables, (groups) => {
-      const ids = new Set(groups.map((group) => tables.groups.idOf(group)));
-      if (ids.size > 0) for (const { onHint } of hearers) onHint([...ids]);
-    }),
+    machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},

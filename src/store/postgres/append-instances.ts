@@ -103,11 +103,7 @@ export async function append(
   });
 }
 
-async function sendAppends(
-  db: Database,
-  groups: Groups,
-  appends: readonly Append[],
-): Promise<readonly AppendAnswer[]> {
+async function sendAppends(db: Database, groups: Groups, appends: readonly Append[]): Promise<readonly AppendAnswer[]> {
   const values = async () => [
     ...(await headColumns(groups, appends, (one) => (one as Append).expectedSeq)),
     appends.map(({ status }) => status),

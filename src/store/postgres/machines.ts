@@ -206,4 +206,3 @@ function bytesOf(change: Change): number {
   const effects = (change?.effects ?? []).reduce((sum, { input }) => sum + (input?.data?.length ?? 0), 0);
   return events + effects + (change?.snapshot?.data?.length ?? 0);
 }
-
