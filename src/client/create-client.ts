@@ -52,8 +52,11 @@ type MachineNames<Programs extends readonly AnyDefinition[]> = Extract<
   Programs[number],
   { readonly kind: "machine" }
 >["name"];
-type EventOf<D> =
-  D extends MachineDefinition<string, infer _In, infer _Out, infer Ev, infer _Value, infer _Context> ? Ev : never;
+type EventOf<D> = D extends { readonly "~machine"?: infer Carries }
+  ? NonNullable<Carries> extends (event: infer Ev extends MachineEvent) => unknown
+    ? Ev
+    : never
+  : never;
 
 export interface Client<Programs extends readonly AnyDefinition[]> {
   start<Name extends Programs[number]["name"]>(

@@ -52,7 +52,7 @@ export interface MachineOptions<In, Ev, Value, Context, Action extends Parameter
   /** Stamped on every instance that this code writes. */
   readonly version?: string;
   /** Makes a state of this version from one of another. */
-  readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<Value, Context>;
+  readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<NoInfer<Value>, NoInfer<Context>>;
   /** States that have a new name: `{ "pending": "checkout.waiting" }`. For stored states and pending timers. */
   readonly renamed?: Readonly<Record<string, string>>;
   /** Fields that history, telemetry and command line do not show: `["context.email", "event.card", "input.email"]`. */

@@ -42,29 +42,23 @@ interface Item {
 export class Mailbox {
   readonly #parts: MailboxParts;
   #waiting: Item[] = [];
-  #running: Promise<void> | null = null;
+  #running = false;
   #oneByOne: Item[] = [];
 
   constructor(parts: MailboxParts) {
     this.#parts = parts;
   }
 
-  get idle(): boolean {
-    return this.#running === null && this.#waiting.length === 0;
-  }
-
   /** `onIdle`: nothing waits any more. */
   add(incoming: Incoming, onIdle: () => void): Promise<Delivered> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ incoming, resolve, reject });
-      this.#running ??= this.#run().finally(() => {
-        this.#running = null;
-        onIdle();
-      });
+      if (!this.#running) void this.#run(onIdle);
     });
   }
 
-  async #run(): Promise<void> {
+  async #run(onIdle: () => void): Promise<void> {
+    this.#running = true;
     await this.#parts.world.turn();
     while (this.#waiting.length > 0) {
       const items = this.#waiting.splice(0, MOST_EVENTS);
@@ -75,6 +69,9 @@ export class Mailbox {
         for (const { reject } of items) reject(error);
       }
     }
+    // At once: whoever comes from here on begins anew.
+    this.#running = false;
+    onIdle();
   }
 
   async #deliver(all: readonly Item[]): Promise<void> {

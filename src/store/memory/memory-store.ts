@@ -1,9 +1,8 @@
 // Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
 
-import type { Effect } from "../../kernel/effect.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { Admission } from "../contract/runs.js";
+import type { Admission, Commit } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
 import { attend, type Hearers, hint, hintGroups, hintReady } from "./attend.js";
@@ -73,8 +72,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       commit: async (commits) => {
         const answers = ringing(commit(tables, commits));
         const written = commits.filter((_, i) => answers[i]!.outcome === "accepted");
-        const touched = written.flatMap(({ claim, effects }) => [claim.runId, ...childrenOf(effects)]);
-        const rows = touched.flatMap((id) => tables.runs.get(id) ?? []);
+        const rows = written.flatMap(touchedBy).flatMap((id) => tables.runs.get(id) ?? []);
         tellReady(rows.filter(({ state }) => state === "waiting"));
         return answers;
       },
@@ -120,6 +118,6 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   return store;
 }
 
-function childrenOf(effects: readonly Effect[]): string[] {
-  return effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []));
+function touchedBy({ claim, effects }: Commit): string[] {
+  return [claim.runId, ...effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []))];
 }

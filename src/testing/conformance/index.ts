@@ -14,6 +14,7 @@ import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
+import { machineCases } from "./machines.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
 import { queueCases } from "./queues.js";
@@ -45,6 +46,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...scheduleCases,
   ...eventCases,
   ...breakerCases,
+  ...machineCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,
