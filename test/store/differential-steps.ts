@@ -12,7 +12,9 @@ import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/s
 import type { Fire, FireAnswer } from "../../src/store/contract/schedules.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
-import type { BothStores, Call } from "./differential-stores.js";
+import { MachineSteps } from "./differential-machines.js";
+import { type Step, step } from "./differential-step.js";
+import type { BothStores } from "./differential-stores.js";
 import { group, json } from "./scene.js";
 
 export const GROUPS: readonly RunGroup[] = [
@@ -20,15 +22,6 @@ export const GROUPS: readonly RunGroup[] = [
   group("b", { stack: "blue", version: "1" }),
   group("c", { env: "other" }),
 ];
-
-export interface Step {
-  readonly name: string;
-  readonly call: Call;
-  /** Learns from the answer of the memory store. */
-  readonly learn?: (answer: never) => void;
-}
-
-const step = (name: string, call: Call, learn?: Step["learn"]): Step => ({ name, call, ...(learn ? { learn } : {}) });
 
 interface Held {
   readonly claim: Claim;
@@ -45,6 +38,7 @@ export class Steps {
   readonly #messages: NewMessage[] = [];
   readonly #nodes: string[] = [];
   readonly #fences: LeaseFence[] = [];
+  readonly #machines: MachineSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -53,6 +47,7 @@ export class Steps {
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
     this.#both = both;
+    this.#machines = new MachineSteps(this.#dice, both);
   }
 
   next(): Step {
@@ -73,6 +68,7 @@ export class Steps {
       [8, () => this.#schedule()],
       [9, () => this.#event()],
       [3, () => this.#breaker()],
+      [16, () => this.#machines.next()],
       [10, () => this.#lease()],
       [3, () => this.#node()],
       [7, () => this.#read()],

@@ -37,6 +37,7 @@ import { sendMessages } from "../../src/store/postgres/send-messages.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
+import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
 
 /** Of each: running with a lease, running without, parked with a message. */
@@ -49,7 +50,7 @@ const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
   const events = ["subscriptions", "subscribers", "debounces", "breaker_probes"];
-  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", ...events]) {
+  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", ...events, ...MACHINE_TABLES]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -89,6 +90,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
     select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
+  await fillMachines(pool, s);
 }
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
@@ -104,7 +106,7 @@ async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
   await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups,
-    ${s}.subscriptions, ${s}.debounces`);
+    ${s}.subscriptions, ${s}.debounces, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 
 export interface HotStatement {
@@ -181,6 +183,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     ]),
     hot(readJournal, [held[0], 0, null]),
     ...(await eventStatements(batch, held[0]!)),
+    ...(await machineStatements(pool, ONE_GROUP, batch)),
   ];
 }
 

@@ -255,6 +255,7 @@ export const machineCases = cases("machines", {
 
   "a timer that is taken too often without an end is dead, and can be opened again": async (s) => {
     const one = await created(s, { timers: [timer(s)] });
+    await s.advance(1);
     for (let n = 1; n <= 3; n++) {
       same(
         (await s.store.machines.claimTimers(claim(s))).timers.map(({ state }) => state),
@@ -281,6 +282,7 @@ export const machineCases = cases("machines", {
   "settled, a timer is tried later, kept, given up or gone, in its generation only": async (s) => {
     const [retry, keep, dead, drop, other] = Array.from({ length: 5 }, () => timer(s));
     const one = await created(s, { timers: [retry!, keep!, dead!, drop!, other!] });
+    await s.advance(1);
     await s.store.machines.claimTimers(claim(s, { leaseMs: 60_000 }));
     const settle = (of: NewTimer, as: "retry" | "keep" | "dead" | "drop", generation = 1) => ({
       ...{ id: of.id, generation, as, delayMs: SHORT_MS, problem: as },
