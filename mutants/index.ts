@@ -4,6 +4,7 @@ import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { ground } from "./ground.js";
+import { machines } from "./machine.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -16,5 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...machines,
   ...chaos,
 ];
