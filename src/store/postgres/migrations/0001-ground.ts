@@ -109,16 +109,16 @@ create table ${s}.journal (
   primary key (run_id, seq)
 );
 
--- Dedupe keys live apart, so that their lifetime is a policy and not the run's.
+-- Dedupe keys live apart, so that their lifetime is a policy and not the run's. The hash is of env, scope and key.
 create table ${s}.run_keys (
+  hash          uuid primary key,
   env           text not null,
   scope         text not null,
   key           text not null,
   run_id        uuid not null,
   payload_hash  text not null,
   lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
-  expires_at    timestamptz,
-  primary key (env, scope, key)
+  expires_at    timestamptz
 );
 create index run_keys_run on ${s}.run_keys (run_id);
 
