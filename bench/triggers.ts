@@ -120,7 +120,7 @@ async function hotSubject({ store, quick, tell }: Bench): Promise<void> {
 /** From before the call until the function begins in another process, which was idle. */
 async function pickUp({ url, schema, store, quick, tell }: Bench): Promise<void> {
   const file = join(import.meta.dirname, `triggers.child${extname(import.meta.filename)}`);
-  const child = fork(file, [url, schema]);
+  const child = fork(file, [url, schema], { execArgv: process.execArgv });
   await once(child, "message");
   const client = createClient({ store });
   const waits: number[] = [];

@@ -51,8 +51,9 @@ export class HistoryTooLong extends HoldfastError {
 }
 
 export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
-  const { kind, name, version, queue, limits, breaker } = workflow;
-  return { kind, name, version, queue, limits, breaker, execute: (session) => execute(workflow, household, session) };
+  const { kind, name, version, queue, limits, breaker, recovery = "resume" } = workflow;
+  const facts = { kind, name, version, queue, limits, breaker, recovery };
+  return { ...facts, execute: (session) => execute(workflow, household, session) };
 }
 
 async function execute(workflow: AnyWorkflow, household: Household, session: Session): Promise<void> {
