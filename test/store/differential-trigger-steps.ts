@@ -80,7 +80,7 @@ export class TriggerSteps {
     const { claim, seq } = held;
     const known = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
     // A longer window is what one more event makes of it.
-    const ticket = this.#dice.chance(0.3) ? { ...known, windowMs: known.windowMs + 100 } : known;
+    const ticket = this.#dice.chance(0.6) ? { ...known, windowMs: known.windowMs + 100 } : known;
     return step("events.settleDebounced", (store) => store.events.settleDebounced(claim, seq, ticket));
   }
 
