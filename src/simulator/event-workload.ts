@@ -2,6 +2,7 @@
 // steps emit in their transactions.
 
 import { codecs } from "../kernel/codecs.js";
+import { HoldfastError } from "../kernel/error.js";
 import type { AnyDefinition } from "../program/definition.js";
 import { event, on } from "../trigger/event.js";
 import { every } from "../trigger/schedule.js";
@@ -19,6 +20,10 @@ const happened = event<{ kind: "a" | "b"; no: string }>()("happened");
 const ticked = event<{ subject: string; no: number }>()("ticked");
 const tried = event<{ no: string; fails: boolean }>()("tried");
 const WORK: StepOp = { do: "step", name: "work", ms: 5, fails: 0, attempts: 1, delayMs: 5, kills: 0 };
+
+class RolledBack extends HoldfastError {
+  readonly code = "ROLLED_BACK";
+}
 
 export class EventWorkload implements Workload {
   readonly #swarm: Swarm;
@@ -117,10 +122,13 @@ export class EventWorkload implements Workload {
 /** Without a place it can be started, but not worked on. */
 function emitting(place: Place | null) {
   return workflow("emitting", async (ctx, _no: number): Promise<string> => {
-    const op: StepOp = { ...WORK, do: "transaction", name: "emit", attempts: 3, fails: 1 };
+    const op: StepOp = { ...WORK, do: "transaction", name: "emit", attempts: 3 };
     return ctx.transaction("emit", { retry: { attempts: 3, delay: 5, backoff: "fixed" } }, async (tx, info) => {
+      const result = await place!.effect(ctx.runId, info, op, []);
       await place!.emit(happened, { kind: "b", no: info.idempotencyKey }, tx);
-      return place!.effect(ctx.runId, info, op, []);
+      // What the first attempt has emitted goes with it.
+      if (info.attempt === 1) throw new RolledBack("the first attempt");
+      return result;
     });
   });
 }

@@ -2,8 +2,8 @@
 
 import type { BreakerStore } from "../store/contract/breakers.js";
 import type { EventStore } from "../store/contract/events.js";
+import type { Recorder } from "./applied.js";
 import type { Link } from "./link.js";
-import type { Recorder } from "./remote-store.js";
 
 export function remoteEvents(link: Link, recorded: Recorder): EventStore {
   const { events } = link.database.store;
