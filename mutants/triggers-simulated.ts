@@ -50,18 +50,6 @@ export const triggersSimulated: readonly Mutant[] = [
     killedBy: SIMULATED,
   },
   {
-    name: "simulated: a node that stops takes away what another is about to declare",
-    breaks: "no event is lost",
-    edits: [
-      {
-        file: "src/store/memory/subscriptions.ts",
-        find: ".filter(({ declares }) => declares)",
-        put: "",
-      },
-    ],
-    killedBy: SIMULATED,
-  },
-  {
     name: "simulated: two runs try at once",
     breaks: "the circuit breaker",
     edits: [

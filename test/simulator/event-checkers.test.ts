@@ -112,6 +112,11 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S10",
+    "a subscription that is removed although every node declares it",
+    (s) => s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 1 }),
+  ],
+  [
+    "S10",
     "an event for a subscription whose filter it does not meet",
     (s) => {
       s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 0 });

@@ -9,7 +9,9 @@ import type { ModelRun } from "./model.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
-export function checkSubscribe(history: History, { subscriptions }: Of<"subscribe">): void {
+/** All nodes of a simulation have the same code: nothing is ever removed, whoever comes and goes. */
+export function checkSubscribe(history: History, { subscriptions, removed }: Of<"subscribe">): void {
+  if (removed > 0) history.broken("S10", null, `${removed} subscriptions were removed that every node declares`);
   for (const one of subscriptions) history.subscriptions.set(one.id, one);
 }
 
