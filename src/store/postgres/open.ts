@@ -43,6 +43,7 @@ import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
 
@@ -147,6 +148,7 @@ export function openPostgres(
       settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
     },
     breakers: breakerStore(db),
+    timeouts: timeoutTable(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);

@@ -22,6 +22,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
 export const storeConformance: readonly ConformanceCase[] = [
@@ -48,5 +49,6 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...listCases,
   ...retentionCases,
   ...leaseCases,
+  ...timeoutCases,
   ...nodeCases,
 ];

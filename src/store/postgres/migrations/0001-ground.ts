@@ -4,11 +4,13 @@ import type { Dialect } from "../dialect.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
+import { timeouts } from "./0001-timeouts.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
+  sql: (dialect: Dialect) =>
+    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + timeouts(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
