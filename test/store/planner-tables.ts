@@ -143,6 +143,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     alsoReads,
   });
   const nulls = held.map(() => null);
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
     hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
@@ -167,6 +168,14 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       parked,
       parked,
       ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
+      ...[
+        limited.map(({ id }) => id),
+        parked,
+        each(() => "test"),
+        each(() => "p"),
+        each((i) => `x${i}`),
+        each(() => 1),
+      ],
     ]),
     hot(sweepExpired, [batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
