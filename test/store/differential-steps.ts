@@ -13,6 +13,7 @@ import type { Fire, FireAnswer } from "../../src/store/contract/schedules.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
 import type { BothStores, Call } from "./differential-stores.js";
+import { TimeoutSteps } from "./differential-timeouts.js";
 import { group, json } from "./scene.js";
 
 export const GROUPS: readonly RunGroup[] = [
@@ -45,6 +46,7 @@ export class Steps {
   readonly #messages: NewMessage[] = [];
   readonly #nodes: string[] = [];
   readonly #fences: LeaseFence[] = [];
+  readonly #timeouts: TimeoutSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -53,6 +55,7 @@ export class Steps {
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
     this.#both = both;
+    this.#timeouts = new TimeoutSteps(this.#dice);
   }
 
   next(): Step {
@@ -75,6 +78,7 @@ export class Steps {
       [3, () => this.#breaker()],
       [10, () => this.#lease()],
       [3, () => this.#node()],
+      [8, () => this.#timeouts.next()],
       [7, () => this.#read()],
     ]);
   }

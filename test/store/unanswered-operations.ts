@@ -9,6 +9,7 @@ import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { ScheduleDeclaration } from "../../src/store/contract/schedules.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, group, json, newRun, park, signal } from "./scene.js";
+import { timeoutOperations } from "./unanswered-timeouts.js";
 
 export interface Operation {
   readonly name: string;
@@ -446,6 +447,7 @@ export function operations(): readonly Operation[] {
       }),
     },
     ...eventOperations(),
+    ...timeoutOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.heartbeat",
