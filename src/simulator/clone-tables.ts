@@ -3,7 +3,7 @@
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
-  ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
+  ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules", "needs"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes"] as const),
 ] as const;
 type Names = typeof NAMES;
@@ -23,6 +23,7 @@ export function copyTables(tables: Tables): Kept {
     rates: new Map(rates),
     pausedQueues: new Map(pausedQueues),
     schedules: copyMap(schedules, (row) => ({ ...row })),
+    needs: new Map(tables.needs),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),

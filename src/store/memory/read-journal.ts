@@ -29,6 +29,6 @@ export function readJournal(
   return { entries, seq, baseSeq };
 }
 
-function journalEntry({ seq, epoch, kind, name, key, payload, atUs }: JournalRow): JournalEntry {
+export function journalEntry({ seq, epoch, kind, name, key, payload, atUs }: JournalRow): JournalEntry {
   return { seq, epoch, kind, name, key, payload: copyPayload(payload), at: toMs(atUs) };
 }
