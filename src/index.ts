@@ -29,7 +29,8 @@ export {
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
-export { type AnyDag, type Dag, type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
+export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
+export type { AnyDag, Dag } from "./dag/dag-definition.js";
 export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
 export type { Outcome } from "./dag/outcome.js";
 export { type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";

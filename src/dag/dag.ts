@@ -9,15 +9,15 @@ import { InvalidInput } from "../kernel/error.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
 import type { Payload } from "../kernel/payload.js";
-import type { Definition } from "../program/definition.js";
 import type { Household } from "../program/household.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
+import type { AnyDag, Dag } from "./dag-definition.js";
 import { DagInvalid } from "./error.js";
 import { runDag } from "./run-dag.js";
 import { runEach } from "./run-each.js";
 import { runTask, type TaskStart } from "./run-task.js";
-import { type Shape, shapeOf, toMermaid } from "./shape.js";
+import { shapeOf, toMermaid } from "./shape.js";
 import type { AnyTask, InOf, NeedsOf, OutOf, SkipsOf, TasksByName } from "./task.js";
 
 export interface DagOptions<In = unknown> extends FlowOptions<In> {
@@ -33,24 +33,13 @@ export interface DagOptions<In = unknown> extends FlowOptions<In> {
   readonly circuitBreaker?: CircuitBreaker;
 }
 
-export interface Dag<Name extends string, In, Out, Parsed = In> extends Definition<Name, In, Out, Parsed>, Shape {
-  readonly kind: "dag";
-  readonly tasks: TasksByName;
-  readonly timeoutMs: number | null;
-  readonly onFailure: "finish" | "cancel";
-  /** The tasks whose answers are its result; null: all. */
-  readonly result: readonly string[] | null;
-  toMermaid(): string;
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: any DAG, whatever it takes and answers
-export type AnyDag = Dag<string, any, any, any>;
-
 type Meet<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer All) => void ? All : never;
 /** What all its tasks take, together. Those that ask for no input take any. */
 type Taken<T extends TasksByName> = {
+  // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a second parameter takes
   [K in keyof T]: unknown extends InOf<T[K]> ? never : [InOf<T[K]>] extends [void] ? never : InOf<T[K]>;
 }[keyof T];
+// biome-ignore lint/suspicious/noConfusingVoidType: then it is started without input
 export type DagInput<T extends TasksByName> = [Taken<T>] extends [never] ? void : Meet<Taken<T>>;
 /** What each answers; undefined when it may have been skipped. */
 export type DagResult<T extends TasksByName, Names extends keyof T = keyof T> = {
@@ -90,9 +79,11 @@ export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByN
   const shape = shapeOf(name, tasks);
   for (const task of shape.order) programName(`${name}::${task}`, `task ${JSON.stringify(task)}`);
   const { result = null, onFailure = "finish", timeout, version } = options;
-  if (onFailure !== "finish" && onFailure !== "cancel") throw new InvalidInput("onFailure", 'must be "finish" or "cancel"');
+  if (onFailure !== "finish" && onFailure !== "cancel")
+    throw new InvalidInput("onFailure", 'must be "finish" or "cancel"');
   for (const task of result ?? []) {
-    if (!Object.hasOwn(tasks, task)) throw new DagInvalid(name, `its result asks for ${JSON.stringify(task)}, which is not in it.`);
+    if (!Object.hasOwn(tasks, task))
+      throw new DagInvalid(name, `its result asks for ${JSON.stringify(task)}, which is not in it.`);
   }
   const made: AnyDag = {
     kind: "dag",
@@ -136,7 +127,15 @@ function checkOptions(name: string, options: object): void {
 /** The DAG's own run, and each of its tasks: claimed by themselves, wherever somebody serves their queue. */
 function programsOf(dag: AnyDag, household: Household): readonly Program[] {
   const { kind, name, version, queue, limits, breaker, tasks } = dag;
-  const own = { kind, name, version, queue, limits, breaker, execute: (session: Session) => runDag(dag, household, session) };
+  const own = {
+    kind,
+    name,
+    version,
+    queue,
+    limits,
+    breaker,
+    execute: (session: Session) => runDag(dag, household, session),
+  };
   return [own, ...dag.order.map((task) => taskProgram(dag, task, household, tasks[task]!))];
 }
 

@@ -54,7 +54,7 @@ export class EachFailed extends HoldfastError {
 
 /** An attempt of a task took longer than its timeout. */
 export class TaskTimeout extends HoldfastError {
-  readonly code = "TIMEOUT";
+  readonly code = "TASK_TIMEOUT";
 
   constructor(task: string, ms: number) {
     super(`An attempt of the task ${JSON.stringify(task)} had no result within ${ms} ms.`);

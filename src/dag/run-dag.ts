@@ -7,7 +7,7 @@ import { encodeError, storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import { RunTimeout } from "../workflow/execute.js";
-import type { AnyDag } from "./dag.js";
+import type { AnyDag } from "./dag-definition.js";
 import { type DagDecision, decideDag } from "./decide-dag.js";
 import { DagFailed } from "./error.js";
 import type { TaskStart } from "./run-task.js";
@@ -80,7 +80,9 @@ function endOf(
     default: {
       const failed = decision.kind === "failed" ? decision.failed : [];
       const failures = failed.flatMap(({ name, runId, outcome }) =>
-        outcome?.state === "failed" ? { task: name, runId, error: encodeError(outcome.error), thrown: outcome.error } : [],
+        outcome?.state === "failed"
+          ? { task: name, runId, error: encodeError(outcome.error), thrown: outcome.error }
+          : [],
       );
       const errors = failures.map(({ thrown }) => thrown);
       return { kind: "fail", as: "failed", reason: storeError(codecs, new DagFailed(dag.name, failures, errors)) };
@@ -95,7 +97,10 @@ function completed({ result }: AnyDag, tasks: readonly OwnTask[], codecs: Codecs
     wanted.flatMap(({ name, outcome }) => (outcome?.state === "succeeded" ? [[name, outcome.value]] : [])),
   );
   try {
-    return { kind: "complete", output: codecs.encode(output, "result (choose fewer tasks with the DAG's option `result`)") };
+    return {
+      kind: "complete",
+      output: codecs.encode(output, "result (choose fewer tasks with the DAG's option `result`)"),
+    };
   } catch (error) {
     return { kind: "fail", as: "failed", reason: storeError(codecs, error) };
   }

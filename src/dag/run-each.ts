@@ -67,7 +67,9 @@ async function startItems(
   const items = over(valuesOf(needs) as never, input as never);
   if (!Array.isArray(items)) throw new PermanentError("`over` must answer a list.");
   if (total !== null && items.length !== total)
-    throw new PermanentError(`\`over\` answered ${total} items before and ${items.length} now; it must answer the same.`);
+    throw new PermanentError(
+      `\`over\` answered ${total} items before and ${items.length} now; it must answer the same.`,
+    );
   const limits = parallel === null ? [] : [{ kind: "slots", key: `each ${runId}`, max: parallel } as const];
   const enqueue = (item: unknown, index: number): Effect => {
     const run = newChild({ ...program, limits: [] }, { dag: start.dag, item, index } satisfies TaskStart);
@@ -103,7 +105,11 @@ async function look(
   if (failed.length > 0) {
     const errors = failed.slice(0, MOST_ERRORS).map(({ error }) => error);
     const indexes = failed.map(({ i }) => i);
-    return { kind: "fail", as: "failed", reason: storeError(codecs, new EachFailed(name, items.length, indexes, errors)) };
+    return {
+      kind: "fail",
+      as: "failed",
+      reason: storeError(codecs, new EachFailed(name, items.length, indexes, errors)),
+    };
   }
   const values = items.map(({ outcome }) => (outcome?.state === "succeeded" ? outcome.value : undefined));
   try {

@@ -75,7 +75,12 @@ export async function given(
 }
 
 /** What stands after the context: outcomes under a rule, values without one, the input of a task without needs, an item. */
-function argumentOf(task: AnyTask, start: TaskStart, input: unknown, needs: Readonly<Record<string, Outcome>>): unknown {
+function argumentOf(
+  task: AnyTask,
+  start: TaskStart,
+  input: unknown,
+  needs: Readonly<Record<string, Outcome>>,
+): unknown {
   if (start.index !== undefined) return start.item;
   if (start.needs === undefined || Object.keys(start.needs).length === 0) return input;
   if (task.when === null) return valuesOf(needs);
@@ -86,7 +91,9 @@ function argumentOf(task: AnyTask, start: TaskStart, input: unknown, needs: Read
 export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Record<string, unknown>> {
   const missing = Object.keys(needs).filter((name) => needs[name]!.state !== "succeeded");
   if (missing.length > 0) throw new Skip("needs", missing);
-  return Object.fromEntries(Object.entries(needs).map(([name, outcome]) => [name, (outcome as { value?: unknown }).value]));
+  return Object.fromEntries(
+    Object.entries(needs).map(([name, outcome]) => [name, (outcome as { value?: unknown }).value]),
+  );
 }
 
 /**

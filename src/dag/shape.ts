@@ -49,7 +49,10 @@ function checkNeeds(dag: string, tasks: TasksByName): void {
       if (!Object.hasOwn(tasks, need))
         throw new DagInvalid(dag, `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in it. Add it.`);
       if (tasks[need] !== needed)
-        throw new DagInvalid(dag, `${JSON.stringify(name)} needs another task than the DAG's own ${JSON.stringify(need)}.`);
+        throw new DagInvalid(
+          dag,
+          `${JSON.stringify(name)} needs another task than the DAG's own ${JSON.stringify(need)}.`,
+        );
     }
   }
 }

@@ -31,7 +31,12 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   /** Of a fan-out: its items, and how many are at work at once. */
   readonly each: { readonly over: (needs: never, input: never) => unknown; readonly parallel: number | null } | null;
   /** Carries the types only. */
-  readonly "~types"?: { readonly out: Out; readonly in: (input: In) => void; readonly needs: Needs; readonly skips: Skips };
+  readonly "~types"?: {
+    readonly out: Out;
+    readonly in: (input: In) => void;
+    readonly needs: Needs;
+    readonly skips: Skips;
+  };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: any task, whatever it takes and answers
@@ -110,13 +115,15 @@ const OPTIONS: readonly string[] = ["needs", "when", "queue", "timeout", "retry"
 function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: AnyTask["each"]): AnyTask {
   if (typeof options !== "object" || options === null) throw new InvalidInput(kind, "options must be an object");
   for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS.join(", ")}`);
+    if (!OPTIONS.includes(name))
+      throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS.join(", ")}`);
   }
   if (typeof run !== "function") throw new InvalidInput(kind, "its last argument must be a function");
   const { needs = {}, when = null, queue, timeout, retry, retryIf = null } = options;
   if (when !== null && typeof when !== "function") throw new InvalidInput("when", "must be a function of the outcomes");
   for (const name of when?.needs ?? []) {
-    if (!Object.hasOwn(needs, name)) throw new InvalidInput("when", `asks for ${JSON.stringify(name)}, which is not needed`);
+    if (!Object.hasOwn(needs, name))
+      throw new InvalidInput("when", `asks for ${JSON.stringify(name)}, which is not needed`);
   }
   return {
     kind,

@@ -3,7 +3,19 @@
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
-  ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules", "needs"] as const),
+  ...([
+    "runs",
+    "journal",
+    "inbox",
+    "keys",
+    "leases",
+    "nodes",
+    "limits",
+    "rates",
+    "pausedQueues",
+    "schedules",
+    "needs",
+  ] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes"] as const),
 ] as const;
 type Names = typeof NAMES;

@@ -101,7 +101,7 @@ onBothStores((bench) => {
     expect(seen).toEqual([1, 2, 3].map((attempt) => [attempt, { n: 1 }]));
   });
 
-  test("a task that takes longer than its timeout fails with TIMEOUT, and its signal aborts", async () => {
+  test("a task that takes longer than its timeout fails with TASK_TIMEOUT, and its signal aborts", async () => {
     let aborted = false;
     const slow = task({ timeout: 50, retry: 1 }, async (ctx) => {
       ctx.signal.addEventListener("abort", () => {
@@ -112,7 +112,7 @@ onBothStores((bench) => {
     const late = dag("late", { slow });
     const node = await bench.open({ programs: [late] });
     const run = await node.start(late);
-    await expect(run.result()).rejects.toMatchObject({ cause: { errors: [{ code: "TIMEOUT" }] } });
+    await expect(run.result()).rejects.toMatchObject({ cause: { errors: [{ code: "TASK_TIMEOUT" }] } });
     expect(aborted).toBe(true);
   });
 

@@ -107,7 +107,8 @@ function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string
   for (const [i, need] of task.needs.entries()) {
     const bad = checkUuid(`${path}.needs[${i}]`, need) ?? checkOnce(`${path}.needs[${i}]`, need, once);
     if (bad) return bad;
-    if (!tasks.has(need)) return new InvalidInput(`${path}.needs[${i}]`, "is no task that stands before it in this commit");
+    if (!tasks.has(need))
+      return new InvalidInput(`${path}.needs[${i}]`, "is no task that stands before it in this commit");
   }
   tasks.add(run.id);
   return null;

@@ -8,7 +8,7 @@ import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
 import { attend, type Hearers, hint, hintReady } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
-import { cancelRun, cancelTasks } from "./cancel-run.js";
+import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { memoryEvents } from "./events.js";
@@ -17,15 +17,13 @@ import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
+import { lookAfter } from "./look-after.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
-import { pauseRun, resumeRun } from "./pause-run.js";
-import { peekJournals } from "./peek-journals.js";
 import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
-import { readJournal } from "./read-journal.js";
-import { reconcileTasks } from "./reconcile-tasks.js";
+import { memoryJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
@@ -34,6 +32,7 @@ import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { newTables } from "./tables.js";
+import { taskOperations } from "./task-operations.js";
 import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
 import { wakeParked } from "./wake-parked.js";
@@ -49,14 +48,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     tellReady(admitted);
     return admitted.length;
   };
-  /** Whoever was rung into a line is looked after at once, as whoever rings in the database does; ready tasks are told of. */
   const ringing = <T>(answer: T): T => {
-    tellReady([...tables.ready].filter(({ state }) => state === "waiting"));
-    for (const { id, state } of tables.ready) if (state === "held") tables.rung.add(id);
-    tables.ready.clear();
-    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
-    tables.rung.clear();
-    admit({ runIds: held });
+    lookAfter(tables, tellReady, admit);
     return answer;
   };
   const store: Store = {
@@ -92,14 +85,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
         return answer;
       },
-      cancelTasks: async (runId, options) => ringing(cancelTasks(tables, runId, options)),
-      pause: async (runId, { by }) => {
-        const { answer, left } = pauseRun(tables, runId, by);
-        admit({ runIds: left.map(({ id }) => id) });
-        return answer;
-      },
-      resume: async (runId, { by }) => ringing(resumeRun(tables, runId, by)),
-      reconcile: async () => ringing(reconcileTasks(tables)),
+      ...taskOperations(tables, ringing, admit),
       get: async (runId) => getRun(tables, runId),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
@@ -109,10 +95,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       redrive: async (runIds, options) => ringing(redriveRuns(tables, runIds, options)),
       transact: (work) => transact(store, tables, work),
     },
-    journal: {
-      read: async (runId, options) => readJournal(tables, runId, options),
-      peek: async (wanted) => peekJournals(tables, wanted),
-    },
+    journal: memoryJournal(tables),
     inbox: {
       send: async (messages, { tx } = {}) =>
         ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),

@@ -39,7 +39,13 @@ export function pauseRun(
 function ask(tables: Tables, row: RunRow, by: string, nowUs: number): void {
   row.pausing = true;
   row.inboxSeq++;
-  const message = { runId: row.id, key: `pause:${row.inboxSeq}`, messageId: row.id, kind: "pause", name: "pause" } as const;
+  const message = {
+    runId: row.id,
+    key: `pause:${row.inboxSeq}`,
+    messageId: row.id,
+    kind: "pause",
+    name: "pause",
+  } as const;
   storeMessage(tables, { ...message, payload: null, sender: by }, nowUs);
 }
 

@@ -7,7 +7,7 @@ import { compareText } from "./compare-text.js";
 import { moveRun } from "./move-run.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
-import { taskTree, tasksOf } from "./task-tree.js";
+import { tasksOf, taskTree } from "./task-tree.js";
 
 const TRIED_AGAIN: readonly RunState[] = ["failed", "dead", "quarantined", "cancelled"];
 

@@ -17,7 +17,8 @@ import { ENDED } from "./ended-states.js";
 import { ring } from "./ring.js";
 import { taskTree } from "./task-tree.js";
 
-const into = ({ schema: s }: Dialect) => `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
+const into = ({ schema: s }: Dialect) =>
+  `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
 
 /**
  * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a sweep that committed while we
@@ -123,14 +124,17 @@ export async function cancel(
   const data = JSON.stringify({ by, reason: reason ?? null });
   const row = await cancelIt(db, [runId, by, data]);
   if (!row) return { outcome: "unknown" };
-  if (isEnded(row.state) && row.state !== "cancelled") return { outcome: "ended", state: row.state satisfies EndedState };
+  if (isEnded(row.state) && row.state !== "cancelled")
+    return { outcome: "ended", state: row.state satisfies EndedState };
   if (row.state === "cancelled" || row.cancelled) return { outcome: "cancelled" };
   if (row.pending === 0) return { outcome: "requested" };
   // It waits for its tasks. When none of them runs, it can be cancelled like any other.
   const running = await cancelAll(db, [runId, by, data]);
   if (running > 0 || row.state === "running") return { outcome: "requested" };
   const after = await cancelIt(db, [runId, by, data]);
-  return after && (after.cancelled || after.state === "cancelled") ? { outcome: "cancelled" } : { outcome: "requested" };
+  return after && (after.cancelled || after.state === "cancelled")
+    ? { outcome: "cancelled" }
+    : { outcome: "requested" };
 }
 
 async function cancelIt(db: Database, values: readonly [string, string, string]): Promise<Row | undefined> {

@@ -125,9 +125,7 @@ async function sendOnce(
 /** Where the children of these commits wait. */
 function childrenOf(commits: readonly Commit[]): RunGroup[] {
   return commits.flatMap(({ effects }) =>
-    effects.flatMap((effect) =>
-      effect.kind === "enqueue" && !effect.task?.needs.length ? effect.run.group : [],
-    ),
+    effects.flatMap((effect) => (effect.kind === "enqueue" && !effect.task?.needs.length ? effect.run.group : [])),
   );
 }
 

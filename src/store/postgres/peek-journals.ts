@@ -7,7 +7,7 @@ import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
-import { type EntryRow, entryOf, ENTRY_COLUMNS } from "./read-journal.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./read-journal.js";
 
 export const peekJournals = statement(
   "peek_journals",

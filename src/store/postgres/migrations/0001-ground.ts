@@ -9,7 +9,8 @@ import { tasks } from "./0001-tasks.js";
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + tasks(dialect),
+  sql: (dialect: Dialect) =>
+    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + tasks(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
