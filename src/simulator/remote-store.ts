@@ -22,7 +22,10 @@ export function remoteStore(link: Link): Store {
 
   return {
     runs: { ...store.runs, ...recordedRuns(link, recorded), ...readRuns(link) },
-    journal: { read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)) },
+    journal: {
+      read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)),
+      peek: (wanted) => link.call("peek", () => store.journal.peek(wanted)),
+    },
     inbox: {
       send: (messages) =>
         link.call("send", () => recorded(store.inbox.send(messages), (answers) => ({ op: "send", messages, answers }))),

@@ -291,7 +291,7 @@ export class Steps {
   }
 
   #message(): NewMessage {
-    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child", "cancel"]);
+    const kind = this.#dice.one<Exclude<MessageKind, "pause">>(["signal", "decision", "timeout", "child", "cancel"]);
     const wait = this.#dice.one(["wait:a", "wait:b"]);
     const fitting = {
       signal: `signal:${this.#dice.int(0, 999)}`,

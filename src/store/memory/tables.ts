@@ -41,6 +41,10 @@ export interface Tables {
   readonly rates: Map<string, number>;
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
+  /** By the task that is needed: those that need it. */
+  readonly needs: Map<string, readonly string[]>;
+  /** Tasks that became ready since somebody was last told. */
+  readonly ready: Set<RunRow>;
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -72,6 +76,8 @@ export function newTables(world: World): Tables {
     limits: new Map(),
     rates: new Map(),
     rung: new Set(),
+    needs: new Map(),
+    ready: new Set(),
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),

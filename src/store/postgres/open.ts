@@ -10,6 +10,7 @@ import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
+import type { Peek, Peeked } from "../contract/journal.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
@@ -17,7 +18,7 @@ import { admit, admitAfter } from "./admit-runs.js";
 import { attend } from "./attend.js";
 import { breakerStore } from "./breakers.js";
 import { callLane } from "./call-lane.js";
-import { cancel } from "./cancel-run.js";
+import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
@@ -33,9 +34,12 @@ import { count, get, list } from "./list-runs.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
+import { pause, resume } from "./pause-run.js";
+import { peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { read } from "./read-journal.js";
+import { reconcile } from "./reconcile-tasks.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
@@ -85,6 +89,7 @@ const MESSAGE_LIMITS = {
   ...CAP,
   sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
 };
+const PEEK_LIMITS = { ...CAP, sizeOf: () => ({ rows: 1, bytes: 0 }) };
 const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
 const DEBOUNCE_LIMITS = { ...CAP, sizeOf: (event: NewDebounced) => RUN_LIMITS.sizeOf(event?.run) };
 
@@ -125,9 +130,11 @@ export function openPostgres(
     ...DEBOUNCE_LIMITS,
     world,
   });
+  /** Tasks that are claimed together read their needs together. */
+  const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
     runs: runStore(db, groups, world, hints),
-    journal: { read: (runId, page) => read(db, runId, page) },
+    journal: { read: (runId, page) => read(db, runId, page), peek: peekLane },
     inbox: {
       send: async (messages, { tx } = {}) => {
         const answers = await inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx));
@@ -197,6 +204,10 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     sweepExpired: ({ limit }) => sweep(db, limit),
     wakeParked: ({ limit }) => wake(db, limit),
     cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
+    cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
+    pause: (runId, { by }) => pause(db, runId, by),
+    resume: (runId, { by }) => resume(db, runId, by),
+    reconcile: () => reconcile(db),
     get: (runId) => get(db, runId),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),
