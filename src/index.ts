@@ -8,6 +8,7 @@ export {
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export { DecisionStale, GateClosed } from "./client/expect-asked.js";
 export type { Logger } from "./client/logger.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { Queues } from "./client/queues.js";
@@ -15,7 +16,6 @@ export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
   type DecisionOptions,
-  DecisionStale,
   ResultTimeout,
   RunCancelled,
   RunEnded,
