@@ -32,7 +32,7 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     return;
   }
   const { memory, unwritten } = loaded;
-  const first = unwritten && snapshotEffect(memory, codecs);
+  const first = unwritten && snapshotEffect(memory, codecs, "begins");
   // Awaited: written behind an entry of a node, it would undo it.
   if (first) await session.commit([first]);
   const replay = new Replay(session, readRecorded(remembered(memory, session), session.run.baseSeq), {

@@ -34,6 +34,12 @@ export interface NodeRecord {
   readonly took?: string;
 }
 
+/** What is recorded when a graph inside a node begins. */
+export interface FrameRecord {
+  readonly state: Fields;
+  readonly start: string;
+}
+
 export interface FoldOptions {
   readonly plan: GraphPlan;
   readonly codecs: Codecs;
@@ -58,7 +64,7 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
     case "snapshot":
       return decodeSnapshot(entry, runId, baseSeq, codecs);
     case "frame":
-      enter(memory, { path: name, visit: key! }, value() as Fields, planAt(plan, name).start);
+      enter(memory, { path: name, visit: key! }, value() as FrameRecord);
       return memory;
     case "node":
       leave(memory, plan, { path: name, visit: key! }, frozen(value() as NodeRecord));
@@ -99,7 +105,7 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
 /** A run as it was started. The state of a fork is written down before it does anything; here it has none yet. */
 export function begin(memory: Memory, plan: GraphPlan, input: unknown, at: number): Memory {
   memory.since = at;
-  if (!isFork(input)) enter(memory, ROOT, plan.init(input), plan.start);
+  if (!isFork(input)) enter(memory, ROOT, { state: plan.init(input), start: plan.start });
   return memory;
 }
 
@@ -114,7 +120,7 @@ export function isFork(input: unknown): input is ForkInput {
   return typeof input === "object" && input !== null && Object.hasOwn(input, "~fork");
 }
 
-export function enter(memory: Memory, place: Place, state: Fields, start: string): void {
+export function enter(memory: Memory, place: Place, { state, start }: FrameRecord): void {
   const frame: Frame = {
     state: frozen(state),
     at: positionOf(start, 1),

@@ -26,7 +26,7 @@ export class PositionUnknown extends HoldfastError {
 export interface Loaded {
   readonly memory: Memory;
   /** The memory does not follow from the journal alone: it is written down before anything is done. */
-  readonly unwritten: "first" | "moved" | null;
+  readonly unwritten: boolean;
 }
 
 /** Read at once, from the end backwards, until there is a snapshot: with one every 100 nodes, that is the first time. */
@@ -43,7 +43,7 @@ export async function load(session: Session, plan: GraphPlan, codecs: Codecs): P
   const memory = fold(entries, options);
   if (memory.frames.size === 0) return begin(session, entries[0]!, options, memory);
   if (memory.rewind) return rewound(session, memory, memory.rewind, options);
-  return { memory, unwritten: entries.some(({ kind }) => kind === "snapshot") ? null : "first" };
+  return { memory, unwritten: !entries.some(({ kind }) => kind === "snapshot") };
 }
 
 /** From the last snapshot on; from the start of the generation when there is none. */
@@ -63,11 +63,11 @@ async function tail(session: Session): Promise<readonly JournalEntry[]> {
 
 async function begin(session: Session, start: JournalEntry, options: FoldOptions, taken?: Memory): Promise<Loaded> {
   const input = options.codecs.decode(start.payload!);
-  if (!isFork(input)) return { memory: fold([start], options), unwritten: "first" };
+  if (!isFork(input)) return { memory: fold([start], options), unwritten: true };
   const memory = await forked(session, input, options);
   memory.since = taken?.since ?? start.at;
   memory.mail = taken?.mail ?? [];
-  return { memory, unwritten: "moved" };
+  return { memory, unwritten: true };
 }
 
 /** The memory of the run it comes from, as it was when that came to the node. */
@@ -101,7 +101,7 @@ async function rewound(session: Session, now: Memory, { to, state }: Rewind, opt
   copy.since = now.since;
   copy.recorded = now.recorded;
   copy.iterations = memory.iterations;
-  return { memory: copy, unwritten: "moved" };
+  return { memory: copy, unwritten: true };
 }
 
 /** The memory at the moment when the run came to this position; null when it never did. */

@@ -7,7 +7,7 @@ import { callId } from "../replay/recorded.js";
 import { type Answer, ApprovalCall, checkQuestion } from "../workflow/approval-call.js";
 import { PermanentError } from "../workflow/step-call.js";
 import { WaitCall } from "../workflow/wait-call.js";
-import { enter, keep, leave, type NodeRecord } from "./fold.js";
+import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { frozen } from "./frozen.js";
 import { itemContext, nodeContext } from "./make-context.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
@@ -105,12 +105,12 @@ async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): 
   const { plan } = spec.graph;
   if (!memory.frames.has(frameId(place))) {
     const state = plan.init(parseInputNow(spec.graph, spec.input(scene.state)));
-    const payload = codecs.encode(state, `state of ${place.path}`);
+    const payload = codecs.encode({ state, start: plan.start } satisfies FrameRecord, `state of ${place.path}`);
     // Awaited: written behind an entry of its own nodes, it would undo them.
     await replay.session.commit([
       { kind: "append", entry: { kind: "frame", name: place.path, key: place.visit, payload } },
     ]);
-    enter(memory, place, codecs.decode(payload) as Fields, plan.start);
+    enter(memory, place, codecs.decode(payload) as FrameRecord);
   }
   const last = await run.walk(place, plan, scene.alone);
   return () => updateOf(spec.apply(scene.state, plan.output(last) as never));
