@@ -8,7 +8,16 @@ export {
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
 export { DecisionStale, GateClosed } from "./client/expect-asked.js";
+export type { Visit } from "./client/graph-history.js";
+export {
+  type ForkOptions,
+  type GraphPosition,
+  type GraphRuns,
+  type RewindOptions,
+  RewindRefused,
+} from "./client/graph-runs.js";
 export type { Logger } from "./client/logger.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { Queues } from "./client/queues.js";

@@ -204,3 +204,15 @@ outer.subgraph(short, {
   input: (s) => s.hits,
   apply: () => {},
 });
+
+export async function back(): Promise<void> {
+  const run = await node.graphs.fork(research, "id", { from: "search:2", state: { ok: true } });
+  is<Is<Awaited<ReturnType<typeof run.result>>, Research>>();
+  await node.graphs.rewind(research, "id", { to: "plan", by: "ann", why: "a typo" });
+  // @ts-expect-error: no such node
+  await node.graphs.fork(research, "id", { from: "serach" });
+  // @ts-expect-error: no such field
+  await node.graphs.fork(research, "id", { from: "search", state: { okay: true } });
+  // @ts-expect-error: who and why must be said
+  await node.graphs.rewind(research, "id", { to: "plan" });
+}
