@@ -13,6 +13,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { DeadLetters } from "./dead-letters.js";
+import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
@@ -71,6 +72,8 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   readonly schedules: Schedules;
 }
 
@@ -87,7 +90,8 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
   const inEnv = envName(env ?? "default", "env");
   const inStack = stack === undefined ? null : stackName(stack, "stack");
   const place = { store, codecs, world, env: inEnv, stack: inStack };
-  const runs = new Runs({ ...place, crashLimit: withDefaults({}).crashLimit });
+  const inPlace = { ...place, crashLimit: withDefaults({}).crashLimit };
+  const runs = new Runs(inPlace);
   const emitter = new Emitter(place);
   const client = {
     emit: emitter.emit.bind(emitter),
@@ -101,6 +105,7 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
   };
   return client as Client<Programs>;

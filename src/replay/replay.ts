@@ -9,7 +9,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
-import { type CallId, type Ending, endingOf, type Recorded, readRecorded } from "./recorded.js";
+import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 
 /** The reason with which steps are aborted that still run when their run is over. */
 export class RunOver extends HoldfastError {
@@ -76,10 +76,10 @@ export class Replay {
   readonly #historyLimit: number;
   #wake: (() => void) | null = null;
 
-  constructor(session: Session, history: readonly JournalEntry[], limits: ReplayLimits) {
+  constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
     const { timeoutMs, historyLimit, since, retried = false } = limits;
     this.session = session;
-    this.recorded = readRecorded(history);
+    this.recorded = recorded;
     this.#untold = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
