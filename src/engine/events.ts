@@ -1,6 +1,7 @@
 // What the engine tells: who got which run, how it ended, what was taken back from whom.
 
 import type { RunGroup } from "../kernel/new-run.js";
+import type { SkippedRun } from "../store/contract/attend.js";
 import type { Reclaimed } from "../store/contract/runs.js";
 
 interface OfRun {
@@ -37,6 +38,8 @@ export interface EngineEvents {
   "step.retried": StepFacts & { readonly error: unknown; readonly delayMs: number };
   /** It is not tried again. */
   "step.failed": StepFacts & { readonly error: unknown };
+  /** It found no place under a limit and was skipped; told by the process whose call found it. */
+  "run.overflowed": SkippedRun;
   /** A program broke outside the user's code; the run is left to its lease. */
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */

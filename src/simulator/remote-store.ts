@@ -50,8 +50,14 @@ export function remoteStore(link: Link): Store {
     // No workload of the simulator emits: a node only says that it has no subscriptions.
     events: store.events,
     breakers: store.breakers,
-    attend: ({ incarnation, onHint }) =>
-      link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
+    attend: ({ incarnation, onHint, onSkipped }) =>
+      link.call("attend", () =>
+        store.attend({
+          incarnation,
+          onHint: (groupIds) => link.push(() => onHint(groupIds)),
+          onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
+        }),
+      ),
     housekeep: (round) =>
       link.call("housekeep", async () => {
         const report = await store.housekeep(round);

@@ -75,7 +75,7 @@ const READS = [
    from {s}.leases order by env collate "C", key collate "C"`,
   `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
-  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", state, priority, ${ms("available_at")} as "availableAt"
+  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
   `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,

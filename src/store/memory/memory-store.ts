@@ -6,7 +6,7 @@ import type { World } from "../../kernel/world.js";
 import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
-import { attend, type Hearers, hint, hintReady } from "./attend.js";
+import { attend, type Hearers, hint, hintReady, tellSkipped } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
@@ -42,8 +42,10 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const hearers: Hearers = new Set();
   const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
   const admit = (whom: Admission) => {
-    const admitted = admitRuns(tables, whom);
+    const admitted = admitRuns(tables, whom).filter(({ state }) => state === "waiting");
     tellReady(admitted);
+    tellSkipped(hearers, tables);
+    if (tables.rung.size > 0) ringing(null);
     return admitted.length;
   };
   /** Whoever was rung into a line is looked after at once, as whoever rings in the database does. */

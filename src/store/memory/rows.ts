@@ -1,6 +1,6 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
-import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
+import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../contract/inbox.js";
@@ -42,6 +42,7 @@ export interface LimitRow {
   readonly kind: LimitKind;
   readonly max: number;
   readonly perMs: number | null;
+  readonly overflow: Overflow | null;
   state: "later" | "waits" | "granted" | "passed";
   priority: number;
   availableAtUs: number;

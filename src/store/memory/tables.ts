@@ -2,6 +2,7 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
+import type { SkippedRun } from "../contract/attend.js";
 import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
@@ -40,6 +41,8 @@ export interface Tables {
   readonly rates: Map<string, number>;
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
+  /** Found no place under a limit; not told yet. */
+  readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -69,6 +72,7 @@ export function newTables(world: World): Tables {
     limits: new Map(),
     rates: new Map(),
     rung: new Set(),
+    skipped: [],
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),

@@ -127,8 +127,8 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited
   from c, t
 ), children_limits as (
-  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
-  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms,
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
+  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
     t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
   from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t

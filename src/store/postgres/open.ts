@@ -8,6 +8,7 @@ import { InvalidInput } from "../../kernel/error.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
+import type { Attendee } from "../contract/attend.js";
 import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
@@ -40,6 +41,7 @@ import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
 import { scheduleStore } from "./schedules.js";
+import { ring } from "./ring.js";
 import { send, unread } from "./send-messages.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
@@ -117,6 +119,11 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
+  const attendees = new Set<Attendee>();
+  db.onSkipped = async (runs, parents) => {
+    [...attendees][0]?.onSkipped?.(runs);
+    if (parents.length > 0) await ring(db, parents);
+  };
   const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
     inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
   /** One after the other: of two calls, the later one's event is the last. */
@@ -151,7 +158,14 @@ export function openPostgres(
     attend: async (attendee) => {
       await checkSchema(db);
       const { connections } = db;
-      return db.repeat("attend", retryForMs, () => attend({ world, schema: db.dialect.schema, attendee, connections }));
+      const { schema } = db.dialect;
+      const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
+      attendees.add(attendee);
+      const leave = () => {
+        attendees.delete(attendee);
+        return attendance.leave();
+      };
+      return { seen: attendance.seen, leave };
     },
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),

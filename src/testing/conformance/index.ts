@@ -16,6 +16,7 @@ import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
+import { overflowCases } from "./overflow.js";
 import { queueCases } from "./queues.js";
 import { retentionCases } from "./retention.js";
 import { scheduleCases } from "./schedules.js";
@@ -41,6 +42,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...cancelCases,
   ...journalCases,
   ...limitCases,
+  ...overflowCases,
   ...queueCases,
   ...scheduleCases,
   ...eventCases,

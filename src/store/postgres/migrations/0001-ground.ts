@@ -73,7 +73,7 @@ create function ${s}.refuse_illegal_move() returns trigger language plpgsql set 
 begin
   if not (new.state = any (case old.state
     when 'blocked' then array['waiting', 'held', 'paused', 'cancelled', 'skipped', 'failed']
-    when 'held' then array['waiting', 'paused', 'cancelled', 'failed']
+    when 'held' then array['waiting', 'paused', 'cancelled', 'skipped', 'failed']
     when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed']
     when 'running' then array['waiting', 'held', 'parked', 'paused', 'completed', 'failed', 'cancelled', 'skipped',
                               'dead', 'quarantined']
