@@ -53,6 +53,16 @@ export interface EngineEvents {
   "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
+  /** An episode has used up what it may. */
+  "run.budget_exhausted": {
+    readonly runId: string;
+    readonly program: string;
+    readonly limit: string;
+    readonly turns: number;
+    readonly tokens: number;
+  };
+  /** The state of a strategy was saved. */
+  "run.checkpoint": { readonly runId: string; readonly program: string; readonly version: number };
   /** Its program's runs have failed one after the other: triggers start none. Told again when another fails meanwhile. */
   "breaker.opened": { readonly program: string; readonly runId: string; readonly failures: number };
   /** The run that was let through to try has succeeded. */

@@ -9,7 +9,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
-import { type CallId, type Ending, endingOf, type Recorded, readRecorded } from "./recorded.js";
+import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 
 /** The reason with which steps are aborted that still run when their run is over. */
 export class RunOver extends HoldfastError {
@@ -40,6 +40,8 @@ export type Outcome =
 export interface ReplayLimits {
   /** From the start of the generation, or from when the run was opened again. */
   readonly timeoutMs: number | null;
+  /** Only time at work counts: a run that waits is not woken when its time is over. */
+  readonly atWork?: boolean;
   /** Entries of one generation. */
   readonly historyLimit: number;
 }
@@ -67,16 +69,18 @@ export class Replay {
   #cancelled: JournalEntry | null = null;
   #anew: Payload | null = null;
   readonly #historyLimit: number;
+  readonly #atWork: boolean;
   #wake: (() => void) | null = null;
 
-  constructor(session: Session, history: readonly JournalEntry[], { timeoutMs, historyLimit }: ReplayLimits) {
+  constructor(session: Session, recorded: Recorded, { timeoutMs, historyLimit, atWork = false }: ReplayLimits) {
     this.session = session;
-    this.recorded = readRecorded(history);
+    this.recorded = recorded;
     this.#untold = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
     this.#deadline = timeoutMs === null ? null : this.recorded.since + timeoutMs;
     this.#historyLimit = historyLimit;
+    this.#atWork = atWork;
   }
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
@@ -96,6 +100,11 @@ export class Replay {
 
   #runOver(): RunOver {
     return new RunOver(this.session.run.runId);
+  }
+
+  /** Whether a step's work is the one who asks, until its first await. */
+  get insideStep(): boolean {
+    return this.#inStep;
   }
 
   /** Calls a step's work: until its first await, it is known to be the one who asks. */
@@ -205,7 +214,7 @@ export class Replay {
       if (!this.#busy()) {
         if (this.session.stopping) return { kind: "handBack" };
         if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
-          return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
+          return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
       }
       await this.#untilChange();
     }
@@ -316,12 +325,12 @@ export class Replay {
     return [...this.#open].some((call) => call.started && call.running);
   }
 
-  #wakeAt(): number | null {
+  #wakeAt(forTimeout = true): number | null {
     // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
     const deadlines = [...this.#open].flatMap((call) =>
       call.running || this.session.stopping ? [] : (call.deadline ?? []),
     );
-    if (this.#deadline !== null) deadlines.push(this.#deadline);
+    if (forTimeout && this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }
 

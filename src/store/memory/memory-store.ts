@@ -3,10 +3,9 @@
 import type { Effect } from "../../kernel/effect.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
-import { admitRuns } from "./admit-runs.js";
-import { attend, type Hearers, hint, hintReady, tellSkipped } from "./attend.js";
+import { admitting } from "./admitting.js";
+import { attend, type Hearers, hint } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
@@ -26,7 +25,6 @@ import { readJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
-import type { RunRow } from "./rows.js";
 import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
@@ -40,21 +38,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const world = options.world ?? systemWorld();
   const tables = newTables(world);
   const hearers: Hearers = new Set();
-  const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
-  const admit = (whom: Admission) => {
-    const admitted = admitRuns(tables, whom).filter(({ state }) => state === "waiting");
-    tellReady(admitted);
-    tellSkipped(hearers, tables);
-    if (tables.rung.size > 0) ringing(null);
-    return admitted.length;
-  };
-  /** Whoever was rung into a line is looked after at once, as whoever rings in the database does. */
-  const ringing = <T>(answer: T): T => {
-    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
-    tables.rung.clear();
-    admit({ runIds: held });
-    return answer;
-  };
+  const { admit, ringing, tellReady } = admitting(tables, hearers, world);
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),

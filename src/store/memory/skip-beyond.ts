@@ -1,9 +1,9 @@
 // Skips runs that find no place under a limit and may not wait: the second half of the database's admit_runs.
 
+import { overflowReason } from "../../kernel/overflow.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
 import { endRun, tellParents } from "./end-run.js";
-import { jsonPayload } from "./payload.js";
 import type { LimitRow, RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
@@ -21,7 +21,7 @@ export function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: num
   const skipped = beyond.map(({ runId, overflow }) => {
     const run = tables.runs.get(runId)!;
     endRun(tables, run, "skipped", nowUs);
-    const payload = jsonPayload({ code: "OVERFLOW", policy: overflow });
+    const payload = { codec: "json", data: overflowReason(overflow!) };
     appendEntry(tables, run, { kind: "skipped", name: "", key: null, payload }, nowUs);
     tables.skipped.push({ runId, program: run.group.program, overflow: overflow! });
     return run;

@@ -123,7 +123,9 @@ async function settle(db: Database, rows: readonly Row[]): Promise<number> {
     ready.map(({ claim_group }) => claim_group),
     ready.map(({ in_ms }) => in_ms),
   );
-  const skipped = rows.flatMap(({ run_id: runId, program, overflow }) => (overflow ? { runId, program, overflow } : []));
+  const skipped = rows.flatMap(({ run_id: runId, program, overflow }) =>
+    overflow ? { runId, program, overflow } : [],
+  );
   const parents = rows.flatMap(({ told }) => told ?? []);
   if (skipped.length > 0) await db.onSkipped(skipped, parents);
   // A skipped run may have had places in other lines.

@@ -1,5 +1,6 @@
 // Limits: the lines in which held runs stand, who has passed, and the one function that lets runs go on.
 
+import { overflowReason } from "../../../kernel/overflow.js";
 import { oneOf } from "../batch.js";
 import type { Dialect } from "../dialect.js";
 import { endNotices } from "../end-notices.js";
@@ -193,7 +194,8 @@ begin
   ), written as (
     insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
     select k.run_id, k.seq, 0, 'skipped', '', 'json',
-      '{"code":"OVERFLOW","policy":"' || (select b.overflow from beyond b where b.run_id = k.run_id limit 1) || '"}', at
+      case (select b.overflow from beyond b where b.run_id = k.run_id limit 1)
+        when 'drop' then '${overflowReason("drop")}' else '${overflowReason("shed-oldest")}' end, at
     from skipped k
   ), ended as (select k.run_id, k.parent_id, k.state from skipped k
   ), ${endNotices(d)}
