@@ -50,6 +50,15 @@ export function remoteStore(link: Link): Store {
     // No workload of the simulator emits: a node only says that it has no subscriptions.
     events: store.events,
     breakers: store.breakers,
+    timeouts: {
+      schedule: (timeout) => link.call("schedule timeout", () => store.timeouts.schedule(timeout)),
+      cancel: (key) => link.call("cancel timeout", () => store.timeouts.cancel(key)),
+      get: (key) => link.call("get timeout", () => store.timeouts.get(key)),
+      expired: (of, limit) => link.call("expired timeouts", () => store.timeouts.expired(of, limit)),
+      claim: (requests) => link.call("claim timeouts", () => store.timeouts.claim(requests)),
+      complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
+      release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
+    },
     attend: ({ incarnation, onHint, onSkipped }) =>
       link.call("attend", () =>
         store.attend({

@@ -22,6 +22,7 @@ import type { Groups } from "../../src/store/postgres/groups.js";
 import {
   columnsOf,
   insertKeyedRuns,
+  insertKeyedRunsAgain,
   insertLimitedRuns,
   insertRuns,
   limitedColumnsOf,
@@ -86,8 +87,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.schedules (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
     select md5('parked' || n)::uuid, 'test', '', 'p', 'every ' || n, 'p', '', '{}', now(), to_timestamp(0), now(), now()
     from generate_series(1, 5000) n`);
-  await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
-    select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+  await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
+    select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
 }
 
@@ -159,6 +160,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
     hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(insertKeyedRunsAgain, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
     hot(dueSchedules, [parked]),
     hot(fireSchedules, [
       ...[...columnsOf(limited, groupOne(limited)), ...keyColumns(limited), ...limitedColumnsOf(limited)],
@@ -218,6 +220,7 @@ function groupOne(runs: readonly NewRun[]): Places {
 function keyColumns(runs: readonly NewRun[]): unknown[][] {
   const each = <T>(value: (i: number) => T) => runs.map((_, i) => value(i));
   return [
+    each(() => randomUUID()),
     each(() => "test"),
     each(() => "s"),
     each((i) => `fresh-${i}`),

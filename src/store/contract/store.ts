@@ -25,6 +25,7 @@ import type { NodeStore } from "./nodes.js";
 import type { QueueStore } from "./queues.js";
 import type { RunStore } from "./runs.js";
 import type { ScheduleStore } from "./schedules.js";
+import type { TimeoutTable } from "./timeouts.js";
 
 export interface Store {
   readonly runs: RunStore;
@@ -36,6 +37,7 @@ export interface Store {
   readonly schedules: ScheduleStore;
   readonly events: EventStore;
   readonly breakers: BreakerStore;
+  readonly timeouts: TimeoutTable;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */

@@ -28,7 +28,8 @@ import { archiveRuns, pruneRuns } from "./retain-runs.js";
 import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
-import { newTables } from "./tables.js";
+import { newTables, type Tables } from "./tables.js";
+import { memoryTimeouts } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
 import { wakeParked } from "./wake-parked.js";
@@ -87,21 +88,29 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
       unread: async (runId) => readInbox(tables, runId),
     },
-    leases: memoryLeases(tables),
-    nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
     schedules: memorySchedules(tables, (started) => {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
       hint(hearers, tables, started);
     }),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
-    breakers: memoryBreakers(tables),
+    ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };
   rememberStore(store, tables);
   return store;
+}
+
+/** What makes no run claimable, so that nobody has to be told. */
+function quietParts(tables: Tables): Pick<Store, "leases" | "nodes" | "breakers" | "timeouts"> {
+  return {
+    leases: memoryLeases(tables),
+    nodes: memoryNodes(tables),
+    breakers: memoryBreakers(tables),
+    timeouts: memoryTimeouts(tables),
+  };
 }
 
 function childrenOf(effects: readonly Effect[]): string[] {

@@ -150,3 +150,22 @@ export interface DebounceRow {
   readonly lastAtUs: number;
   readonly payload: Payload;
 }
+
+/** Replaced as a whole, never changed: a transaction sees by identity that it was written to meanwhile. */
+export interface TimeoutRow {
+  readonly env: string;
+  readonly scope: string;
+  readonly instance: string;
+  readonly generation: string;
+  readonly state: string;
+  readonly sequence: number;
+  readonly deadlineUs: number;
+  /** The deadline; while claimed, when the claim is over; after a failure, when to try again. */
+  readonly dueAtUs: number;
+  readonly createdAtUs: number;
+  readonly attempts: number;
+  readonly claimedBy: string | null;
+  readonly claimedUntilUs: number | null;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
+}

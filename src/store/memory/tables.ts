@@ -18,6 +18,7 @@ import type {
   ProbeRow,
   RunRow,
   ScheduleRow,
+  TimeoutRow,
 } from "./rows.js";
 
 export interface Tables {
@@ -54,6 +55,8 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  /** By env, scope and instance. */
+  readonly timeouts: Map<string, TimeoutRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -79,6 +82,7 @@ export function newTables(world: World): Tables {
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    timeouts: new Map(),
   };
 }
 

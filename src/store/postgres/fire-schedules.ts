@@ -8,19 +8,15 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import type { Groups } from "./groups.js";
 import type { Hints } from "./hints.js";
-import {
-  columnsOf,
-  type KeyedRun,
-  keyColumnsOf,
-  keyedParts,
-  LIMITED_KEYED_PARAMETERS,
-  limitedColumnsOf,
-} from "./insert-runs.js";
+import { columnsOf, keyedParts, LIMITED_KEYED_PARAMETERS, limitedColumnsOf } from "./insert-runs.js";
 import { instant } from "./instant.js";
 import { isLimited } from "./limit-columns.js";
+import { type KeyedRun, keyColumnsOf } from "./run-keys.js";
 
 const RUNS_SCHEDULE = LIMITED_KEYED_PARAMETERS + 1;
 const FIRES = RUNS_SCHEDULE + 1;
+/** A run of a schedule that moved. */
+const OF_MOVED = oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved");
 /** Nobody decided since, and nobody paused it. */
 const UNDECIDED = `s.last_at = ${instant("f.seen")} and s.paused_at is null`;
 
@@ -42,7 +38,7 @@ with t as materialized (select ${d.now} as now
   from ${unnest(FIRES, ["uuid", "float8", "float8", "float8"])} as f(id, seen, last, next)
   where s.id = f.id and ${UNDECIDED} and ${oneOf("f.id", "select id from locked")}
   returning s.id
-), ${keyedParts(d, true, oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved"))}
+), ${keyedParts(d, { limited: true, mayBeThere: true, only: OF_MOVED })}
 select 'moved' as what, id from moved
 union all select 'run', run_id from k
 union all select 'there', r.id from ${unnest(1, ["uuid"])} as w(id)

@@ -45,6 +45,7 @@ import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
 
@@ -154,6 +155,7 @@ export function openPostgres(
       settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
     },
     breakers: breakerStore(db),
+    timeouts: timeoutTable(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);

@@ -70,11 +70,9 @@ export const pruneRuns = statement("prune_runs", (d) => {
 ), inbox as (
   delete from ${s}.inbox i where i.run_id = any(array(select id from gone))
 ), held as materialized (
-  select k.env, k.scope, k.key from ${s}.run_keys k where k.run_id = any(array(select id from gone))
-  order by 1, 2, 3 for update
+  select k.hash from ${s}.run_keys k where k.run_id = any(array(select id from gone)) order by 1 for update
 ), keys as (
-  delete from ${s}.run_keys k using held h
-  where (k.env, k.scope, k.key) = (h.env, h.scope, h.key) and k.run_id = any(array(select id from gone))
+  delete from ${s}.run_keys k using held h where k.hash = h.hash and k.run_id = any(array(select id from gone))
 )
 select id from gone`;
 });

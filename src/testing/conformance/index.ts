@@ -23,6 +23,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
 export const storeConformance: readonly ConformanceCase[] = [
@@ -50,5 +51,6 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...listCases,
   ...retentionCases,
   ...leaseCases,
+  ...timeoutCases,
   ...nodeCases,
 ];

@@ -4,11 +4,13 @@ import type { Dialect } from "../dialect.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
+import { timeouts } from "./0001-timeouts.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
+  sql: (dialect: Dialect) =>
+    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + timeouts(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
@@ -109,16 +111,16 @@ create table ${s}.journal (
   primary key (run_id, seq)
 );
 
--- Dedupe keys live apart, so that their lifetime is a policy and not the run's.
+-- Dedupe keys live apart, so that their lifetime is a policy and not the run's. The hash is of env, scope and key.
 create table ${s}.run_keys (
+  hash          uuid primary key,
   env           text not null,
   scope         text not null,
   key           text not null,
   run_id        uuid not null,
   payload_hash  text not null,
   lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
-  expires_at    timestamptz,
-  primary key (env, scope, key)
+  expires_at    timestamptz
 );
 create index run_keys_run on ${s}.run_keys (run_id);
 
