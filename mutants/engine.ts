@@ -153,8 +153,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/workflow/take-messages.ts",
-        find: "    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n    const messages = await session.unread();\n",
-        put: "    const messages = await session.unread();\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
+        find: "    ownUpTo = session.ownMail;\n    const messages = await session.unread();\n    if (messages.length === 0) return;\n    onTaking(messages);\n    await take(replay, messages);\n",
+        put: "    const messages = await session.unread();\n    if (messages.length > 0) await take(replay, messages);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
       },
     ],
     killedBy: [SEEDS],

@@ -50,6 +50,12 @@ export function remoteStore(link: Link): Store {
     // No workload of the simulator emits: a node only says that it has no subscriptions.
     events: store.events,
     breakers: store.breakers,
+    definitions: {
+      save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
+      enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
+      remove: (name) => link.call("remove definition", () => store.definitions.remove(name)),
+      list: (env, options) => link.call("list definitions", () => store.definitions.list(env, options)),
+    },
     timeouts: {
       schedule: (timeout) => link.call("schedule timeout", () => store.timeouts.schedule(timeout)),
       cancel: (key) => link.call("cancel timeout", () => store.timeouts.cancel(key)),

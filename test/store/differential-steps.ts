@@ -61,6 +61,7 @@ export class Steps {
       [2, () => this.#retain()],
       [7, () => this.#admit()],
       [3, () => this.#house.queue()],
+      [3, () => this.#house.definition()],
       [8, () => this.#triggers.schedule()],
       [9, () => this.#triggers.event()],
       [3, () => this.#triggers.breaker()],

@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes] = events;
+  const [subscriptions, debounces, probes, definitions] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -53,6 +53,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     })),
     debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
     probes: probes!,
+    definitions: definitions!,
   };
 }
 
@@ -90,4 +91,6 @@ const READS = [
    from {s}.debounces order by env collate "C", subscription, subject`,
   `select env, program, opening, n, run_id as "runId", ${ms("at")} as at
    from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
+  `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
+   from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
 ];

@@ -68,7 +68,7 @@ async function empty(): Promise<void> {
   for (const schema of [s.schema, twinSchema]) {
     const tables = [
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
-      ...["run_limits", "limit_rates", "paused_queues", "schedules"],
+      ...["run_limits", "limit_rates", "paused_queues", "schedules", "definitions"],
       ...["subscriptions", "subscribers", "debounces", "breaker_probes"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);

@@ -47,3 +47,7 @@ export function tellSkipped(hearers: Hearers, tables: Tables): void {
   const skipped = tables.skipped.splice(0);
   if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
 }
+
+export function tellNews(hearers: Hearers): void {
+  for (const { onNews } of hearers) onNews?.();
+}

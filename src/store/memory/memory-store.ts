@@ -5,11 +5,12 @@ import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { Store } from "../contract/store.js";
 import { admitting } from "./admitting.js";
-import { attend, type Hearers, hint } from "./attend.js";
+import { attend, type Hearers, hint, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
+import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
@@ -93,6 +94,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
       hint(hearers, tables, started);
     }),
+    definitions: memoryDefinitions(tables, () => tellNews(hearers)),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
     ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),

@@ -3,6 +3,7 @@
 import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { NodeRegistration } from "../contract/nodes.js";
 
@@ -138,6 +139,11 @@ export interface ProbeRow {
   readonly opening: string;
   readonly n: number;
   readonly runId: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
   readonly atUs: number;
 }
 

@@ -8,6 +8,7 @@ import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
+  DefinitionRow,
   JournalRow,
   KeyRow,
   LeaseRow,
@@ -55,6 +56,8 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  /** By env, kind and name. */
+  readonly definitions: Map<string, DefinitionRow>;
   /** By env, scope and instance. */
   readonly timeouts: Map<string, TimeoutRow>;
 }
@@ -82,6 +85,7 @@ export function newTables(world: World): Tables {
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    definitions: new Map(),
     timeouts: new Map(),
   };
 }

@@ -23,6 +23,7 @@ import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce, settle } from "./debounce-events.js";
+import { definitionStore } from "./definitions.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
 import { Hints } from "./hints.js";
@@ -155,6 +156,7 @@ export function openPostgres(
       settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
     },
     breakers: breakerStore(db),
+    definitions: definitionStore(db, hints),
     timeouts: timeoutTable(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {

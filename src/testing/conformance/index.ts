@@ -6,6 +6,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { definitionCases } from "./definitions.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
@@ -48,6 +49,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...scheduleCases,
   ...eventCases,
   ...breakerCases,
+  ...definitionCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

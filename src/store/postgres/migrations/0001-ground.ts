@@ -1,6 +1,7 @@
 // The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
@@ -10,7 +11,7 @@ export const ground = {
   version: 1,
   name: "ground",
   sql: (dialect: Dialect) =>
-    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + timeouts(dialect),
+    groundSql(dialect) + [limits, schedules, events, timeouts, definitions].map((part) => part(dialect)).join(""),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
