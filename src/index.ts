@@ -1,5 +1,12 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
+export { type Actor, type ActorOptions, type AnyActor, actor } from "./actor/actor.js";
+export { BudgetExhausted, type BudgetOptions, type Spent, type Usage } from "./actor/budget.js";
+export { CheckpointUnreadable } from "./actor/checkpoint.js";
+export { StrategyStuck } from "./actor/drive-strategy.js";
+export type { EpisodeContext } from "./actor/episode-context.js";
+export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
+export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
 export {
@@ -66,6 +73,7 @@ export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
 export type { ScalarPath } from "./kernel/input-path.js";
 export { jsonCodec } from "./kernel/json-codec.js";
 export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
+export type { Overflow } from "./kernel/new-run.js";
 export { RecordedError } from "./kernel/recorded-error.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";
 export { LeadershipEnded, LeaseLost, LeaseMisused, LeaseUnsupported, type ResignReason } from "./lease/error.js";
@@ -91,7 +99,7 @@ export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
 export type { TriggerEvents } from "./trigger/events.js";
 export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
 export type { ScheduleEvents } from "./trigger/schedule-events.js";
-export type { Tick, Trigger } from "./trigger/trigger.js";
+export { type Manual, manual, type Tick, type Trigger } from "./trigger/trigger.js";
 export { DecisionInvalid } from "./workflow/approval-call.js";
 export type {
   ApprovalOptions,

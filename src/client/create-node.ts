@@ -1,5 +1,6 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
+import { type AnyActor, definitionsOf } from "../actor/actor.js";
 import { Engine } from "../engine/engine.js";
 import type { Codec } from "../kernel/codec.js";
 import { codecs as openCodecs } from "../kernel/codecs.js";
@@ -32,7 +33,7 @@ import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly store: Store;
-  readonly programs: readonly AnyDefinition[];
+  readonly programs: readonly (AnyDefinition | AnyActor)[];
   /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
   readonly sweeper?: "every" | "one";
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
@@ -78,8 +79,9 @@ export class Node implements AsyncDisposable {
   #counted = 0;
 
   constructor(options: FoundNodeOptions, world: World) {
-    const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
+    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, services, perRun, ...settings } = rest;
+    const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
     this.warnings = resolved.warnings;

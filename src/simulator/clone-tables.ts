@@ -4,7 +4,7 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
-  ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs"] as const),
+  ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -29,6 +29,7 @@ export function copyTables(tables: Tables): Kept {
     debounces: new Map(tables.debounces),
     probes: new Map(tables.probes),
     timeouts: new Map(tables.timeouts),
+    definitions: new Map(tables.definitions),
   };
 }
 

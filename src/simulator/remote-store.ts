@@ -60,6 +60,12 @@ export function remoteStore(link: Link): Store {
     },
     events: remoteEvents(link, recorded),
     breakers: remoteBreakers(link, recorded),
+    definitions: {
+      save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
+      enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
+      remove: (name) => link.call("remove definition", () => store.definitions.remove(name)),
+      list: (env, options) => link.call("list definitions", () => store.definitions.list(env, options)),
+    },
     timeouts: {
       schedule: (timeout) => link.call("schedule timeout", () => store.timeouts.schedule(timeout)),
       cancel: (key) => link.call("cancel timeout", () => store.timeouts.cancel(key)),
@@ -69,8 +75,14 @@ export function remoteStore(link: Link): Store {
       complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
       release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
     },
-    attend: ({ incarnation, onHint }) =>
-      link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
+    attend: ({ incarnation, onHint, onSkipped }) =>
+      link.call("attend", () =>
+        store.attend({
+          incarnation,
+          onHint: (groupIds) => link.push(() => onHint(groupIds)),
+          onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
+        }),
+      ),
     housekeep: (round) =>
       link.call("housekeep", async () => {
         const report = await store.housekeep(round);

@@ -13,6 +13,7 @@ export interface Question {
   readonly ask: string;
   readonly choices: readonly string[];
   readonly to: string | null;
+  readonly plan?: unknown;
   /** What counts when nobody decides in time. */
   readonly otherwise: string | null;
 }

@@ -56,7 +56,7 @@ export class StepInterrupted extends PermanentError {
 const LONGEST_LINGER_MS = 5_000;
 
 export interface StepCallOptions {
-  readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "node" | "item";
+  readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "checkpoint" | "node" | "item";
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;

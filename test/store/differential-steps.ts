@@ -64,6 +64,7 @@ export class Steps {
       [2, () => this.#retain()],
       [7, () => this.#admit()],
       [3, () => this.#house.queue()],
+      [3, () => this.#house.definition()],
       [8, () => this.#triggers.schedule()],
       [9, () => this.#triggers.event()],
       [3, () => this.#triggers.breaker()],
@@ -125,6 +126,7 @@ export class Steps {
       { kind: "serial", key: `serial ${customer}`, max: 1 },
       { kind: "slots", key: `slots ${customer}`, max: this.#dice.int(1, 2) },
       { kind: "slots", key: "slots", max: 3 },
+      { kind: "slots", key: "few", max: 2, overflow: this.#dice.one(["drop", "shed-oldest"]) },
       { kind: "rate", key: "rate", max: this.#dice.one([1, 4]), perMs: this.#dice.one([20, 1500]) },
     ];
     return all.filter(() => this.#dice.chance(0.5));

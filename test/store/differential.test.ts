@@ -82,6 +82,8 @@ const EXPECTED = [
   ...["true", "false"].flatMap((outcome) => [`events.subscribe ${outcome}`, `breakers.takeProbe ${outcome}`]),
   ...["events.match some", "events.subscriptions some", "breakers.read some", "breakers.read threw"],
   ...["queues.pause none", "queues.resume none", "queues.list some", "queues.list empty"],
+  ...["saved", "conflict", "threw"].map((outcome) => `definitions.save ${outcome}`),
+  ...["definitions.enable true", "definitions.enable false", "definitions.remove none", "definitions.list some"],
   ...["fired", "moved", "threw", "empty"].map((outcome) => `schedules.fire ${outcome}`),
   ...["schedules.declare false", "schedules.declare threw", "schedules.due some", "schedules.list some"],
   ...["true", "false"].flatMap((outcome) => [`schedules.pause ${outcome}`, `schedules.resume ${outcome}`]),

@@ -1,8 +1,9 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
-import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
+import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { NodeRegistration } from "../contract/nodes.js";
 
@@ -48,6 +49,7 @@ export interface LimitRow {
   readonly kind: LimitKind;
   readonly max: number;
   readonly perMs: number | null;
+  readonly overflow: Overflow | null;
   state: "later" | "waits" | "granted" | "passed";
   priority: number;
   availableAtUs: number;
@@ -143,6 +145,11 @@ export interface ProbeRow {
   readonly opening: string;
   readonly n: number;
   readonly runId: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
   readonly atUs: number;
 }
 

@@ -1,6 +1,7 @@
 // Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
 
 import type { Payload } from "../../kernel/payload.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { Subscription } from "../contract/events.js";
 import type { Message } from "../contract/inbox.js";
 import type { JournalEntry } from "../contract/journal.js";
@@ -56,6 +57,8 @@ export interface Snapshot {
   readonly subscriptions: readonly (Subscription & { readonly by: readonly string[] })[];
   /** By env, subscription and subject. */
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
+  /** By env, kind and name. */
+  readonly definitions: readonly DefinitionRecord[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
   /** By env, scope and instance. */
@@ -93,6 +96,9 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
+      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
+    ),
     ...eventsOf(tables),
     timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
   };

@@ -2,11 +2,13 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
+import type { SkippedRun } from "../contract/attend.js";
 import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
+  DefinitionRow,
   JournalRow,
   KeyRow,
   LeaseRow,
@@ -45,6 +47,8 @@ export interface Tables {
   readonly needs: Map<string, readonly string[]>;
   /** Tasks that became ready since somebody was last told. */
   readonly ready: Set<RunRow>;
+  /** Found no place under a limit; not told yet. */
+  readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -56,6 +60,8 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  /** By env, kind and name. */
+  readonly definitions: Map<string, DefinitionRow>;
   /** By env, scope and instance. */
   readonly timeouts: Map<string, TimeoutRow>;
 }
@@ -78,12 +84,14 @@ export function newTables(world: World): Tables {
     rung: new Set(),
     needs: new Map(),
     ready: new Set(),
+    skipped: [],
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    definitions: new Map(),
     timeouts: new Map(),
   };
 }

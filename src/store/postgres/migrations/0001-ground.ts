@@ -1,6 +1,7 @@
 // The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
@@ -18,6 +19,7 @@ export const ground = {
       events,
       timeouts,
       tasks,
+      definitions,
       //
     ]
       .map((part) => part(dialect))
@@ -92,7 +94,7 @@ create function ${s}.refuse_illegal_move() returns trigger language plpgsql set 
 begin
   if not (new.state = any (case old.state
     when 'blocked' then array['waiting', 'held', 'paused', 'cancelled', 'skipped', 'failed']
-    when 'held' then array['waiting', 'paused', 'cancelled', 'failed']
+    when 'held' then array['waiting', 'paused', 'cancelled', 'skipped', 'failed']
     when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed']
     when 'running' then array['waiting', 'held', 'parked', 'paused', 'completed', 'failed', 'cancelled', 'skipped',
                               'dead', 'quarantined']
