@@ -6,6 +6,7 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
 
@@ -16,5 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...timeouts,
   ...chaos,
 ];
