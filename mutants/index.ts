@@ -6,6 +6,7 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
 import { triggersSimulated } from "./triggers-simulated.js";
@@ -18,5 +19,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...schedules,
   ...triggersEvents,
   ...triggersSimulated,
+  ...timeouts,
   ...chaos,
 ];

@@ -22,7 +22,10 @@ export function remoteStore(link: Link): Store {
 
   return {
     runs: { ...store.runs, ...recordedRuns(link, recorded), ...readRuns(link) },
-    journal: { read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)) },
+    journal: {
+      read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)),
+      peek: (wanted) => link.call("peek", () => store.journal.peek(wanted)),
+    },
     inbox: {
       send: (messages) =>
         link.call("send", () => recorded(store.inbox.send(messages), (answers) => ({ op: "send", messages, answers }))),
@@ -57,8 +60,29 @@ export function remoteStore(link: Link): Store {
     },
     events: remoteEvents(link, recorded),
     breakers: remoteBreakers(link, recorded),
-    attend: ({ incarnation, onHint }) =>
-      link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
+    definitions: {
+      save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
+      enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
+      remove: (name) => link.call("remove definition", () => store.definitions.remove(name)),
+      list: (env, options) => link.call("list definitions", () => store.definitions.list(env, options)),
+    },
+    timeouts: {
+      schedule: (timeout) => link.call("schedule timeout", () => store.timeouts.schedule(timeout)),
+      cancel: (key) => link.call("cancel timeout", () => store.timeouts.cancel(key)),
+      get: (key) => link.call("get timeout", () => store.timeouts.get(key)),
+      expired: (of, limit) => link.call("expired timeouts", () => store.timeouts.expired(of, limit)),
+      claim: (requests) => link.call("claim timeouts", () => store.timeouts.claim(requests)),
+      complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
+      release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
+    },
+    attend: ({ incarnation, onHint, onSkipped }) =>
+      link.call("attend", () =>
+        store.attend({
+          incarnation,
+          onHint: (groupIds) => link.push(() => onHint(groupIds)),
+          onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
+        }),
+      ),
     housekeep: (round) =>
       link.call("housekeep", async () => {
         const report = await store.housekeep(round);

@@ -81,7 +81,7 @@ function checkOnce(path: string, id: string, seen: Set<string>): Problem {
   return null;
 }
 
-function checkInstant(path: string, value: unknown): Problem {
+export function checkInstant(path: string, value: unknown): Problem {
   return checkInteger(path, value, -LATEST_MS, LATEST_MS);
 }
 

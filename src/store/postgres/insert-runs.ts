@@ -31,8 +31,8 @@ const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
 
 /** Only for runs that were inserted here (`r`): a place in line without a held run would belong to nobody. */
 export const intoLimits = ({ schema: s }: Dialect, from: number) => `
-  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
-  select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms,
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
+  select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${at(3, "int", "l.run")} end,
     t.now + ${interval(`${at(4, "float8", "l.run")} + ${at(10, "int", "l.run")} * 0.001`)}
   from ${unnest(from, LIMIT)} as l(${LIMIT_COLUMNS}), t
