@@ -35,7 +35,7 @@ function bench(scope = "order") {
   const sweep = (nodeId: string, options: Partial<SweeperOptions> = {}) => {
     const sweeper = new TimeoutSweeper({
       ...{ store: timeouts, nodeId, world, leaderElection: { lease: "30s", renew: "10s" } },
-      fire: (timeout) => {
+      fire: async (timeout) => {
         firedBy.push(nodeId);
         return instances.expire(timeout);
       },
@@ -88,7 +88,7 @@ test("a leader in doubt claims nothing more, in the middle of a batch too, and g
     fire: async () => {
       firedBy.push("a");
       await sleep(world, 1_000);
-      return "stale" as const;
+      return "stale";
     },
   });
   sweeper.on("sweeper.resigned", ({ reason }) => resigned.push(reason));

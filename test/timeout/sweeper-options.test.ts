@@ -10,8 +10,9 @@ import { TimeoutSweeper } from "../../src/timeout/sweeper.js";
 import { type SweeperOptions, sweeperSettings } from "../../src/timeout/sweeper-options.js";
 
 const store = timeoutStore(memoryStore(), { scope: "order" });
-const make = (options: object) => () => new TimeoutSweeper({ store, fire: () => "fired", ...options });
-const settings = (options: Partial<SweeperOptions> = {}) => sweeperSettings({ store, fire: () => "fired", ...options });
+const make = (options: object) => () => new TimeoutSweeper({ store, fire: async () => "fired", ...options });
+const settings = (options: Partial<SweeperOptions> = {}) =>
+  sweeperSettings({ store, fire: async () => "fired", ...options });
 
 test("without a word it has the defaults that its users know", () => {
   expect(settings()).toMatchObject({
