@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes] = events;
+  const [subscriptions, debounces, probes, needs] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -53,6 +53,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     })),
     debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
     probes: probes!,
+    needs: needs!,
   };
 }
 
@@ -62,7 +63,7 @@ const READS = [
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
     r.parent_id as "parentId", ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
-    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter"
+    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
    from {s}.journal order by run_id, seq`,
@@ -90,4 +91,5 @@ const READS = [
    from {s}.debounces order by env collate "C", subscription, subject`,
   `select env, program, opening, n, run_id as "runId", ${ms("at")} as at
    from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
+  `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,
 ];

@@ -16,4 +16,7 @@ export function lookAfter(
   const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
   tables.rung.clear();
   admit({ runIds: held });
+  const left = [...tables.left];
+  tables.left.clear();
+  admit({ runIds: left });
 }

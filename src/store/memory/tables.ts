@@ -44,6 +44,8 @@ export interface Tables {
   readonly needs: Map<string, readonly string[]>;
   /** Tasks that became ready since somebody was last told. */
   readonly ready: Set<RunRow>;
+  /** Limited runs that were cancelled with others: somebody may take their places. */
+  readonly left: Set<string>;
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -75,6 +77,7 @@ export function newTables(world: World): Tables {
     rung: new Set(),
     needs: new Map(),
     ready: new Set(),
+    left: new Set(),
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),
