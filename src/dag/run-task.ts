@@ -6,6 +6,7 @@ import type { Effect } from "../kernel/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/retry.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
+import { readRecorded } from "../replay/recorded.js";
 import { type Outcome as Played, Replay } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import { play, settlement } from "../workflow/execute.js";
@@ -37,7 +38,12 @@ export async function runTask(name: string, task: AnyTask, household: Household,
   const history = await session.history(false);
   const start = codecs.decode(history[0]!.payload!) as TaskStart;
   const since = attemptSince(history, session);
-  const replay = new Replay(session, history, { timeoutMs: task.timeoutMs, since, historyLimit, retried: true });
+  const replay = new Replay(session, readRecorded(history), {
+    timeoutMs: task.timeoutMs,
+    since,
+    historyLimit,
+    retried: true,
+  });
   const outcome = await play(replay, household, async () => {
     try {
       const { input, needs } = await given(session, start, codecs);

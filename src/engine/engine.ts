@@ -88,6 +88,9 @@ export class Engine {
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => door.knock(),
+      onSkipped: (runs) => {
+        for (const skipped of runs) bus.emit("run.overflowed", skipped);
+      },
       onHint: (ids) => {
         if (ids.length === 0 || ids.some((id) => mine.has(id))) this.hint();
       },

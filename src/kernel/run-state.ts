@@ -31,7 +31,7 @@ export function isEnded(state: RunState): state is EndedState {
  */
 export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
-  held: ["waiting", "paused", "cancelled", "failed"],
+  held: ["waiting", "paused", "cancelled", "skipped", "failed"],
   waiting: ["running", "held", "paused", "cancelled", "failed"],
   running: [
     "waiting",

@@ -53,15 +53,20 @@ const BEGINS: Readonly<Record<string, string>> = {
   "wait.begun": "wait",
   "approval.begun": "approval",
 };
-const TRIES: Readonly<Record<string, string>> = { "step.tried": "step", "transaction.tried": "transaction" };
+const TRIES: Readonly<Record<string, string>> = {
+  "step.tried": "step",
+  "transaction.tried": "transaction",
+  "node.tried": "node",
+  "item.tried": "item",
+};
 
-export function readRecorded(entries: readonly JournalEntry[]): Recorded {
+/** `baseSeq`: where the generation's log begins, when these entries are only a part of it. */
+export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries[0]!.seq - 1): Recorded {
   const endings: Ending[] = [];
   const begun = new Map<CallId, JournalEntry>();
   const tries = new Map<CallId, Tries>();
   const messages = new Map<string, JournalEntry>();
   const children = new Map<string, number>();
-  const baseSeq = entries[0]!.seq - 1;
   let since = entries[0]!.at;
   for (const entry of entries) {
     const { kind, name, key } = entry;

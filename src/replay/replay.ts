@@ -9,7 +9,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
-import { type CallId, type Ending, endingOf, type Recorded, readRecorded } from "./recorded.js";
+import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 
 /** The reason with which steps are aborted that still run when their run is over. */
 export class RunOver extends HoldfastError {
@@ -44,6 +44,8 @@ export interface ReplayLimits {
   readonly since?: number;
   /** The function as a whole is tried again: what it throws counts, whatever the log still has. */
   readonly retried?: boolean;
+  /** Only time at work counts: a run that waits is not woken when its time is over. */
+  readonly atWork?: boolean;
   /** Entries of one generation. */
   readonly historyLimit: number;
 }
@@ -74,18 +76,20 @@ export class Replay {
   readonly #retried: boolean;
   #anew: Payload | null = null;
   readonly #historyLimit: number;
+  readonly #atWork: boolean;
   #wake: (() => void) | null = null;
 
-  constructor(session: Session, history: readonly JournalEntry[], limits: ReplayLimits) {
-    const { timeoutMs, historyLimit, since, retried = false } = limits;
+  constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
+    const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
     this.session = session;
-    this.recorded = readRecorded(history);
+    this.recorded = recorded;
     this.#untold = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
     this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
     this.#retried = retried;
     this.#historyLimit = historyLimit;
+    this.#atWork = atWork;
   }
 
   /** Somebody wants it to stop: nothing of it is to begin. */
@@ -111,6 +115,11 @@ export class Replay {
 
   #runOver(): RunOver {
     return new RunOver(this.session.run.runId);
+  }
+
+  /** Whether a step's work is the one who asks, until its first await. */
+  get insideStep(): boolean {
+    return this.#inStep;
   }
 
   /** Calls a step's work: until its first await, it is known to be the one who asks. */
@@ -221,7 +230,7 @@ export class Replay {
       if (!this.#busy()) {
         if (this.session.stopping) return { kind: "handBack" };
         if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
-          return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
+          return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
       }
       await this.#untilChange();
     }
@@ -333,12 +342,12 @@ export class Replay {
     return [...this.#open].some((call) => call.started && call.running);
   }
 
-  #wakeAt(): number | null {
+  #wakeAt(forTimeout = true): number | null {
     // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
     const deadlines = [...this.#open].flatMap((call) =>
       call.running || this.session.stopping ? [] : (call.deadline ?? []),
     );
-    if (this.#deadline !== null) deadlines.push(this.#deadline);
+    if (forTimeout && this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }
 

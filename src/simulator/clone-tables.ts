@@ -3,20 +3,8 @@
 import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
-  ...([
-    "runs",
-    "journal",
-    "inbox",
-    "keys",
-    "leases",
-    "nodes",
-    "limits",
-    "rates",
-    "pausedQueues",
-    "schedules",
-    "needs",
-  ] as const),
-  ...(["subscriptions", "subscribers", "debounces", "probes"] as const),
+  ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
+  ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -40,6 +28,8 @@ export function copyTables(tables: Tables): Kept {
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),
     probes: new Map(tables.probes),
+    timeouts: new Map(tables.timeouts),
+    definitions: new Map(tables.definitions),
   };
 }
 

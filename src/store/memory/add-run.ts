@@ -58,13 +58,14 @@ export function addRun(
 }
 
 function limitsOf(row: RunRow, limits: readonly NewLimit[]): LimitRow[] {
-  return limits.map(({ kind, key, max, perMs }, i) => ({
+  return limits.map(({ kind, key, max, perMs, overflow }, i) => ({
     runId: row.id,
     stage: i + 1,
     key: `${row.group.env}/${key}`,
     kind,
     max,
     perMs: kind === "rate" ? perMs! : null,
+    overflow: overflow ?? null,
     state: i === 0 && row.pending === 0 ? "waits" : "later",
     priority: kind === "serial" ? 0 : row.priority,
     availableAtUs: row.availableAtUs,

@@ -3,21 +3,20 @@
 import type { Effect } from "../../kernel/effect.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
-import { admitRuns } from "./admit-runs.js";
-import { attend, type Hearers, hint, hintReady } from "./attend.js";
+import { admitting } from "./admitting.js";
+import { attend, type Hearers, hint, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
+import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
-import { lookAfter } from "./look-after.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
@@ -27,12 +26,12 @@ import { memoryJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
-import type { RunRow } from "./rows.js";
 import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
-import { newTables } from "./tables.js";
+import { newTables, type Tables } from "./tables.js";
 import { taskOperations } from "./task-operations.js";
+import { memoryTimeouts } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
 import { wakeParked } from "./wake-parked.js";
@@ -42,16 +41,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const world = options.world ?? systemWorld();
   const tables = newTables(world);
   const hearers: Hearers = new Set();
-  const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
-  const admit = (whom: Admission) => {
-    const admitted = admitRuns(tables, whom);
-    tellReady(admitted);
-    return admitted.length;
-  };
-  const ringing = <T>(answer: T): T => {
-    lookAfter(tables, tellReady, admit);
-    return answer;
-  };
+  const { admit, ringing, tellReady } = admitting(tables, hearers, world);
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
@@ -101,21 +91,30 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
       unread: async (runId) => readInbox(tables, runId),
     },
-    leases: memoryLeases(tables),
-    nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
     schedules: memorySchedules(tables, (started) => {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
       hint(hearers, tables, started);
     }),
+    definitions: memoryDefinitions(tables, () => tellNews(hearers)),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
-    breakers: memoryBreakers(tables),
+    ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };
   rememberStore(store, tables);
   return store;
+}
+
+/** What makes no run claimable, so that nobody has to be told. */
+function quietParts(tables: Tables): Pick<Store, "leases" | "nodes" | "breakers" | "timeouts"> {
+  return {
+    leases: memoryLeases(tables),
+    nodes: memoryNodes(tables),
+    breakers: memoryBreakers(tables),
+    timeouts: memoryTimeouts(tables),
+  };
 }
 
 function childrenOf(effects: readonly Effect[]): string[] {

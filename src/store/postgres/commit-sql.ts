@@ -160,8 +160,8 @@ const others = (d: Dialect) => {
   select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["uuid", "uuid"])} as n(need_id, run_id)
   where ${oneOf("n.run_id", "select id from c")}
 ), children_limits as (
-  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
-  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms,
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
+  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case when l.stage = 1 and ${child("int", 11)} = 0 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
     t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
   from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t

@@ -8,7 +8,8 @@ import { InvalidInput } from "../../kernel/error.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
+import type { Attendee } from "../contract/attend.js";
+import type { DebounceAnswer, EventStore, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Peek, Peeked } from "../contract/journal.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
@@ -23,6 +24,7 @@ import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce, settle } from "./debounce-events.js";
+import { definitionStore } from "./definitions.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
 import { Hints } from "./hints.js";
@@ -43,10 +45,12 @@ import { reconcile } from "./reconcile-tasks.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
+import { ring } from "./ring.js";
 import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
 
@@ -122,13 +126,11 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
-  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
-    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
-  /** One after the other: of two calls, the later one's event is the last. */
-  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
-    ...DEBOUNCE_LIMITS,
-    world,
-  });
+  const attendees = new Set<Attendee>();
+  db.onSkipped = async (runs, parents) => {
+    [...attendees][0]?.onSkipped?.(runs);
+    if (parents.length > 0) await ring(db, parents);
+  };
   /** Tasks that are claimed together read their needs together. */
   const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
@@ -146,19 +148,22 @@ export function openPostgres(
     nodes: nodeStore(db),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
-    events: {
-      subscribe: (declaration) => subscriptions.subscribe(db, declaration),
-      subscriptions: (env) => subscriptions.list(db, env),
-      match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
-      debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
-      settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
-    },
+    events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
+    definitions: definitionStore(db, hints),
+    timeouts: timeoutTable(db),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);
       const { connections } = db;
-      return db.repeat("attend", retryForMs, () => attend({ world, schema: db.dialect.schema, attendee, connections }));
+      const { schema } = db.dialect;
+      const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
+      attendees.add(attendee);
+      const leave = () => {
+        attendees.delete(attendee);
+        return attendance.leave();
+      };
+      return { seen: attendance.seen, leave };
     },
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
@@ -169,6 +174,23 @@ export function openPostgres(
       hints.close();
       return db.close();
     },
+  };
+}
+
+function eventStore(db: Database, groups: Groups, world: World, hints: Hints): EventStore {
+  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
+    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
+  /** One after the other: of two calls, the later one's event is the last. */
+  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
+    ...DEBOUNCE_LIMITS,
+    world,
+  });
+  return {
+    subscribe: (declaration) => subscriptions.subscribe(db, declaration),
+    subscriptions: (env) => subscriptions.list(db, env),
+    match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
+    debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
+    settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
   };
 }
 

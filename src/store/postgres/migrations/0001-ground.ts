@@ -1,16 +1,29 @@
 // The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
 import { tasks } from "./0001-tasks.js";
+import { timeouts } from "./0001-timeouts.js";
 
 export const ground = {
   version: 1,
   name: "ground",
   sql: (dialect: Dialect) =>
-    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + tasks(dialect),
+    [
+      groundSql,
+      limits,
+      schedules,
+      events,
+      timeouts,
+      tasks,
+      definitions,
+      //
+    ]
+      .map((part) => part(dialect))
+      .join(""),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
@@ -81,7 +94,7 @@ create function ${s}.refuse_illegal_move() returns trigger language plpgsql set 
 begin
   if not (new.state = any (case old.state
     when 'blocked' then array['waiting', 'held', 'paused', 'cancelled', 'skipped', 'failed']
-    when 'held' then array['waiting', 'paused', 'cancelled', 'failed']
+    when 'held' then array['waiting', 'paused', 'cancelled', 'skipped', 'failed']
     when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed']
     when 'running' then array['waiting', 'held', 'parked', 'paused', 'completed', 'failed', 'cancelled', 'skipped',
                               'dead', 'quarantined']
@@ -120,16 +133,16 @@ create table ${s}.journal (
   primary key (run_id, seq)
 );
 
--- Dedupe keys live apart, so that their lifetime is a policy and not the run's.
+-- Dedupe keys live apart, so that their lifetime is a policy and not the run's. The hash is of env, scope and key.
 create table ${s}.run_keys (
+  hash          uuid primary key,
   env           text not null,
   scope         text not null,
   key           text not null,
   run_id        uuid not null,
   payload_hash  text not null,
   lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
-  expires_at    timestamptz,
-  primary key (env, scope, key)
+  expires_at    timestamptz
 );
 create index run_keys_run on ${s}.run_keys (run_id);
 
