@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, timeouts, definitions] = events;
+  const [subscriptions, debounces, probes, timeouts, definitions, needs] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -55,6 +55,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     probes: probes!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
     definitions: definitions!,
+    needs: needs!,
   };
 }
 
@@ -64,7 +65,7 @@ const READS = [
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
     r.parent_id as "parentId", ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
-    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter"
+    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
    from {s}.journal order by run_id, seq`,
@@ -97,4 +98,5 @@ const READS = [
     released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
   `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
    from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
+  `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,
 ];

@@ -26,6 +26,7 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  RunRow,
   TimeoutRow,
 } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
@@ -34,7 +35,7 @@ import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
-  readonly runs: readonly (RunRecord & { readonly token: string | null; readonly wakeAfter: number })[];
+  readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing">)[];
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
   /** By run and order of acceptance. */
@@ -47,6 +48,8 @@ export interface Snapshot {
   readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
+  /** By the task that is needed, and those that need it. */
+  readonly needs: readonly { readonly needId: string; readonly runId: string }[];
   /** By key. */
   readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
   /** By env and queue. */
@@ -82,13 +85,17 @@ export function snapshotMemory(store: Store): Snapshot {
   const byId = [...runs.values()].sort((a, b) => compareText(a.id, b.id));
   const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
   return {
-    runs: byId.map((row) => ({ ...runRecord(row), token: row.token, wakeAfter: row.wakeAfter })),
+    runs: byId.map((row) => {
+      const { token, wakeAfter, counts, pausing } = row;
+      return { ...runRecord(row), token, wakeAfter, counts, pausing };
+    }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
     nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
     limits: byId.flatMap(({ id }) => tables.limits.get(id) ?? []).map(limitOf),
+    needs: [...tables.needs].sort(([a], [b]) => compareText(a, b)).flatMap(needsOf),
     rates: sortedBy([...tables.rates], ([key]) => [key]).map(([key, nextUs]) => ({ key, nextAt: toMs(nextUs) })),
     pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
       ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
@@ -141,6 +148,10 @@ function messageOf(row: MessageRow): Snapshot["inbox"][number] {
 
 function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRow): Snapshot["keys"][number] {
   return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
+}
+
+function needsOf([needId, by]: readonly [string, readonly string[]]): Snapshot["needs"] {
+  return [...by].sort(compareText).map((runId) => ({ needId, runId }));
 }
 
 function limitOf({ availableAtUs, ...row }: LimitRow): Snapshot["limits"][number] {

@@ -17,13 +17,9 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
   const { schema: s, now } = d;
   const over = (row: string, time: string) =>
     `(${row}lease_until <= ${time}${gone && ` or ${row}owner = any(${gone})`})`;
-  return `doomed as materialized (
-  select id, epoch, ${gone ? `owner = any(${gone})` : "false"} as gone from ${s}.runs
-  where ${condition} and state = 'running' and ${over("", `(select ${now})`)} and counts and crashes >= crash_limit
-  limit ${limit}
-), expired as materialized (
-  select id, owner, lease_until from ${s}.runs
-  where ${condition} and state = 'running' and ${over("", `(select ${now})`)} and not (counts and crashes >= crash_limit)
+  return `expired as materialized (
+  select id, owner, lease_until, epoch, counts and crashes >= crash_limit as doomed from ${s}.runs
+  where ${condition} and state = 'running' and ${over("", `(select ${now})`)}
   order by lease_until, id
   limit ${limit}
   for no key update skip locked
@@ -33,10 +29,12 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
       seq = r.seq + (r.crashes >= r.crash_limit)::int,
       ended_at = case when r.crashes >= r.crash_limit then t.now end,
       token = null, owner = null, lease_until = null
-  from unnest(array(select id from expired), array(select owner from expired), array(select lease_until from expired))
-    as e(id, owner, lease_until), t
+  from unnest(array(select id from expired where not doomed), array(select owner from expired where not doomed),
+    array(select lease_until from expired where not doomed)) as e(id, owner, lease_until), t
   where r.id = e.id and r.token is not null and ${over("r.", "t.now")}
   returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, e.owner, r.epoch, e.lease_until
+), doomed as (
+  select id, epoch, ${gone ? `owner = any(${gone})` : "false"} as gone from expired where doomed
 ), ended as (select run_id, parent_id, state, false as counted from swept where state = 'dead'
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
