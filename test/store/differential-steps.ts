@@ -8,6 +8,7 @@ import { RUN_STATES } from "../../src/kernel/run-state.js";
 import type { NewDebounced } from "../../src/store/contract/events.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
+import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
 import type { Fire, FireAnswer } from "../../src/store/contract/schedules.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
@@ -528,20 +529,26 @@ export class Steps {
   #node(): Step {
     const known =
       this.#nodes.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(this.#nodes.slice(-6)) : this.#dice.uuid();
-    const node = {
+    const node: NodeRegistration = {
+      stack: null,
       incarnation: this.#dice.chance(0.2) ? known : this.#dice.uuid(),
       identity: "i",
       name: "n",
       env: "test",
-      stack: null,
       build: "1",
-      ...(this.#dice.chance(0.5) && { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }),
+      ...(this.#dice.chance(0.3) && { executors: [{ name: "gpu", slots: 1, queues: ["q"] }] }),
+      ...this.#dice.pick<object>([
+        [4, {}],
+        [4, { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }],
+        [3, { stack: "lone", alone: true, leaseMs: 50, heartbeatMs: this.#dice.one([3, 30]) }],
+        [1, { stack: "lone", leaseMs: 50, heartbeatMs: 30 }],
+      ]),
     };
     const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
     const stopped = this.#dice.chance(0.5);
     return this.#dice.pick<Step>([
       [
-        3,
+        5,
         () => {
           this.#nodes.push(node.incarnation);
           return step("nodes.register", (store, ids) =>

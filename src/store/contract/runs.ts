@@ -84,7 +84,10 @@ export type CommitAnswer =
 export interface Reclaimed {
   readonly runId: string;
   readonly outcome: "waiting" | "dead";
+  /** The incarnation that held it; whose it was, when that is registered. */
   readonly previousOwner: string;
+  readonly previousIdentity: string | null;
+  readonly previousName: string | null;
   readonly epoch: number;
   readonly crashes: number;
   /** How long the lease had been over; less than nothing when its node was missed before that. */

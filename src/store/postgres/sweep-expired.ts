@@ -13,9 +13,19 @@ import { ring } from "./ring.js";
  * keep available_at, so that recovered work stands at the front of its queue.
  */
 export function sweepParts(d: Dialect, limit: string, condition = "true", gone = ""): string {
+  return takeBackParts(d, limit, condition, (row, time) => {
+    return `(${row}lease_until <= ${time}${gone && ` or ${row}owner = any(${gone})`})`;
+  });
+}
+
+/** The same for claims of which `over` tells, given what stands before a column's name and the time. */
+export function takeBackParts(
+  d: Dialect,
+  limit: string,
+  condition: string,
+  over: (row: string, time: string) => string,
+): string {
   const { schema: s, now } = d;
-  const over = (row: string, time: string) =>
-    `(${row}lease_until <= ${time}${gone && ` or ${row}owner = any(${gone})`})`;
   return `expired as materialized (
   select id, owner, lease_until from ${s}.runs
   where ${condition} and state = 'running' and ${over("", `(select ${now})`)}
@@ -41,11 +51,12 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
 }
 
 export const RECLAIMED = ({ schema: s }: Dialect) => `
-select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
-  (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = x.owner) as lease_ms, null::uuid as told
-from (select * from swept order by lease_until, run_id) x, t
+select run_id, claim_group, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
+  case when n.alone then null else n.lease_ms::float8 end as lease_ms, n.identity, n.name, null::uuid as told
+from (select * from swept order by lease_until, run_id) x cross join t
+left join lateral (select * from ${s}.nodes n where n.incarnation = x.owner limit 1) n on true
 union all
-select null, null, null, null, null, null, null, run_id from told`;
+select null, null, null, null, null, null, null, null, null, null, run_id from told`;
 
 export const sweepExpired = statement(
   "sweep_expired",
@@ -56,12 +67,15 @@ with t as materialized (select ${d.now} as now
 
 export interface ReclaimedRow {
   run_id: string | null;
+  claim_group: number | null;
   state: "waiting" | "dead";
   owner: string;
   epoch: string;
   crashes: number;
   expired_for_ms: number;
   lease_ms: number | null;
+  identity: string | null;
+  name: string | null;
   told: string | null;
 }
 
@@ -79,6 +93,8 @@ export async function tellParents(db: Database, rows: readonly ReclaimedRow[]): 
       runId: row.run_id!,
       outcome: row.state,
       previousOwner: row.owner,
+      previousIdentity: row.identity,
+      previousName: row.name,
       epoch: Number(row.epoch),
       crashes: row.crashes,
       expiredForMs: row.expired_for_ms,

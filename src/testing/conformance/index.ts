@@ -14,6 +14,7 @@ import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
+import { loneNodeCases } from "./lone-nodes.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
 import { queueCases } from "./queues.js";
@@ -49,4 +50,5 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...retentionCases,
   ...leaseCases,
   ...nodeCases,
+  ...loneNodeCases,
 ];

@@ -1,14 +1,17 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; the registration of nodes, limits, schedules and
+// events stand beside it.
 
 import type { Dialect } from "../dialect.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
+  sql: (dialect: Dialect) =>
+    groundSql(dialect) + nodes(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
@@ -174,6 +177,10 @@ create table ${s}.nodes (
   absent_since timestamptz,
   -- The claim groups it claims from; how often it beats; for how long it claims.
   serves       int[] not null,
+  -- Its executors with their slots and queues, for people.
+  executors    jsonb not null default '[]',
+  -- It renews nothing and sweeps nothing, and no other lives in its env and stack.
+  alone        boolean not null default false,
   heartbeat_ms bigint,
   lease_ms     bigint
 ) with (fillfactor = 50);
