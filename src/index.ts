@@ -31,6 +31,8 @@ export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown }
 export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
+export type { RoutingOptions, Served, ServeRule } from "./engine/routing.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";

@@ -211,10 +211,8 @@ export class Engine {
     await this.#ask((session) => session.stop(this.#lastClaim), graceMs);
     await this.#ask((session) => session.expire(), ABORTED_GRACE_MS);
     this.#left = new Set(this.#keeper.held);
-    for (const session of this.#left) {
-      session.lose();
-      this.#keeper.drop(session);
-    }
+    for (const session of this.#left) session.lose();
+    for (const session of this.#left) this.#keeper.drop(session);
     this.#house.abort();
     const farewell = Promise.all([
       this.#lastClaim,

@@ -72,10 +72,10 @@ export class Steps {
       [7, () => this.#admit()],
       [3, () => this.#queue()],
       [8, () => this.#schedule()],
-      [9, () => this.#event()],
+      [11, () => this.#event()],
       [3, () => this.#breaker()],
       [10, () => this.#lease()],
-      [3, () => this.#node()],
+      [5, () => this.#node()],
       [7, () => this.#read()],
     ]);
   }
@@ -531,7 +531,7 @@ export class Steps {
       this.#nodes.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(this.#nodes.slice(-6)) : this.#dice.uuid();
     const node: NodeRegistration = {
       stack: null,
-      incarnation: this.#dice.chance(0.2) ? known : this.#dice.uuid(),
+      incarnation: this.#dice.chance(0.3) ? known : this.#dice.uuid(),
       identity: "i",
       name: "n",
       env: "test",
@@ -540,7 +540,7 @@ export class Steps {
       ...this.#dice.pick<object>([
         [4, {}],
         [4, { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }],
-        [3, { stack: "lone", alone: true, leaseMs: 50, heartbeatMs: this.#dice.one([3, 30]) }],
+        [3, { stack: "lone", alone: true, leaseMs: 50, heartbeatMs: this.#dice.one([3, 3000]) }],
         [1, { stack: "lone", leaseMs: 50, heartbeatMs: 30 }],
       ]),
     };

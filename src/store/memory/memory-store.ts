@@ -102,7 +102,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       unread: async (runId) => readInbox(tables, runId),
     },
     leases: memoryLeases(tables),
-    nodes: memoryNodes(tables),
+    nodes: memoryNodes(tables, ringing),
     queues: memoryQueues(tables, tellReady),
     schedules: memorySchedules(tables, (started) => {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });

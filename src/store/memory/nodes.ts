@@ -18,9 +18,10 @@ import type { NodeRow } from "./rows.js";
 import { takeBackFrom } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 
-export function memoryNodes(tables: Tables): NodeStore {
+/** \`ringing\`: looks after whoever was rung, because a run that was taken back is dead. */
+export function memoryNodes(tables: Tables, ringing: (answer: RegisterAnswer) => RegisterAnswer): NodeStore {
   return {
-    register: async (node) => registerNode(tables, node),
+    register: async (node) => ringing(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
     stop: async (incarnation) => {
       const row = tables.nodes.get(incarnation);
