@@ -8,6 +8,7 @@ import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
+import { triggersSimulated } from "./triggers-simulated.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ground,
@@ -16,5 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...triggersSimulated,
   ...chaos,
 ];

@@ -1,5 +1,6 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
+import { type AnyActor, definitionsOf } from "../actor/actor.js";
 import { Engine } from "../engine/engine.js";
 import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
 import type { Codec } from "../kernel/codec.js";
@@ -21,6 +22,7 @@ import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
@@ -35,7 +37,7 @@ export interface NodeOptions<Executor extends string = string>
     IdentityOptions,
     RoutingOptions<Executor> {
   readonly store: Store;
-  readonly programs: readonly AnyDefinition[];
+  readonly programs: readonly (AnyDefinition | AnyActor)[];
   /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
   readonly sweeper?: "every" | "one";
   /**
@@ -70,6 +72,8 @@ export class Node implements AsyncDisposable {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
   readonly #settings: Settings;
@@ -84,8 +88,9 @@ export class Node implements AsyncDisposable {
   #counted = 0;
 
   constructor(options: FoundNodeOptions, world: World) {
-    const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
+    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, claiming, services, perRun, executors, serve, ...settings } = rest;
+    const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
     const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
@@ -101,6 +106,7 @@ export class Node implements AsyncDisposable {
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
@@ -132,6 +138,7 @@ export class Node implements AsyncDisposable {
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
     this.#scheduler = new Scheduler({
       store: store.schedules,
+      breakers: store.breakers,
       world,
       bus: told,
       env: this.env,

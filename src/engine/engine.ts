@@ -102,6 +102,9 @@ export class Engine {
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => door.knock(),
+      onSkipped: (runs) => {
+        for (const skipped of runs) bus.emit("run.overflowed", skipped);
+      },
       onHint: (ids) => {
         for (const executor of this.#executors) executor.hint(ids);
       },

@@ -4,7 +4,8 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testSchema } from "../harness/database.js";
-import { GROUPS, Steps } from "./differential-steps.js";
+import { GROUPS } from "./differential-step.js";
+import { Steps } from "./differential-steps.js";
 import { BothStores } from "./differential-stores.js";
 
 const STEPS_PER_SEED = 500;
@@ -81,6 +82,8 @@ const EXPECTED = [
   ...["true", "false"].flatMap((outcome) => [`events.subscribe ${outcome}`, `breakers.takeProbe ${outcome}`]),
   ...["events.match some", "events.subscriptions some", "breakers.read some", "breakers.read threw"],
   ...["queues.pause none", "queues.resume none", "queues.list some", "queues.list empty"],
+  ...["saved", "conflict", "threw"].map((outcome) => `definitions.save ${outcome}`),
+  ...["definitions.enable true", "definitions.enable false", "definitions.remove none", "definitions.list some"],
   ...["fired", "moved", "threw", "empty"].map((outcome) => `schedules.fire ${outcome}`),
   ...["schedules.declare false", "schedules.declare threw", "schedules.due some", "schedules.list some"],
   ...["true", "false"].flatMap((outcome) => [`schedules.pause ${outcome}`, `schedules.resume ${outcome}`]),
@@ -91,6 +94,9 @@ const EXPECTED = [
     `leases.${name} true`,
     `leases.${name} false`,
   ]),
+  ...["claimed", "alreadyClaimed", "notFound", "stateChanged"].map((outcome) => `timeouts.claim ${outcome}`),
+  ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
+  ...["cancel", "complete", "release"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
   ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
   ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],

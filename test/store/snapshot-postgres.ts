@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes] = events;
+  const [subscriptions, debounces, probes, timeouts, definitions] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -53,6 +53,8 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     })),
     debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
     probes: probes!,
+    timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
+    definitions: definitions!,
   };
 }
 
@@ -75,7 +77,7 @@ const READS = [
    from {s}.leases order by env collate "C", key collate "C"`,
   `select incarnation, identity, name, env, stack, build, alone, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
-  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", state, priority, ${ms("available_at")} as "availableAt"
+  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
   `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,
@@ -90,4 +92,9 @@ const READS = [
    from {s}.debounces order by env collate "C", subscription, subject`,
   `select env, program, opening, n, run_id as "runId", ${ms("at")} as at
    from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
+  `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
+    ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
+    released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
+  `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
+   from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
 ];

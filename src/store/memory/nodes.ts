@@ -64,6 +64,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       heartbeatMs: heartbeatMs ?? null,
       leaseMs: leaseMs ?? null,
       ...times,
+      declares: false,
     });
   }
   if (tables.nodes.get(incarnation)!.stoppedAtUs !== null) return { outcome: "stopped" };

@@ -9,7 +9,8 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
 import { isHeard } from "./presence-sql.js";
-import { RECLAIMED, type ReclaimedRow, takeBackParts, tellParents } from "./sweep-expired.js";
+import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { RECLAIMED, takeBackParts } from "./sweep-expired.js";
 
 const registerNode = statement(
   "register_node",
@@ -23,7 +24,7 @@ const takeBackClaims = statement(
   "take_back_claims",
   (d) => `
 with t as materialized (select ${d.now} as now
-), ${takeBackParts(d, "$2", "true", (row) => `${row}owner = any($1::uuid[])`)}${RECLAIMED(d)}`,
+), ${takeBackParts(d, "$2", "true", (row) => `${row}owner = any($1::uuid[])`, "true")}${RECLAIMED(d)}`,
 );
 /** More than a node can hold. */
 const ALL = 100_000;
@@ -104,7 +105,7 @@ async function register(db: Database, node: NodeRegistration): Promise<RegisterA
 async function takeBack(db: Database, dead: readonly string[]): Promise<readonly Reclaimed[]> {
   const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL]);
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
-  return tellParents(db, rows);
+  return settleReclaimed(db, rows);
 }
 
 function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
