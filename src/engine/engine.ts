@@ -115,7 +115,9 @@ export class Engine {
     const groups = served.map(({ group }) => group);
     const ids = await store.runs.groupIds(groups);
     for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
-    await store.runs.declare(served.map(({ program, group }) => ({ group, limits: program.limits })));
+    await store.runs.declare(
+      served.map(({ program: { limits, recovery = "resume" }, group }) => ({ group, limits, recovery })),
+    );
     const { housekeepingMs: heartbeatMs, leaseMs } = settings;
     const serves = [...this.#programs.keys()];
     await store.nodes.register({ incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs });

@@ -30,6 +30,9 @@ export function remoteStore(link: Link): Store {
     nodes: {
       register: (node) => link.call("register", () => store.nodes.register(node)),
       heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
+      claimsFrom: (incarnation, ids) => link.call("claims from", () => store.nodes.claimsFrom(incarnation, ids)),
+      changeMode: (incarnation, change, options) =>
+        link.call("change mode", () => store.nodes.changeMode(incarnation, change, options)),
       stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
       list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
     },
@@ -105,6 +108,14 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
     admit: (whom) => link.call("admit", () => recorded(runs.admit(whom), (count) => ({ op: "admit", count }))),
     sweepExpired: (options) =>
       link.call("sweep", () => recorded(runs.sweepExpired(options), (reclaimed) => ({ op: "sweep", reclaimed }))),
+    recover: (decisions, options) =>
+      link.call("recover", () =>
+        recorded(runs.recover(decisions, options), (reclaimed) => ({ op: "sweep", reclaimed })),
+      ),
+    expireDeferred: (options) =>
+      link.call("expire deferred", () =>
+        recorded(runs.expireDeferred(options), (runIds) => ({ op: "expire", runIds })),
+      ),
     wakeParked: (options) =>
       link.call("wake", () => recorded(runs.wakeParked(options), (count) => ({ op: "wake", count }))),
     cancel: (runId, options) =>
@@ -117,6 +128,9 @@ function readRuns(link: Link): Partial<Store["runs"]> {
   return {
     groupIds: (groups) => link.call("group ids", () => runs.groupIds(groups)),
     nextDue: (groupIds) => link.call("next due", () => runs.nextDue(groupIds)),
+    orphans: (filter) => link.call("orphans", () => runs.orphans(filter)),
+    unservedGroups: (query) => link.call("unserved groups", () => runs.unservedGroups(query)),
+    keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

@@ -1,13 +1,14 @@
 // What registering a node refuses before anything is written.
 
 import { InvalidInput } from "../../kernel/error.js";
+import { NODE_MODES } from "../../kernel/node-mode.js";
 import { envName, nodeName, stackName, versionName } from "../../kernel/name.js";
-import { checkInteger, checkName, checkObject, checkUuid, LONGEST_DELAY_MS, optional, type Problem } from "./value.js";
+import { checkInteger, checkName, checkObject, checkOneOf, checkUuid, LONGEST_DELAY_MS, optional, type Problem } from "./value.js";
 
 export function checkNode(node: unknown): Problem {
   const problem = checkObject("node", node);
   if (problem) return problem;
-  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs } = node as Record<
+  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs, mode } = node as Record<
     string,
     unknown
   >;
@@ -20,11 +21,12 @@ export function checkNode(node: unknown): Problem {
     optional((path, value) => checkName(versionName, path, value))("build", build) ??
     optional(checkGroupIds)("serves", serves) ??
     optional(checkInterval)("heartbeatMs", heartbeatMs) ??
-    optional(checkInterval)("leaseMs", leaseMs)
+    optional(checkInterval)("leaseMs", leaseMs) ??
+    optional((path, value) => checkOneOf(path, value, NODE_MODES))("mode", mode)
   );
 }
 
-function checkGroupIds(path: string, ids: unknown): Problem {
+export function checkGroupIds(path: string, ids: unknown): Problem {
   if (!Array.isArray(ids)) return new InvalidInput(path, "must be an array of group numbers");
   for (const [i, id] of ids.entries()) {
     const problem = checkInteger(`${path}[${i}]`, id, 1);

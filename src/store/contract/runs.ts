@@ -8,7 +8,9 @@ import type { HoldfastError } from "../../kernel/error.js";
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
+import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
+import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
 
@@ -83,7 +85,8 @@ export type CommitAnswer =
 
 export interface Reclaimed {
   readonly runId: string;
-  readonly outcome: "waiting" | "dead";
+  /** `waiting`: another node goes on. `restarted`: it begins anew. `failed`: given up, as its program asks. `dead`: too often. */
+  readonly outcome: "waiting" | "restarted" | "failed" | "dead";
   readonly previousOwner: string;
   readonly epoch: number;
   readonly crashes: number;
@@ -118,9 +121,37 @@ export interface RunRecord {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly parentId: string | null;
+  /** How often it was taken back from an owner that died or hung, and from which incarnation last. */
+  readonly recoveries: number;
+  readonly recoveredFrom: string | null;
+  /** Not null: a node started it that leaves the work to others. */
+  readonly deferred: Deferral | null;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly archivedAt: number | null;
+}
+
+/** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
+export interface Deferral {
+  /** The node that asked. */
+  readonly by: string;
+  readonly expiresAt: number | null;
+  /** Who took it first, by incarnation, and when. */
+  readonly takenBy: string | null;
+  readonly takenAt: number | null;
+}
+
+/** Why a deferred run was cancelled that nobody took. */
+export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
+
+export interface StackQuery {
+  readonly env: string;
+  /** Which other stacks; null: all of them. */
+  readonly stacks: readonly string[] | null;
+  /** Not this one. */
+  readonly own: string | null;
+  /** Of which programs. */
+  readonly programs: readonly Pick<RunGroup, "queue" | "program" | "version">[];
 }
 
 export interface RunFilter {
@@ -143,6 +174,7 @@ export interface RunPage {
 export interface DeclaredProgram {
   readonly group: RunGroup;
   readonly limits: readonly LimitRule[];
+  readonly recovery?: Recovery;
 }
 
 export interface RunStore {
@@ -179,8 +211,32 @@ export interface RunStore {
    */
   transact(work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer>;
 
-  /** Takes back the claims whose lease is over: `waiting` again, or `dead` at the crash limit. Executes nothing. */
+  /**
+   * Takes back the claims whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
+   * Executes nothing.
+   */
   sweepExpired(options: { readonly limit: number }): Promise<readonly Reclaimed[]>;
+
+  /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
+  orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;
+
+  /**
+   * Takes back these, each as decided, if it is still the same claim and its lease still over. Of two who decide on one
+   * orphan, one acts; the other is not told of it. Executes nothing.
+   */
+  recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
+
+  /** Cancels deferred runs that nobody took in time. Answers them. */
+  expireDeferred(options: { readonly limit: number }): Promise<readonly string[]>;
+
+  /**
+   * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there
+   * is left to whoever offers. Reads only.
+   */
+  unservedGroups(query: StackQuery): Promise<readonly { readonly id: number; readonly group: RunGroup }[]>;
+
+  /** The dedupe key a run was started under; null: none, or it is free again. */
+  keyOf(runId: string): Promise<{ readonly scope: string; readonly key: string } | null>;
 
   /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
   wakeParked(options: { readonly limit: number }): Promise<number>;

@@ -1,7 +1,8 @@
 // Keeps house: sign of life, wake-up, sweep, in one turn.
 
 import type { HouseReport, HouseRound } from "../contract/house.js";
-import { beat } from "./nodes.js";
+import { overdueDeferred } from "./deferred-runs.js";
+import { beat, modeOf } from "./nodes.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 import { wakeParked } from "./wake-parked.js";
@@ -16,5 +17,6 @@ export function housekeep(tables: Tables, { incarnation, limit, reclaim }: House
   const dueUs = [...wakesUs, ...inLine].filter((atUs) => atUs > nowUs);
   const nextWakeMs = dueUs.length > 0 ? Math.ceil((Math.min(...dueUs) - nowUs) / 1000) : null;
   const held = inLine.some((atUs) => atUs <= nowUs);
-  return { registered, woken, reclaimed, held, nextWakeMs };
+  const overdue = overdueDeferred(tables, nowUs).length > 0;
+  return { registered, woken, reclaimed, held, mode: modeOf(tables, incarnation), overdue, nextWakeMs };
 }

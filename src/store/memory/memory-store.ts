@@ -11,6 +11,7 @@ import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
+import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
@@ -23,6 +24,7 @@ import { rememberStore } from "./open-stores.js";
 import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
 import { readJournal } from "./read-journal.js";
+import { findOrphans, recoverRuns } from "./recover-runs.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
@@ -78,6 +80,19 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         return answers;
       },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
+      orphans: async (filter) => findOrphans(tables, filter),
+      recover: async (decisions, options) => {
+        const reclaimed = ringing(recoverRuns(tables, decisions, options));
+        tellReady(reclaimed.flatMap(({ runId }) => waitingRow(tables.runs.get(runId))));
+        return reclaimed;
+      },
+      expireDeferred: async (options) => {
+        const ended = ringing(expireDeferred(tables, options)).map(({ id }) => id);
+        admit({ runIds: ended });
+        return ended.sort();
+      },
+      unservedGroups: async (query) => unservedGroups(tables, query),
+      keyOf: async (runId) => keyOf(tables, runId),
       wakeParked: async (options) => wakeParked(tables, options),
       cancel: async (runId, options) => {
         const before = tables.runs.get(runId)?.state;
@@ -102,7 +117,9 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       unread: async (runId) => readInbox(tables, runId),
     },
     leases: memoryLeases(tables),
-    nodes: memoryNodes(tables),
+    nodes: memoryNodes(tables, () => {
+      for (const { onNews } of hearers) onNews?.();
+    }),
     queues: memoryQueues(tables, tellReady),
     schedules: memorySchedules(tables, (started) => {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
@@ -120,4 +137,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 
 function childrenOf(effects: readonly Effect[]): string[] {
   return effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []));
+}
+
+function waitingRow(row: RunRow | undefined): RunRow[] {
+  return row?.state === "waiting" ? [row] : [];
 }

@@ -1,9 +1,13 @@
 // Nodes: each start registers its incarnation, gives signs of life and says when it stops.
 
-import { checkNode } from "../check/node.js";
-import { checkText, refuse } from "../check/value.js";
+import { nodeName } from "../../kernel/name.js";
+import type { RunGroup } from "../../kernel/new-run.js";
+import { changeMode, checkModeChange, type ModeChange, type ModeState } from "../../kernel/node-mode.js";
+import { checkGroupIds, checkNode } from "../check/node.js";
+import { checkName, checkText, refuse } from "../check/value.js";
 import {
   MISSED_HEARTBEATS,
+  type ModeChangeOptions,
   type NodeRecord,
   type NodeRegistration,
   type NodeStore,
@@ -11,14 +15,26 @@ import {
 } from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
 import { copyGroup } from "./group-table.js";
+import { joinKey } from "./join-key.js";
 import { toMs } from "./micros.js";
 import type { NodeRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
-export function memoryNodes(tables: Tables): NodeStore {
+/** `onNews`: told when a node's mode was changed. */
+export function memoryNodes(tables: Tables, onNews: () => void): NodeStore {
   return {
     register: async (node) => registerNode(tables, node),
     heartbeat: async (incarnation) => beat(tables, incarnation),
+    claimsFrom: async (incarnation, groupIds) => {
+      refuse(checkGroupIds("groupIds", groupIds));
+      const row = tables.nodes.get(incarnation);
+      if (row) row.claims = [...groupIds];
+    },
+    changeMode: async (incarnation, change, options) => {
+      const state = changeNode(tables, incarnation, change, options);
+      onNews();
+      return state;
+    },
     stop: async (incarnation) => {
       const row = tables.nodes.get(incarnation);
       if (row) row.stoppedAtUs ??= tables.nowUs();
@@ -34,10 +50,37 @@ export function beat(tables: Tables, incarnation: string): boolean {
   return true;
 }
 
-function registerNode(tables: Tables, node: NodeRegistration): void {
+export function modeOf(tables: Tables, incarnation: string): ModeState | null {
+  const row = tables.nodes.get(incarnation);
+  return row && row.stoppedAtUs === null ? structuredClone(row.modes) : null;
+}
+
+function changeNode(
+  tables: Tables,
+  incarnation: string,
+  change: ModeChange,
+  { keep, by }: ModeChangeOptions,
+): ModeState | null {
+  checkModeChange(change);
+  refuse(checkName(nodeName, "by", by));
+  const row = tables.nodes.get(incarnation);
+  if (!row || row.stoppedAtUs !== null) return null;
+  row.modes = changeMode(row.modes, change);
+  const { env, identity, modes } = row;
+  if (keep) {
+    const { mode, overrides } = modes;
+    tables.keptModes.set(joinKey(env, identity), { env, identity, mode, overrides, atUs: tables.nowUs(), by });
+  }
+  return structuredClone(modes);
+}
+
+function registerNode(tables: Tables, node: NodeRegistration): ModeState {
   refuse(checkNode(node));
-  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs } = node;
-  if (tables.nodes.has(incarnation)) return; // the reply to the first call was lost
+  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs, mode = "full" } = node;
+  const known = tables.nodes.get(incarnation);
+  if (known) return structuredClone(known.modes); // the reply to the first call was lost
+  const kept = tables.keptModes.get(joinKey(env, identity));
+  const modes: ModeState = { mode: kept?.mode ?? mode, overrides: kept?.overrides ?? {}, drain: null };
   const nowUs = tables.nowUs();
   const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
   tables.nodes.set(incarnation, {
@@ -50,8 +93,11 @@ function registerNode(tables: Tables, node: NodeRegistration): void {
     serves: [...(serves ?? [])],
     heartbeatMs: heartbeatMs ?? null,
     leaseMs: leaseMs ?? null,
+    claims: [],
+    modes,
     ...times,
   });
+  return structuredClone(modes);
 }
 
 function listNodes(
@@ -83,11 +129,17 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
     build,
     heartbeatMs,
     leaseMs,
-    serves: row.serves.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup),
+    serves: groupsIn(tables, row.serves),
+    claims: groupsIn(tables, row.claims),
+    ...structuredClone(row.modes),
     startedAt: toMs(row.startedAtUs),
     seenAt: toMs(row.seenAtUs),
     stoppedAt: toMs(row.stoppedAtUs),
     alive: isAlive(tables, row),
     holds,
   };
+}
+
+function groupsIn(tables: Tables, ids: readonly number[]): RunGroup[] {
+  return ids.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup);
 }

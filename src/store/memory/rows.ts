@@ -2,6 +2,7 @@
 
 import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { NodeRegistration } from "../contract/nodes.js";
@@ -29,6 +30,8 @@ export interface RunRow {
   inboxSeq: number;
   failures: number;
   crashes: number;
+  recoveries: number;
+  recoveredFrom: string | null;
   endedAtUs: number | null;
   archivedAtUs: number | null;
 }
@@ -121,8 +124,10 @@ export interface LeaseRow {
   detail: string | null;
 }
 
-export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
+export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "mode"> {
   readonly serves: readonly number[];
+  claims: readonly number[];
+  modes: ModeState;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAtUs: number;
@@ -148,4 +153,20 @@ export interface DebounceRow {
   readonly runId: string;
   readonly lastAtUs: number;
   readonly payload: Payload;
+}
+
+export interface KeptModeRow extends Omit<ModeState, "drain"> {
+  readonly env: string;
+  readonly identity: string;
+  readonly atUs: number;
+  readonly by: string;
+}
+
+export interface DeferredRow {
+  readonly runId: string;
+  readonly by: string;
+  readonly expiresAtUs: number | null;
+  takenBy: string | null;
+  takenAtUs: number | null;
+  pending: boolean;
 }

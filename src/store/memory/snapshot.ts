@@ -15,7 +15,7 @@ import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { DebounceRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, ProbeRow } from "./rows.js";
+import type { DebounceRow, KeptModeRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, ProbeRow } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
 
@@ -31,7 +31,11 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims">[];
+  /** By env and identity. */
+  readonly keptModes: readonly (Omit<KeptModeRow, "atUs"> & { readonly at: number })[];
+  /** By run. */
+  readonly deferred: readonly { readonly runId: string; readonly pending: boolean }[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
   /** By key. */
@@ -59,7 +63,7 @@ export function snapshotMemory(store: Store): Snapshot {
   const byId = [...runs.values()].sort((a, b) => compareText(a.id, b.id));
   const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
   return {
-    runs: byId.map((row) => ({ ...runRecord(row), token: row.token, wakeAfter: row.wakeAfter })),
+    runs: byId.map((row) => ({ ...runRecord(tables, row), token: row.token, wakeAfter: row.wakeAfter })),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
@@ -73,6 +77,10 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    keptModes: sortedBy([...tables.keptModes.values()], (row) => [row.env, row.identity]).map(
+      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
+    ),
+    deferred: sortedBy([...tables.deferred.values()], (row) => [row.runId]).map(({ runId, pending }) => ({ runId, pending })),
     ...eventsOf(tables),
   };
 }
@@ -133,5 +141,5 @@ function leaseOf(row: LeaseRow): SnapshotLease {
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
   const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...times };
+  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...row.modes, ...times };
 }

@@ -1,5 +1,7 @@
 // Takes back the claims whose lease is over. Changes state only; the ordinary claim picks the runs up.
 
+import { readTicket } from "../../kernel/debounce-ticket.js";
+import { orphanedError, type Recovery } from "../../kernel/recovery.js";
 import { checkLimit, refuse } from "../check/value.js";
 import type { Reclaimed } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
@@ -11,36 +13,73 @@ import { jsonPayload } from "./payload.js";
 import type { RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
-interface ExpiredRow extends RunRow {
+export interface ExpiredRow extends RunRow {
   leaseUntilUs: number;
   owner: string;
 }
 
+/** Running rows whose lease has been over since then, the oldest first. */
+export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
+  return runsInState(tables, "running")
+    .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= atUs)
+    .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id));
+}
+
 export function sweepExpired(tables: Tables, options: { readonly limit: number }): readonly Reclaimed[] {
   refuse(checkLimit("limit", options.limit));
+  const rows = expiredSince(tables, tables.nowUs()).slice(0, Math.max(options.limit, 0));
+  return takeBack(tables, rows, (row) => tables.groups.recoveryOf(row.groupId) ?? "resume");
+}
+
+/** Those that ended tell their parents when all are settled. */
+export function takeBack(
+  tables: Tables,
+  rows: readonly ExpiredRow[],
+  policyOf: (row: ExpiredRow) => Recovery,
+): readonly Reclaimed[] {
   const nowUs = tables.nowUs();
-  const rows = runsInState(tables, "running")
-    .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= nowUs)
-    .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id))
-    .slice(0, Math.max(options.limit, 0));
-  const reclaimed = rows.map((row) => takeBack(tables, row, nowUs));
-  const dead = rows.filter((row) => row.state === "dead");
-  tellParents(tables, dead, nowUs);
+  const reclaimed = rows.map((row) => takeOneBack(tables, row, policyOf(row), nowUs));
+  const ended = rows.filter(({ state }) => state === "dead" || state === "failed");
+  tellParents(tables, ended, nowUs);
   return reclaimed;
 }
 
-function takeBack(tables: Tables, row: ExpiredRow, nowUs: number): Reclaimed {
+function takeOneBack(tables: Tables, row: ExpiredRow, policy: Recovery, nowUs: number): Reclaimed {
   const { id: runId, owner: previousOwner, epoch, crashes } = row;
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
-  const outcome = crashes >= row.crashLimit ? "dead" : "waiting";
-  if (outcome === "waiting") {
-    moveRun(tables, row, outcome);
-  } else {
+  const outcome = verdictOn(tables, row, policy);
+  row.recoveries++;
+  row.recoveredFrom = previousOwner;
+  if (outcome === "waiting") moveRun(tables, row, outcome);
+  else if (outcome === "restarted") beginAnew(tables, row, nowUs);
+  else {
     endRun(tables, row, outcome, nowUs);
-    const payload = jsonPayload({ code: "CRASH_LIMIT", crashes });
-    appendEntry(tables, row, { kind: "dead", name: "", key: null, payload }, nowUs);
+    const reason = outcome === "dead" ? { code: "CRASH_LIMIT", crashes } : orphanedError(previousOwner);
+    appendEntry(tables, row, { kind: outcome, name: "", key: null, payload: jsonPayload(reason) }, nowUs);
   }
   const leaseMs = tables.nodes.get(previousOwner)?.leaseMs ?? null;
   const renewedAgoMs = leaseMs === null ? null : expiredForMs + leaseMs;
   return { runId, outcome, previousOwner, epoch, crashes, expiredForMs, renewedAgoMs };
+}
+
+/** A run that gathers events has not begun: whatever its program says, another node goes on with it. */
+function verdictOn(tables: Tables, row: RunRow, policy: Recovery): Reclaimed["outcome"] {
+  const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
+  const begun = start !== undefined && readTicket(start.key) === null;
+  if (policy === "fail" && begun) return "failed";
+  if (row.crashes >= row.crashLimit) return "dead";
+  return policy === "restart" && begun ? "restarted" : "waiting";
+}
+
+/** The next generation, with the same input and messages; what was counted against the run stays counted. */
+function beginAnew(tables: Tables, row: RunRow, nowUs: number): void {
+  const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
+  row.generation++;
+  row.failures = 0;
+  moveRun(tables, row, "waiting");
+  for (const message of tables.inbox.get(row.id) ?? []) {
+    if ((message.takenSeq ?? 0) > row.baseSeq) message.takenSeq = null;
+  }
+  row.baseSeq = row.seq;
+  appendEntry(tables, row, { kind: "start", name: "recovery", key: null, payload: start?.payload ?? null }, nowUs);
 }

@@ -7,7 +7,9 @@ import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
+  DeferredRow,
   JournalRow,
+  KeptModeRow,
   KeyRow,
   LeaseRow,
   LimitRow,
@@ -51,6 +53,10 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  /** By env and identity. */
+  readonly keptModes: Map<string, KeptModeRow>;
+  /** By run. */
+  readonly deferred: Map<string, DeferredRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -75,6 +81,8 @@ export function newTables(world: World): Tables {
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    keptModes: new Map(),
+    deferred: new Map(),
   };
 }
 

@@ -5,6 +5,7 @@ import { InvalidInput } from "../../kernel/error.js";
 import { checkDelay, checkUuid } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import type { Database } from "./database.js";
+import { takeDeferred } from "./deferred-runs.js";
 import { statement } from "./dialect.js";
 import { interval, ms } from "./instant.js";
 
@@ -29,7 +30,9 @@ export function pausedGroups(s: string): string {
  */
 export const claimRuns = statement(
   "claim_runs",
-  ({ schema: s, now }) => `
+  (d) => {
+    const { schema: s, now } = d;
+    return `
 with held as materialized (
   select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
 ), paused as materialized (${pausedGroups(s)}
@@ -53,6 +56,7 @@ with held as materialized (
       lease_until = ${now} + ${interval("$5::float8")}
   where r.id = any(array(select id from picked))
   returning r.*
+), taken as (${takeDeferred(d, "$1")}
 ), mine as (
   select * from claimed
   union all
@@ -68,7 +72,8 @@ left join lateral (
 left join lateral (
   select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
 ) mail on true
-order by m.priority, m.available_at, m.id`,
+order by m.priority, m.available_at, m.id`;
+  },
 );
 
 interface Row {

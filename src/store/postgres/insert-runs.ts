@@ -7,6 +7,7 @@ import type { InsertAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
 import { at, oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
+import { DEFERRAL, deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
 import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import { DataRefused } from "./errors.js";
@@ -32,7 +33,7 @@ const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
 
 /** Only for runs that were inserted here (`r`): a place in line without a held run would belong to nobody. */
-export const intoLimits = ({ schema: s }: Dialect, from: number) => `
+const intoLimits = ({ schema: s }: Dialect, from: number) => `
   insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
   select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms,
     case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${at(3, "int", "l.run")} end,
@@ -40,12 +41,18 @@ export const intoLimits = ({ schema: s }: Dialect, from: number) => `
   from ${unnest(from, LIMIT)} as l(${LIMIT_COLUMNS}), t
   where ${oneOf(at(1, "uuid", "l.run"), "select id from r")}`;
 
+/** What few runs have, each in a table of its own; the parameters begin at `from`. */
+export const asideParts = (d: Dialect, from: number) => `, l as (${intoLimits(d, from)}
+), f as (${intoDeferred(d, from + LIMIT.length)}
+)`;
+export const ASIDE = [...LIMIT, ...DEFERRAL];
+
 const plainRuns = (d: Dialect, onConflict: string, limited: boolean) => `
 with t as materialized (select ${d.now} as now
 ), new as materialized (
   select * from ${unnest(1, limited ? [...RUN, "bool"] : RUN)} as n(${RUN_COLUMNS}${limited ? ", limited" : ""})
 ), r as (${intoRuns(d, onConflict, limited)}
-)${limited ? `, l as (${intoLimits(d, RUN.length + 2)}\n)` : ""}${intoJournal(d, onConflict)}`;
+)${limited ? asideParts(d, RUN.length + 2) : ""}${intoJournal(d, onConflict)}`;
 
 /** Ids are new, so nothing can conflict: without ON CONFLICT a batch of 1,000 takes 8.5 ms instead of 12.6. */
 export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false));
@@ -53,7 +60,7 @@ export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false
 /** For a call that may be a repeat, and in a caller's transaction, where a violation would abort it. */
 export const insertRunsAgain = statement("insert_runs_again", (d) => plainRuns(d, "on conflict do nothing", false));
 
-/** For a batch in which a run has limits: rare enough not to be told apart from a repeat. */
+/** For a batch in which a run has limits or is deferred: rare enough not to be told apart from a repeat. */
 export const insertLimitedRuns = statement("insert_limited_runs", (d) => plainRuns(d, "on conflict do nothing", true));
 
 /**
@@ -73,11 +80,11 @@ export const keyedParts = (d: Dialect, limited: boolean, only = "") => `asked as
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
 ), r as (${intoRuns(d, "on conflict do nothing", limited)}
-)${limited ? `, l as (${intoLimits(d, RUN.length + KEY.length + 2)}\n)` : ""}, j as (${intoJournal(d, "on conflict do nothing")}
+)${limited ? asideParts(d, RUN.length + KEY.length + 2) : ""}, j as (${intoJournal(d, "on conflict do nothing")}
 )`;
 
 /** The parameters of `keyedParts` with limits: whoever adds to them begins after these. */
-export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + LIMIT.length;
+export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + ASIDE.length;
 
 const keyedRuns = (d: Dialect, limited: boolean) => `
 with t as materialized (select ${d.now} as now
@@ -171,7 +178,7 @@ async function sendPlain(
   columns: () => Promise<unknown[][]>,
   tx?: Transaction,
 ): Promise<void> {
-  if (runs.some(isLimited)) {
+  if (runs.some(hasMore)) {
     await db.run(insertLimitedRuns, async () => [...(await columns()), ...limitedColumnsOf(runs)], { tx });
     return;
   }
@@ -198,7 +205,7 @@ async function sendKeyed(
   let open = runs;
   while (open.length > 0) {
     const asked = open;
-    const limited = asked.some(isLimited);
+    const limited = asked.some(hasMore);
     const values = async () => [
       ...columnsOf(asked, await places()),
       ...keyColumnsOf(asked),
@@ -275,8 +282,10 @@ export function columnsOf(runs: readonly NewRun[], placeOf: Places): unknown[][]
   ];
 }
 
+const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run);
+
 export function limitedColumnsOf(runs: readonly NewRun[]): unknown[][] {
-  return [runs.map(isLimited), ...limitColumns(runs)];
+  return [runs.map(isLimited), ...limitColumns(runs), ...deferralColumns(runs)];
 }
 
 export function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {

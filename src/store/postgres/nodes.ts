@@ -1,19 +1,54 @@
 // Registers nodes, keeps their heartbeat, lists them with what they hold.
 
 import { isUuid } from "../../kernel/id.js";
-import { checkNode } from "../check/node.js";
-import { checkText, refuse } from "../check/value.js";
+import { nodeName } from "../../kernel/name.js";
+import { checkModeChange, type ModeChange, type ModeState } from "../../kernel/node-mode.js";
+import { checkGroupIds, checkNode } from "../check/node.js";
+import { checkName, checkText, refuse } from "../check/value.js";
 import { MISSED_HEARTBEATS, type NodeRecord, type NodeStore, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval, ms } from "./instant.js";
 
+/** What was kept for the identity wins over what the node was given. The groups it claims from are told when it knows. */
 const registerNode = statement(
   "register_node",
   ({ schema: s, now }) => `
-insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, heartbeat_ms, lease_ms)
-values ($1, $2, $3, $4, $5, $6, ${now}, ${now}, $7::int[], $8, $9)
-on conflict (incarnation) do nothing`,
+with n as (
+  insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, heartbeat_ms, lease_ms,
+    claims, mode, overrides)
+  select $1, $2, $3, $4, $5, $6, ${now}, ${now}, $7::int[], $8, $9, '{}', coalesce(k.mode, $10), coalesce(k.overrides, '{}')
+  from (select) one left join ${s}.kept_modes k on k.env = $4 and k.identity = $2
+  on conflict (incarnation) do nothing
+  returning mode, overrides, drain
+)
+select mode, overrides, drain from n
+union all select mode, overrides, drain from ${s}.nodes where incarnation = $1`,
+);
+
+const claimsFrom = statement(
+  "claims_from",
+  ({ schema: s }) => `update ${s}.nodes set claims = $2::int[] where incarnation = $1 and claims <> $2::int[]`,
+);
+
+/** One change at a time; those that are not asked for are null. */
+const changeNodeMode = statement(
+  "change_mode",
+  ({ schema: s, now }) => `
+with n as (
+  update ${s}.nodes
+  set mode = coalesce($2::text, mode),
+      drain = case when $2::text is not null then null else coalesce($3::text, drain) end,
+      overrides = (case when $4::bool then '{}' else overrides end - coalesce($5::text, '')) || coalesce($6::jsonb, '{}')
+  where incarnation = $1 and stopped_at is null
+  returning env, identity, mode, overrides, drain
+), kept as (
+  insert into ${s}.kept_modes as k (env, identity, mode, overrides, at, by)
+  select env, identity, mode, overrides, ${now}, $8::text from n where $7::bool
+  on conflict (env, identity) do update set mode = excluded.mode, overrides = excluded.overrides, at = excluded.at,
+    by = excluded.by
+)
+select mode, overrides, drain from n`,
 );
 
 const heartbeatNode = statement(
@@ -27,6 +62,12 @@ const stopNode = statement(
   ({ schema: s, now }) => `update ${s}.nodes set stopped_at = ${now} where incarnation = $1 and stopped_at is null`,
 );
 
+const groupsIn = (ids: string, s: string) => `array(
+    select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
+      'version', nullif(g.version, ''))
+    from unnest(${ids}) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id order by o.ord
+  )`;
+
 const listNodes = statement(
   "list_nodes",
   ({ schema: s, now }) => `
@@ -35,11 +76,7 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.start
   n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
   n.stopped_at is null and n.seen_at >= ${now}
     - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive,
-  array(
-    select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
-      'version', nullif(g.version, ''))
-    from unnest(n.serves) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id order by o.ord
-  ) as serves,
+  n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
   (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
 from ${s}.nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
@@ -52,13 +89,28 @@ interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
   stopped_at: number | null;
 }
 
-export function nodeStore(db: Database): NodeStore {
+/** `onNews`: told when a node's mode was changed. */
+export function nodeStore(db: Database, onNews: () => void): NodeStore {
   return {
     async register(node) {
       refuse(checkNode(node));
-      const { incarnation, identity, name, env, stack, build, serves = [], heartbeatMs, leaseMs } = node;
-      const said = [heartbeatMs ?? null, leaseMs ?? null];
-      await db.run(registerNode, [incarnation, identity, name, env, stack, build, serves ?? [], ...said]);
+      const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs, mode = "full" } = node;
+      const said = [serves ?? [], heartbeatMs ?? null, leaseMs ?? null, mode];
+      const [state] = await db.run<ModeState>(registerNode, [incarnation, identity, name, env, stack, build, ...said]);
+      return state!;
+    },
+    async claimsFrom(incarnation, groupIds) {
+      refuse(checkGroupIds("groupIds", groupIds));
+      if (isUuid(incarnation)) await db.run(claimsFrom, [incarnation, groupIds]);
+    },
+    async changeMode(incarnation, change, { keep, by }) {
+      checkModeChange(change);
+      refuse(checkName(nodeName, "by", by));
+      if (!isUuid(incarnation)) return null;
+      const values = [incarnation, ...changeColumns(change), keep, by];
+      const [state] = await db.run<ModeState>(changeNodeMode, values);
+      onNews();
+      return state ?? null;
     },
     async heartbeat(incarnation) {
       return isUuid(incarnation) && (await db.run(heartbeatNode, [incarnation])).length > 0;
@@ -74,4 +126,15 @@ export function nodeStore(db: Database): NodeStore {
       });
     },
   };
+}
+
+/** Mode, drain, clear all, clear one, overrides to add. */
+function changeColumns(change: ModeChange): unknown[] {
+  return [
+    "set" in change ? change.set : null,
+    "drain" in change ? change.drain : null,
+    "clearAll" in change,
+    "clear" in change ? change.clear : null,
+    "override" in change ? JSON.stringify({ [change.override]: change.mode }) : null,
+  ];
 }

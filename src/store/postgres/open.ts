@@ -22,6 +22,7 @@ import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce, settle } from "./debounce-events.js";
+import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
 import { Hints } from "./hints.js";
@@ -36,6 +37,7 @@ import { nodeStore } from "./nodes.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { read } from "./read-journal.js";
+import { orphans, recover } from "./recover-runs.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
@@ -136,7 +138,7 @@ export function openPostgres(
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
-    nodes: nodeStore(db),
+    nodes: nodeStore(db, () => hints.tellNews()),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
     events: {
@@ -193,6 +195,11 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
     sweepExpired: ({ limit }) => sweep(db, limit),
+    orphans: (filter) => orphans(db, filter),
+    recover: (decisions, options) => recover(db, decisions, options),
+    expireDeferred: ({ limit }) => expireDeferred(db, limit),
+    unservedGroups: (query) => unservedGroups(db, query),
+    keyOf: (runId) => keyOf(db, runId),
     wakeParked: ({ limit }) => wake(db, limit),
     cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
     get: (runId) => get(db, runId),

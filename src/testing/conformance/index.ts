@@ -17,6 +17,7 @@ import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
 import { queueCases } from "./queues.js";
+import { recoveryCases } from "./recovery.js";
 import { retentionCases } from "./retention.js";
 import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
@@ -38,6 +39,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...childCases,
   ...sweepCases,
   ...wakeCases,
+  ...recoveryCases,
   ...cancelCases,
   ...journalCases,
   ...limitCases,

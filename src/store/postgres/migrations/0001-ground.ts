@@ -3,12 +3,13 @@
 import type { Dialect } from "../dialect.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { modes } from "./0001-modes.js";
 import { schedules } from "./0001-schedules.js";
 
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect),
+  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + modes(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
@@ -23,6 +24,8 @@ create table ${s}.claim_groups (
   version  text not null,
   -- As its nodes declared them, for those who start a run without the code.
   limits   text not null default '[]',
+  -- What becomes of its runs when their holder died; NULL: no node has said.
+  recovery text check (recovery in ('resume', 'restart', 'fail')),
   unique (env, stack, queue, program, version)
 );
 create index claim_groups_program on ${s}.claim_groups (env, program);
@@ -50,6 +53,9 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
+  -- From whom it was taken back last, and how often; NULL: never.
+  recovered_from uuid,
+  recoveries    int,
   created_at    timestamptz not null,
   ended_at      timestamptz,
   archived_at   timestamptz,
@@ -172,8 +178,12 @@ create table ${s}.nodes (
   -- The number of its session lock while it attends; when the lock was first seen gone.
   presence     int,
   absent_since timestamptz,
-  -- The claim groups it claims from; how often it beats; for how long it claims.
+  -- The claim groups of its programs, and those of which it takes runs now; how often it beats; for how long it claims.
   serves       int[] not null,
+  claims       int[] not null,
+  mode         text not null check (mode in ('full', 'trigger_only', 'disabled')),
+  overrides    jsonb not null,
+  drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
   lease_ms     bigint
 ) with (fillfactor = 50);
