@@ -4,7 +4,8 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testSchema } from "../harness/database.js";
-import { GROUPS, Steps } from "./differential-steps.js";
+import { GROUPS } from "./differential-step.js";
+import { Steps } from "./differential-steps.js";
 import { BothStores } from "./differential-stores.js";
 
 const STEPS_PER_SEED = 500;

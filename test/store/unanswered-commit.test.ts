@@ -7,7 +7,8 @@ import { openPostgres } from "../../src/store/postgres/open.js";
 import { startProxy } from "../harness/proxy.js";
 import { append, claimFrom, commitOf, commitOne, complete, group, newRuns, scene } from "./scene.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
-import { type Operation, operations } from "./unanswered-operations.js";
+import type { Operation } from "./unanswered-operation.js";
+import { operations } from "./unanswered-operations.js";
 
 const s = scene();
 const target = new URL(s.url);

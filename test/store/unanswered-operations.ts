@@ -3,33 +3,18 @@
 import { randomUUID } from "node:crypto";
 import type { Effect } from "../../src/kernel/effect.js";
 import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
-import type { Subscription } from "../../src/store/contract/events.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
-import type { ScheduleDeclaration } from "../../src/store/contract/schedules.js";
 import type { Store } from "../../src/store/contract/store.js";
-import { append, commitOf, complete, group, json, newRun, park, signal } from "./scene.js";
-
-export interface Operation {
-  readonly name: string;
-  /** The statement whose reply or request is lost. */
-  readonly statement: string;
-  /** Prepares the store and answers what to do then; called once per store with the same ids. */
-  readonly prepare: (store: Store) => Promise<() => Promise<unknown>>;
-  /** Its answer tells what this attempt did; a repeated one finds nothing left to do. */
-  readonly answersWhatItDid?: true;
-  /** Renewals are not repeated by the store: the lease keeper is told at once, and asks again. */
-  readonly repeatedByCaller?: true;
-}
+import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
+import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
+import { triggerOperations } from "./unanswered-trigger-operations.js";
 
 async function claimed(store: Store, runs: readonly NewRun[], leaseMs: number, ids: { owner: string; token: string }) {
   await store.runs.insert(runs);
   const groupIds = await store.runs.groupIds([runs[0]!.group]);
   return store.runs.claim({ ...ids, groupIds, limit: runs.length, leaseMs });
 }
-
-const ids = () => ({ owner: randomUUID(), token: randomUUID() });
-const ownGroup = () => group(`q-${randomUUID()}`);
 
 /** One claimed run, then `act` on it. */
 function onClaim(
@@ -81,27 +66,6 @@ function onNode(act: (store: Store, incarnation: string) => Promise<unknown>, re
   };
 }
 
-type OnSchedule = (store: Store, declared: ScheduleDeclaration, runs: readonly NewRun[]) => Promise<unknown>;
-
-/** A declared schedule; the runs are for it to fire. */
-function onSchedule(act: OnSchedule) {
-  const from = ownGroup();
-  const schedules = [{ id: randomUUID(), group: from, key: "every 1m", spec: "{}" }];
-  const declared = { env: "test", stack: null, programs: [from.program], schedules, removeAfterMs: null };
-  const limits: NewLimit[] = [{ kind: "slots", key: `slots ${from.queue}`, max: 1 }];
-  const runs = [newRun({ group: from, key: key() }), newRun({ group: from, key: key(), limits })];
-  return async (store: Store) => {
-    await store.schedules.declare(declared);
-    return () => act(store, declared, runs);
-  };
-}
-
-/** Moves on to a window that is the same on both databases. */
-async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, runs: readonly NewRun[]) {
-  const [row] = (await store.schedules.due([one!.id])).schedules;
-  return store.schedules.fire([{ scheduleId: row!.id, seenLast: row!.last, last: 1, next: 2, runs }]);
-}
-
 function inserts(run: NewRun) {
   return async (store: Store) => {
     await store.runs.groupIds([run.group]);
@@ -109,8 +73,6 @@ function inserts(run: NewRun) {
   };
 }
 
-const key = () =>
-  ({ scope: "s", key: randomUUID(), payloadHash: "h", lifetime: "live", onMismatch: "conflict" }) as const;
 const message = (claim: ClaimedRun) => signal(claim.runId, "k", { messageId: claim.token, payload: json(1) });
 const cancel = (store: Store, runId: string) => store.runs.cancel(runId, { by: "me", reason: "why" });
 const old = { env: "test", endedBeforeMs: 0, limit: 100 };
@@ -175,69 +137,6 @@ function admits(statement: string, act: (store: Store, ended: string) => Promise
       return () => act(store, first.id);
     },
   };
-}
-
-/** A run that gathers, claimed when its window is over or still open. */
-function onGathering(statement: string, windowMs: number): Operation {
-  const run = newRun({ group: ownGroup() });
-  const event = { run, ticket: { subscription: "s", subject: run.id, windowMs } };
-  const drawn = ids();
-  return {
-    name: `settle a debounced run, ${windowMs === 0 ? "begins" : "waits"}`,
-    statement,
-    async prepare(store) {
-      await store.events.debounce([event]);
-      const groupIds = await store.runs.groupIds([run.group]);
-      // Its window is judged by the ticket: one that was told a longer one finds it open.
-      const [claim] = await store.runs.claim({ ...drawn, groupIds, limit: 1, leaseMs: 60_000 });
-      const ticket = { ...event.ticket, windowMs: windowMs === 0 ? 0 : 60_000 };
-      return () => store.events.settleDebounced(claim!, claim!.seq, ticket);
-    },
-  };
-}
-
-function eventOperations(): Operation[] {
-  const run = newRun({ group: ownGroup() });
-  const event = { run, ticket: { subscription: "s", subject: "a", windowMs: 60_000 } };
-  const incarnation = randomUUID();
-  const subscription: Subscription = {
-    ...{
-      id: "p on x",
-      env: "test",
-      stack: null,
-      event: "x",
-      program: "p",
-      queue: "p",
-      version: null,
-      where: [{ a: 1 }],
-    },
-    ...{ subject: null, debounceMs: null, lifetime: "archived", crashLimit: 5, breaker: null },
-  };
-  const declaration = { incarnation, env: "test", subscriptions: [subscription], starting: true };
-  const probe = { env: "test", program: "p", opening: "x", probe: 1, runId: randomUUID() };
-  return [
-    {
-      name: "debounce",
-      statement: "gather_events",
-      prepare: async (store) => {
-        await store.runs.groupIds([run.group]);
-        return () => store.events.debounce([event]);
-      },
-    },
-    onGathering("settle_debounced", 0),
-    onGathering("settle_debounced", 1),
-    {
-      name: "subscribe",
-      statement: "declare_subscriptions",
-      prepare: async (store) => () => store.events.subscribe(declaration),
-    },
-    {
-      name: "subscribe, at the removal",
-      statement: "retire_subscriptions",
-      prepare: async (store) => () => store.events.subscribe(declaration),
-    },
-    { name: "takeProbe", statement: "take_probe", prepare: async (store) => () => store.breakers.takeProbe(probe) },
-  ];
 }
 
 /** With ids of its own at each call. */
@@ -419,33 +318,7 @@ export function operations(): readonly Operation[] {
       answersWhatItDid: true,
       prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
     },
-    {
-      name: "schedules.declare",
-      statement: "declare_schedules",
-      prepare: onSchedule((store, declared) => store.schedules.declare(declared)),
-    },
-    {
-      name: "schedules.declare that removes",
-      statement: "remove_schedules",
-      prepare: onSchedule((store, declared) =>
-        store.schedules.declare({ ...declared, schedules: [], removeAfterMs: 0 }),
-      ),
-    },
-    { name: "schedules.fire", statement: "fire_schedules", prepare: onSchedule(fired) },
-    {
-      name: "schedules.pause",
-      statement: "pause_schedules",
-      prepare: onSchedule((store, { programs }) => store.schedules.pause("test", programs[0]!, "me")),
-    },
-    {
-      name: "schedules.resume",
-      statement: "resume_schedules",
-      prepare: onSchedule(async (store, { programs }) => {
-        await store.schedules.pause("test", programs[0]!, "me");
-        return store.schedules.resume("test", programs[0]!);
-      }),
-    },
-    ...eventOperations(),
+    ...triggerOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.heartbeat",
