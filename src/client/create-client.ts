@@ -14,6 +14,7 @@ import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { DeadLetters } from "./dead-letters.js";
 import { fromEnvironment } from "./identity.js";
+import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
@@ -71,6 +72,8 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** The nodes of the env, and their modes. */
+  readonly nodes: Nodes;
   readonly schedules: Schedules;
 }
 
@@ -101,6 +104,7 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    nodes: nodesOf(store, inEnv, "client"),
     schedules: schedulesOf(store, runs, inEnv, "client"),
   };
   return client as Client<Programs>;

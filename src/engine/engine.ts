@@ -2,49 +2,49 @@
 
 import { settles } from "../kernel/effect.js";
 import type { RunGroup } from "../kernel/new-run.js";
+import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
 import type { Subscription } from "../store/contract/events.js";
 import type { ClaimedRun, Commit } from "../store/contract/runs.js";
-import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
 import { BreakerWatch } from "./breaker-watch.js";
 import { ClaimLoop } from "./claim-loop.js";
 import { Committer } from "./committer.js";
+import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
 import { Nearby } from "./nearby.js";
 import type { Program } from "./program.js";
+import { Served, type ServedOptions } from "./served.js";
 import { Session } from "./session.js";
 import { Slots } from "./slots.js";
 import { Subscriber } from "./subscriber.js";
 import { SweeperLease } from "./sweeper-lease.js";
 
-/** What an aborted step gets to end, so that its run can be handed back. */
-const ABORTED_GRACE_MS = 1_000;
 /** The store may be away when a node stops: it is not waited for longer than this. */
 const FAREWELL_MS = 2_000;
-const LOOK_EVERY_MS = 10;
 
-export interface EngineOptions {
-  readonly store: Store;
-  readonly programs: readonly Program[];
+export interface EngineOptions extends ServedOptions {
   /** What starts them besides a call. */
   readonly subscriptions: readonly Subscription[];
   readonly settings: Settings;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
-  readonly incarnation: string;
   readonly identity: string;
   readonly name: string;
-  readonly env: string;
-  readonly stack: string | null;
   readonly build: string | null;
-  /** Whether every node reclaims, or one at a time under a lease. */
-  readonly sweeper: "every" | "one";
+  /** Whether every node reclaims, one at a time under a lease, or none. */
+  readonly sweeper: "every" | "one" | "off";
+  /** The mode it starts in, unless another was kept. */
+  readonly mode: NodeMode;
+  /** It knows its mode, and has claimed nothing yet. */
+  readonly onRegistered: () => Promise<void>;
+  /** It has drained and is to stop. */
+  readonly onExit: () => void;
 }
 
 export class Engine {
@@ -54,10 +54,12 @@ export class Engine {
   readonly #committer: Committer;
   readonly #slots: Slots;
   readonly #admitter: Admitter;
-  readonly #programs = new Map<number, Program>();
+  readonly #served: Served;
   readonly #house = new AbortController();
   readonly #subscriber: Subscriber;
   readonly #breakers: BreakerWatch;
+  /** Sessions whose work has begun. */
+  readonly #begun = new WeakSet<Session>();
   #loop: ClaimLoop | null = null;
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
@@ -75,21 +77,22 @@ export class Engine {
     this.#slots = new Slots(settings.concurrency);
     this.#subscriber = new Subscriber(options);
     this.#breakers = new BreakerWatch(options);
+    this.#served = new Served(options);
   }
 
   async start(): Promise<void> {
     const { store, settings, world, bus, incarnation } = this.#options;
     const serves = await this.#register();
-    const groupIds = [...this.#programs.keys()];
+    await this.#options.onRegistered();
+    const groupIds = () => this.#served.claimable();
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(run, askedAt);
     this.#loop = new ClaimLoop({ store: store.runs, settings, world, bus, owner: incarnation, groupIds, onClaimed });
-    const mine = new Set(groupIds);
     const door = new Door(world);
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => door.knock(),
       onHint: (ids) => {
-        if (ids.length === 0 || ids.some((id) => mine.has(id))) this.hint();
+        if (ids.length === 0 || this.#served.concerns(ids)) this.hint();
       },
     });
     this.#keeper.start();
@@ -102,6 +105,12 @@ export class Engine {
       incarnation,
       door,
       sweeper: this.#sweeper(),
+      modes: this.#options.modes,
+      reclaims: this.#options.sweeper !== "off",
+      onRound: async (mode: ModeState | null) => {
+        if (mode) await this.obey(mode);
+        if (await this.#served.lookAround()) this.hint();
+      },
       onWork: () => this.hint(),
     };
     this.#keeping = keepHouse(house, this.#house.signal);
@@ -110,23 +119,56 @@ export class Engine {
   }
 
   async #register(): Promise<readonly RunGroup[]> {
-    const { store, settings, programs, env, stack, incarnation, identity, name, build } = this.#options;
-    const served = programs.flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
-    const groups = served.map(({ group }) => group);
-    const ids = await store.runs.groupIds(groups);
-    for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
-    await store.runs.declare(
-      served.map(({ program: { limits, recovery = "resume" }, group }) => ({ group, limits, recovery })),
-    );
+    const { store, settings, env, stack, incarnation, identity, name, build, modes, mode } = this.#options;
+    const groups = await this.#served.declare();
     const { housekeepingMs: heartbeatMs, leaseMs } = settings;
-    const serves = [...this.#programs.keys()];
-    await store.nodes.register({ incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs });
+    const who = { incarnation, identity, name, env, stack, build };
+    const serves = this.#served.ids;
+    modes.set(await store.nodes.register({ ...who, serves, mode, heartbeatMs, leaseMs }));
+    if (this.#served.claimable().length < serves.length) await this.#served.tell();
     return groups;
+  }
+
+  /** The mode that the store has for this node, however it came to know. What runs goes on, unless it drains. */
+  async obey(state: ModeState): Promise<void> {
+    const { modes, bus } = this.#options;
+    const { drain: before } = modes.state;
+    if (!modes.set(state)) return;
+    bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
+    for (const session of this.#keeper.held) if (!this.#begun.has(session)) this.#spare(session);
+    this.hint();
+    if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
+    await this.#served.tell();
+  }
+
+  /** Hands back what was claimed before the mode changed and has not begun. */
+  #spare(session: Session): void {
+    const { name } = this.#served.programOf(session.run.groupId);
+    if (this.#options.modes.of(name) !== "full") session.stop(this.#underWay());
+  }
+
+  #underWay(): Promise<unknown> {
+    return this.#loop?.underWay ?? Promise.resolve();
+  }
+
+  async #drain(how: Drain): Promise<void> {
+    const { modes, settings, world, bus, onExit } = this.#options;
+    const left = await drain({
+      world,
+      graceMs: settings.shutdownGraceMs,
+      held: () => this.#keeper.held,
+      active: () => this.active,
+      isOn: () => modes.state.drain !== null && !this.#stopping,
+      lastClaim: () => this.#underWay(),
+    });
+    if (left === null) return;
+    bus.emit("node.drained", { left });
+    if (how === "exit") onExit();
   }
 
   #sweeper(): SweeperLease | null {
     const { store, settings, world, bus, env, incarnation, sweeper } = this.#options;
-    if (sweeper === "every") return null;
+    if (sweeper !== "one") return null;
     const leaseMs = 3 * settings.housekeepingMs;
     return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
   }
@@ -194,7 +236,7 @@ export class Engine {
 
   async #work(run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus } = this.#options;
-    const program = this.#programs.get(run.groupId)!;
+    const program = this.#served.programOf(run.groupId);
     const writer = this.#committer.open(run, run.seq);
     const session = new Session({
       run,
@@ -208,9 +250,11 @@ export class Engine {
     });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
+    else this.#spare(session);
     this.#keeper.add(session);
     const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
     bus.emit("run.claimed", { ...facts, attempt: run.failures + 1 });
+    if (run.deferredBy !== null) bus.emit("run.deferred_taken", { ...facts, by: run.deferredBy });
     try {
       await this.#execute(program, session);
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
@@ -232,6 +276,7 @@ export class Engine {
       await session.commit([{ kind: "handBack" }]);
       return;
     }
+    this.#begun.add(session);
     try {
       const { debounce } = session.run;
       if (!debounce) return await program.execute(session);
@@ -263,11 +308,4 @@ function movedInLine({ claim, effects }: Commit): string[] {
   // A writer is opened with the whole claimed run.
   const { limited } = claim as Partial<ClaimedRun>;
   return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
-}
-
-/** A run without a stack belongs to any stack, one without a version to any version. */
-function groupsOf({ queue, name: program, version }: Program, env: string, stack: string | null): RunGroup[] {
-  const stacks = stack === null ? [null] : [stack, null];
-  const versions = version === null ? [null] : [version, null];
-  return stacks.flatMap((s) => versions.map((v) => ({ env, stack: s, queue, program, version: v })));
 }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
+import { Modes } from "../../src/engine/modes.js";
 import { codecs } from "../../src/kernel/codecs.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { World } from "../../src/kernel/world.js";
@@ -70,6 +71,7 @@ export class Corner {
       env: this.env,
       stack,
       programs: [program],
+      modes: new Modes(),
       lookEveryMs: 1000,
       newRun: ({ name, queue, version }, input) => ({
         id: world.id(),

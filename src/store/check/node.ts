@@ -1,9 +1,18 @@
 // What registering a node refuses before anything is written.
 
 import { InvalidInput } from "../../kernel/error.js";
-import { NODE_MODES } from "../../kernel/node-mode.js";
 import { envName, nodeName, stackName, versionName } from "../../kernel/name.js";
-import { checkInteger, checkName, checkObject, checkOneOf, checkUuid, LONGEST_DELAY_MS, optional, type Problem } from "./value.js";
+import { NODE_MODES } from "../../kernel/node-mode.js";
+import {
+  checkInteger,
+  checkName,
+  checkObject,
+  checkOneOf,
+  checkUuid,
+  LONGEST_DELAY_MS,
+  optional,
+  type Problem,
+} from "./value.js";
 
 export function checkNode(node: unknown): Problem {
   const problem = checkObject("node", node);

@@ -1,6 +1,15 @@
 // Whether a run can be stored; a bad one is refused alone, its neighbours in the batch go on.
 
-import { dedupeKey, envName, keyScope, nodeName, programName, queueName, stackName, versionName } from "../../kernel/name.js";
+import {
+  dedupeKey,
+  envName,
+  keyScope,
+  nodeName,
+  programName,
+  queueName,
+  stackName,
+  versionName,
+} from "../../kernel/name.js";
 import type { RunGroup } from "../../kernel/new-run.js";
 import { checkLimits } from "./limits.js";
 import {
@@ -37,7 +46,10 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
   const problem = checkObject(path || "run", run);
   if (problem) return problem;
   const at = (field: string) => (path ? `${path}.${field}` : field);
-  const { id, group, priority, delayMs, crashLimit, input, parentId, limits, deferred } = run as Record<string, unknown>;
+  const { id, group, priority, delayMs, crashLimit, input, parentId, limits, deferred } = run as Record<
+    string,
+    unknown
+  >;
   return (
     checkUuid(at("id"), id) ??
     checkGroupOnce(at("group"), group as RunGroup, groups) ??

@@ -51,6 +51,8 @@ export interface ClaimedRun extends Claim {
   readonly input: Payload;
   /** Not null: it gathers the events of a subject, and its input is still to be taken. */
   readonly debounce: DebounceTicket | null;
+  /** The node that started it for others to work on; null: it was not deferred. */
+  readonly deferredBy: string | null;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
   /** The database's clock when it was granted: what deadlines in the journal are compared with. */

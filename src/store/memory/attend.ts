@@ -41,3 +41,8 @@ export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: 
 function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
   if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
 }
+
+/** Something is left for housekeeping, on whatever node. */
+export function tellNews(hearers: Hearers): void {
+  for (const { onNews } of hearers) onNews?.();
+}

@@ -69,6 +69,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     limited: row.limited,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     debounce: readTicket(start?.key),
+    deferredBy: tables.deferred.get(row.id)?.by ?? null,
     hasMessages: unreadMessages(tables, row.id).length > 0,
     claimedAt: toMs(tables.nowUs()),
   };

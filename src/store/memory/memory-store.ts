@@ -6,12 +6,11 @@ import type { World } from "../../kernel/world.js";
 import type { Admission } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitRuns } from "./admit-runs.js";
-import { attend, type Hearers, hint, hintReady } from "./attend.js";
+import { attend, type Hearers, hint, hintReady, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
-import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
@@ -21,10 +20,10 @@ import { countRuns, getRun, listRuns } from "./list-runs.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
+import { othersRuns } from "./others-runs.js";
 import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
 import { readJournal } from "./read-journal.js";
-import { findOrphans, recoverRuns } from "./recover-runs.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
@@ -75,24 +74,11 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         const answers = ringing(commit(tables, commits));
         const written = commits.filter((_, i) => answers[i]!.outcome === "accepted");
         const touched = written.flatMap(({ claim, effects }) => [claim.runId, ...childrenOf(effects)]);
-        const rows = touched.flatMap((id) => tables.runs.get(id) ?? []);
-        tellReady(rows.filter(({ state }) => state === "waiting"));
+        tellReady(touched.flatMap((id) => tables.runs.get(id) ?? []).filter(({ state }) => state === "waiting"));
         return answers;
       },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
-      orphans: async (filter) => findOrphans(tables, filter),
-      recover: async (decisions, options) => {
-        const reclaimed = ringing(recoverRuns(tables, decisions, options));
-        tellReady(reclaimed.flatMap(({ runId }) => waitingRow(tables.runs.get(runId))));
-        return reclaimed;
-      },
-      expireDeferred: async (options) => {
-        const ended = ringing(expireDeferred(tables, options)).map(({ id }) => id);
-        admit({ runIds: ended });
-        return ended.sort();
-      },
-      unservedGroups: async (query) => unservedGroups(tables, query),
-      keyOf: async (runId) => keyOf(tables, runId),
+      ...othersRuns(tables, { ringing, tellReady, admit }),
       wakeParked: async (options) => wakeParked(tables, options),
       cancel: async (runId, options) => {
         const before = tables.runs.get(runId)?.state;
@@ -117,9 +103,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       unread: async (runId) => readInbox(tables, runId),
     },
     leases: memoryLeases(tables),
-    nodes: memoryNodes(tables, () => {
-      for (const { onNews } of hearers) onNews?.();
-    }),
+    nodes: memoryNodes(tables, () => tellNews(hearers)),
     queues: memoryQueues(tables, tellReady),
     schedules: memorySchedules(tables, (started) => {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
@@ -137,8 +121,4 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 
 function childrenOf(effects: readonly Effect[]): string[] {
   return effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []));
-}
-
-function waitingRow(row: RunRow | undefined): RunRow[] {
-  return row?.state === "waiting" ? [row] : [];
 }

@@ -93,7 +93,7 @@ function registerNode(tables: Tables, node: NodeRegistration): ModeState {
     serves: [...(serves ?? [])],
     heartbeatMs: heartbeatMs ?? null,
     leaseMs: leaseMs ?? null,
-    claims: [],
+    claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
     modes,
     ...times,
   });

@@ -1,8 +1,8 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
 import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
-import type { Payload } from "../../kernel/payload.js";
 import type { ModeState } from "../../kernel/node-mode.js";
+import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { NodeRegistration } from "../contract/nodes.js";

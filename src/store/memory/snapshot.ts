@@ -15,7 +15,17 @@ import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { DebounceRow, KeptModeRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, ProbeRow } from "./rows.js";
+import type {
+  DebounceRow,
+  KeptModeRow,
+  KeyRow,
+  LeaseRow,
+  LimitRow,
+  MessageRow,
+  NodeRow,
+  PausedQueueRow,
+  ProbeRow,
+} from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
 
@@ -77,10 +87,14 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
-    keptModes: sortedBy([...tables.keptModes.values()], (row) => [row.env, row.identity]).map(
-      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
-    ),
-    deferred: sortedBy([...tables.deferred.values()], (row) => [row.runId]).map(({ runId, pending }) => ({ runId, pending })),
+    keptModes: sortedBy([...tables.keptModes.values()], (row) => [row.env, row.identity]).map(({ atUs, ...row }) => ({
+      ...row,
+      at: toMs(atUs),
+    })),
+    deferred: sortedBy([...tables.deferred.values()], (row) => [row.runId]).map(({ runId, pending }) => ({
+      runId,
+      pending,
+    })),
     ...eventsOf(tables),
   };
 }

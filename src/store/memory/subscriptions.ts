@@ -23,11 +23,16 @@ export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => b
 
 export function subscribe(tables: Tables, declaration: Declaration): number {
   refuse(checkDeclaration(declaration));
-  const { env, incarnation, subscriptions, starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   for (const one of subscriptions) {
     const at = joinKey(env, one.id);
     if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
     tables.subscribers.set(at, new Set([...(tables.subscribers.get(at) ?? []), incarnation]));
+  }
+  for (const id of withdrawn) {
+    const at = joinKey(env, id);
+    const by = tables.subscribers.get(at);
+    if (by) tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
   }
   return retire(tables, env, incarnation);
 }

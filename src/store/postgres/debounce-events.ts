@@ -14,7 +14,16 @@ import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import type { Groups } from "./groups.js";
 import type { Hints } from "./hints.js";
-import { ASIDE, asideParts, columnsOf, intoRuns, limitedColumnsOf, type Places, RUN, RUN_COLUMNS } from "./insert-runs.js";
+import {
+  ASIDE,
+  asideParts,
+  columnsOf,
+  intoRuns,
+  limitedColumnsOf,
+  type Places,
+  RUN,
+  RUN_COLUMNS,
+} from "./insert-runs.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
 

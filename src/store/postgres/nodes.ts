@@ -10,14 +10,17 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval, ms } from "./instant.js";
 
-/** What was kept for the identity wins over what the node was given. The groups it claims from are told when it knows. */
+/** What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in
+ * another it tells from which. */
 const registerNode = statement(
   "register_node",
   ({ schema: s, now }) => `
 with n as (
   insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, heartbeat_ms, lease_ms,
     claims, mode, overrides)
-  select $1, $2, $3, $4, $5, $6, ${now}, ${now}, $7::int[], $8, $9, '{}', coalesce(k.mode, $10), coalesce(k.overrides, '{}')
+  select $1, $2, $3, $4, $5, $6, ${now}, ${now}, $7::int[], $8, $9,
+    case when coalesce(k.mode, $10) = 'full' and coalesce(k.overrides, '{}') = '{}' then $7::int[] else '{}' end,
+    coalesce(k.mode, $10), coalesce(k.overrides, '{}')
   from (select) one left join ${s}.kept_modes k on k.env = $4 and k.identity = $2
   on conflict (incarnation) do nothing
   returning mode, overrides, drain

@@ -15,6 +15,7 @@ import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
+import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
 import { queueCases } from "./queues.js";
 import { recoveryCases } from "./recovery.js";
@@ -51,4 +52,6 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...retentionCases,
   ...leaseCases,
   ...nodeCases,
+  ...modeCases,
+  ...deferredCases,
 ];

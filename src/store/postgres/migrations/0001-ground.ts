@@ -9,7 +9,8 @@ import { schedules } from "./0001-schedules.js";
 export const ground = {
   version: 1,
   name: "ground",
-  sql: (dialect: Dialect) => groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + modes(dialect),
+  sql: (dialect: Dialect) =>
+    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + modes(dialect),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
