@@ -9,6 +9,7 @@ import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/s
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
 import { HouseSteps } from "./differential-house-steps.js";
+import { ModeSteps } from "./differential-mode-steps.js";
 import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
@@ -24,6 +25,7 @@ export class Steps {
   readonly #nodes: string[] = [];
   readonly #triggers: TriggerSteps;
   readonly #house: HouseSteps;
+  readonly #modes: ModeSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -44,6 +46,7 @@ export class Steps {
     };
     this.#triggers = new TriggerSteps(drawer);
     this.#house = new HouseSteps(drawer);
+    this.#modes = new ModeSteps(drawer);
   }
 
   next(): Step {
@@ -66,6 +69,9 @@ export class Steps {
       [3, () => this.#triggers.breaker()],
       [10, () => this.#house.lease()],
       [3, () => this.#house.node()],
+      [4, () => this.#modes.recovery()],
+      [3, () => this.#modes.deferred()],
+      [3, () => this.#modes.mode()],
       [7, () => this.#read()],
     ]);
   }
@@ -102,6 +108,7 @@ export class Steps {
       ...(parentId ? { parentId } : {}),
       ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
       ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
+      ...(this.#dice.chance(0.15) ? { deferred: { by: "host", expiresInMs: this.#dice.one([5, 40, null]) } } : {}),
     };
     if (!this.#dice.chance(0.05)) return run;
     return this.#dice.one<NewRun>([

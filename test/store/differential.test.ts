@@ -74,7 +74,11 @@ const EXPECTED = [
   ...["some", "empty"].flatMap((outcome) => [`claim ${outcome}`, `inbox.unread ${outcome}`, `nodes.list ${outcome}`]),
   ...["held", "lost"].map((outcome) => `renew ${outcome}`),
   ...["accepted", "recorded", "moved", "lost", "refused"].map((outcome) => `commit ${outcome}`),
-  ...["waiting", "dead", "empty"].map((outcome) => `sweepExpired ${outcome}`),
+  ...["waiting", "restarted", "failed", "dead", "empty"].map((outcome) => `sweepExpired ${outcome}`),
+  ...["waiting", "restarted", "failed", "dead", "empty", "threw"].map((outcome) => `recover ${outcome}`),
+  ...["some", "empty"].flatMap((outcome) => ["orphans", "unservedGroups"].map((name) => `${name} ${outcome}`)),
+  ...["some", "none", "threw"].map((outcome) => `nodes.changeMode ${outcome}`),
+  ...["keyOf some", "keyOf none", "expireDeferred empty", "expireDeferred false", "nodes.claimsFrom none"],
   ...["true", "false"].flatMap((outcome) => ["wakeParked", "archive", "prune"].map((name) => `${name} ${outcome}`)),
   ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),
   ...["gathered", "refused"].map((outcome) => `events.debounce ${outcome}`),
@@ -93,7 +97,7 @@ const EXPECTED = [
     `leases.${name} false`,
   ]),
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
-  ...["nodes.register none", "nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
+  ...["nodes.register some", "nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
   ...["get some", "get none", "list some", "count some", "journal.read some", "journal.read none"],
 ];
 

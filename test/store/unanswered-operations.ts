@@ -7,6 +7,7 @@ import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
+import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
 import { triggerOperations } from "./unanswered-trigger-operations.js";
 
@@ -319,6 +320,7 @@ export function operations(): readonly Operation[] {
       prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
     },
     ...triggerOperations(),
+    ...modeOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.heartbeat",
