@@ -23,7 +23,7 @@ export interface TakeEffect {
 export interface EnqueueEffect {
   readonly kind: "enqueue";
   readonly name: string;
-  readonly run: Omit<NewRun, "key" | "parentId">;
+  readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
 }
 
 export interface CompleteEffect {

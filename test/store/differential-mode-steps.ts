@@ -26,7 +26,7 @@ export class ModeSteps {
     const filter = { staleMs, limit: this.#dice.int(0, 5), ...(env && { env }), ...(stack && { stack }) };
     const held = this.#drawn.held.slice(-6).filter(() => this.#dice.chance(0.7));
     const decisions = [...new Map(held.map(({ claim }) => [claim.runId, claim])).values()].map(({ runId, epoch }) => ({
-      runId: this.#dice.chance(0.03) ? "nobody" : runId,
+      runId: this.#dice.chance(0.06) ? "nobody" : runId,
       epoch: this.#dice.chance(0.1) ? epoch + 1 : epoch,
       policy: this.#dice.one(RECOVERIES),
     }));
@@ -39,7 +39,8 @@ export class ModeSteps {
 
   deferred(): Step {
     const limit = this.#dice.int(0, 3);
-    const runId = this.#drawn.runId();
+    const keyed = this.#drawn.both.snapshot().keys;
+    const runId = keyed.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(keyed).runId : this.#drawn.runId();
     const programs = GROUPS.map(({ queue, program, version }) => ({ queue, program, version }));
     const query = {
       env: this.#dice.one(["test", "other"]),
@@ -66,7 +67,7 @@ export class ModeSteps {
       [1, { clearAll: true }],
       [2, { drain: this.#dice.one(["stay", "exit"] as const) }],
     ]);
-    const options = { keep: this.#dice.chance(0.4), by: this.#dice.chance(0.03) ? "" : "me" };
+    const options = { keep: this.#dice.chance(0.4), by: this.#dice.chance(0.1) ? "" : "me" };
     const claims = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.4));
     return this.#dice.pick<Step>([
       [4, step("nodes.changeMode", (store) => store.nodes.changeMode(incarnation, change, options))],

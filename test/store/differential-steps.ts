@@ -69,9 +69,9 @@ export class Steps {
       [3, () => this.#triggers.breaker()],
       [10, () => this.#house.lease()],
       [3, () => this.#house.node()],
-      [4, () => this.#modes.recovery()],
-      [3, () => this.#modes.deferred()],
-      [3, () => this.#modes.mode()],
+      [3, () => this.#modes.recovery()],
+      [2, () => this.#modes.deferred()],
+      [2, () => this.#modes.mode()],
       [7, () => this.#read()],
     ]);
   }

@@ -5,9 +5,10 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Claim } from "../../kernel/claim.js";
-import { type Effect, settles, type TakeEffect } from "../../kernel/effect.js";
+import { type Effect, type EnqueueEffect, settles, type TakeEffect } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import { InvalidInput } from "../../kernel/error.js";
+import type { NewRun } from "../../kernel/new-run.js";
 import { isEnded } from "../../kernel/run-state.js";
 import { checkCommits } from "../check/commit.js";
 import type { Problem } from "../check/value.js";
@@ -71,10 +72,16 @@ function isUnread(tables: Tables, runId: string, { messageKey, messageId }: Take
   return message?.takenSeq === null && (messageId === undefined || message.messageId === messageId);
 }
 
+/** A child is its parent's affair: it is never deferred. */
+function childOf({ id: parentId }: RunRow, { run }: EnqueueEffect): Omit<NewRun, "key"> {
+  const { deferred: _, ...child } = run as Omit<NewRun, "key">;
+  return { ...child, parentId };
+}
+
 function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): void {
   let children = 0;
   for (const effect of effects) {
-    if (effect.kind === "enqueue") addRun(tables, { ...effect.run, parentId: row.id }, nowUs, children++);
+    if (effect.kind === "enqueue") addRun(tables, childOf(row, effect), nowUs, children++);
     appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
