@@ -25,8 +25,8 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: EMITTER,
-        find: "    const answers = await this.#insert(plans, passed, inTransaction);",
-        put: "    const answers = await this.#insert(plans, passed, {});",
+        find: "await this.#insert(accepted, inTransaction)",
+        put: "await this.#insert(accepted, {})",
       },
     ],
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "emitted in a transaction" }],

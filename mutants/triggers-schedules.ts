@@ -24,8 +24,8 @@ export const schedules: readonly Mutant[] = [
     edits: [
       {
         file: FIRE,
-        find: 'keyedParts(d, true, oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved"))',
-        put: 'keyedParts(d, true, at(RUNS_SCHEDULE, "uuid", "asked.position + 1") + " is null")',
+        find: 'const OF_MOVED = oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved")',
+        put: 'const OF_MOVED = `${at(RUNS_SCHEDULE, "uuid", "asked.position + 1")} is null`',
       },
       {
         file: FIRE,
@@ -40,8 +40,8 @@ export const schedules: readonly Mutant[] = [
       },
       {
         file: FIRE,
-        find: "import {\n  columnsOf,",
-        put: "import {\n  insert,\n  columnsOf,",
+        find: "import { columnsOf,",
+        put: "import { insert, columnsOf,",
       },
     ],
     killedBy: [{ file: "test/store/races-schedules.test.ts", test: "stays where it was" }],

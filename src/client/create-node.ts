@@ -1,5 +1,6 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
+import { type AnyActor, definitionsOf } from "../actor/actor.js";
 import { Engine } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { Program } from "../engine/program.js";
@@ -24,6 +25,7 @@ import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
@@ -37,7 +39,7 @@ import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly store: Store;
-  readonly programs: readonly AnyDefinition[];
+  readonly programs: readonly (AnyDefinition | AnyActor)[];
   /** Whether every node takes back the runs of dead ones, one at a time under a lease, or this one never. Default: every. */
   readonly sweeper?: "every" | "one" | "off";
   /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
@@ -75,6 +77,8 @@ export class Node implements AsyncDisposable {
   readonly mode: ModeControl;
   /** All nodes of the env, and their modes. */
   readonly nodes: Nodes;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
   readonly #settings: Settings;
@@ -89,8 +93,9 @@ export class Node implements AsyncDisposable {
   #counted = 0;
 
   constructor(options: FoundNodeOptions, world: World) {
-    const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
+    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, services, perRun, mode, takeDeferred, deferredExpiry, ...settings } = rest;
+    const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
     this.warnings = resolved.warnings;
@@ -109,6 +114,7 @@ export class Node implements AsyncDisposable {
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
@@ -148,6 +154,7 @@ export class Node implements AsyncDisposable {
     });
     this.#scheduler = new Scheduler({
       store: store.schedules,
+      breakers: store.breakers,
       world,
       bus: told,
       env: this.env,

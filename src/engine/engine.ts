@@ -91,6 +91,9 @@ export class Engine {
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => door.knock(),
+      onSkipped: (runs) => {
+        for (const skipped of runs) bus.emit("run.overflowed", skipped);
+      },
       onHint: (ids) => {
         if (ids.length === 0 || this.#served.concerns(ids)) this.hint();
       },

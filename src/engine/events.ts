@@ -2,6 +2,7 @@
 
 import type { RunGroup } from "../kernel/new-run.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
+import type { SkippedRun } from "../store/contract/attend.js";
 import type { Reclaimed } from "../store/contract/runs.js";
 
 interface OfRun {
@@ -52,6 +53,8 @@ export interface EngineEvents {
   "step.retried": StepFacts & { readonly error: unknown; readonly delayMs: number };
   /** It is not tried again. */
   "step.failed": StepFacts & { readonly error: unknown };
+  /** It found no place under a limit and was skipped; told by the process whose call found it. */
+  "run.overflowed": SkippedRun;
   /** A program broke outside the user's code; the run is left to its lease. */
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */
@@ -65,6 +68,16 @@ export interface EngineEvents {
   "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
+  /** An episode has used up what it may. */
+  "run.budget_exhausted": {
+    readonly runId: string;
+    readonly program: string;
+    readonly limit: string;
+    readonly turns: number;
+    readonly tokens: number;
+  };
+  /** The state of a strategy was saved. */
+  "run.checkpoint": { readonly runId: string; readonly program: string; readonly version: number };
   /** Its program's runs have failed one after the other: triggers start none. Told again when another fails meanwhile. */
   "breaker.opened": { readonly program: string; readonly runId: string; readonly failures: number };
   /** The run that was let through to try has succeeded. */

@@ -39,7 +39,7 @@ export class Modes {
 
   of(program: string): NodeMode {
     const owner = this.#owners.get(program);
-    return effectiveMode(this.#state, owner === undefined ? [program] : [program, owner]);
+    return effectiveMode(this.#state, owner === undefined ? namesOf(program) : [...namesOf(program), owner]);
   }
 
   /** Answers whether that is news. */
@@ -54,6 +54,12 @@ export class Modes {
   onChange(tell: () => void): void {
     this.#listeners.add(tell);
   }
+}
+
+/** What an actor expects is called `actor::expectation`: a mode for the actor is one for all of it. */
+function namesOf(program: string): string[] {
+  const segments = program.split("::");
+  return segments.map((_, i) => segments.slice(0, segments.length - i).join("::"));
 }
 
 function isSame(a: ModeState, b: ModeState): boolean {

@@ -24,6 +24,23 @@ export class HouseSteps {
     ]);
   }
 
+  definition(): Step {
+    const name = {
+      env: this.#dice.one(["test", "other"]),
+      kind: "actor",
+      name: this.#dice.one(["a", "b::c"]),
+    } as const;
+    const body = this.#dice.one(['{"n":1}', '{"n":2}', "[]", "{"]);
+    const enabled = this.#dice.chance(0.5);
+    const expected = this.#dice.chance(0.5) ? {} : { expectedVersion: this.#dice.int(0, 3) };
+    return this.#dice.pick<Step>([
+      [4, step("definitions.save", (store) => store.definitions.save({ ...name, body, by: "me", ...expected }))],
+      [2, step("definitions.enable", (store) => store.definitions.enable(name, enabled, "me"))],
+      [1, step("definitions.remove", (store) => store.definitions.remove(name))],
+      [3, step("definitions.list", (store) => store.definitions.list(name.env))],
+    ]);
+  }
+
   lease(): Step {
     const env = this.#dice.one(["test", "other"]);
     const key = `lease-${this.#dice.int(0, 4)}`;

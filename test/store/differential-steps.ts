@@ -12,6 +12,7 @@ import { HouseSteps } from "./differential-house-steps.js";
 import { ModeSteps } from "./differential-mode-steps.js";
 import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
+import { TimeoutSteps } from "./differential-timeouts.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
 import { json } from "./scene.js";
 
@@ -26,6 +27,7 @@ export class Steps {
   readonly #triggers: TriggerSteps;
   readonly #house: HouseSteps;
   readonly #modes: ModeSteps;
+  readonly #timeouts: TimeoutSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -47,6 +49,7 @@ export class Steps {
     this.#triggers = new TriggerSteps(drawer);
     this.#house = new HouseSteps(drawer);
     this.#modes = new ModeSteps(drawer);
+    this.#timeouts = new TimeoutSteps(this.#dice);
   }
 
   next(): Step {
@@ -64,6 +67,7 @@ export class Steps {
       [2, () => this.#retain()],
       [7, () => this.#admit()],
       [3, () => this.#house.queue()],
+      [3, () => this.#house.definition()],
       [8, () => this.#triggers.schedule()],
       [9, () => this.#triggers.event()],
       [3, () => this.#triggers.breaker()],
@@ -72,6 +76,7 @@ export class Steps {
       [3, () => this.#modes.recovery()],
       [2, () => this.#modes.deferred()],
       [2, () => this.#modes.mode()],
+      [8, () => this.#timeouts.next()],
       [7, () => this.#read()],
     ]);
   }
@@ -128,6 +133,7 @@ export class Steps {
       { kind: "serial", key: `serial ${customer}`, max: 1 },
       { kind: "slots", key: `slots ${customer}`, max: this.#dice.int(1, 2) },
       { kind: "slots", key: "slots", max: 3 },
+      { kind: "slots", key: "few", max: 2, overflow: this.#dice.one(["drop", "shed-oldest"]) },
       { kind: "rate", key: "rate", max: this.#dice.one([1, 4]), perMs: this.#dice.one([20, 1500]) },
     ];
     return all.filter(() => this.#dice.chance(0.5));
@@ -294,7 +300,7 @@ export class Steps {
   }
 
   #message(): NewMessage {
-    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child", "cancel"]);
+    const kind = this.#dice.one<Exclude<MessageKind, "pause">>(["signal", "decision", "timeout", "child", "cancel"]);
     const wait = this.#dice.one(["wait:a", "wait:b"]);
     const fitting = {
       signal: `signal:${this.#dice.int(0, 999)}`,
@@ -335,7 +341,9 @@ export class Steps {
     if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
     const runIds = this.#dice.many(1, 4, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
-    const options = { by: "me", callId: this.#dice.uuid(), fromStart: this.#dice.chance(0.4) };
+    const fromStart = this.#dice.chance(0.4);
+    const note = !fromStart && this.#dice.chance(0.3) ? { note: json(this.#dice.int(0, 3)) } : {};
+    const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note };
     this.#lastRedrive = { name: "redrive", call: (store) => store.runs.redrive(runIds, options) };
     return this.#lastRedrive;
   }

@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, keptModes, deferred] = events;
+  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -55,6 +55,8 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     probes: probes!,
     keptModes: keptModes!,
     deferred: deferred!,
+    timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
+    definitions: definitions!,
   };
 }
 
@@ -81,7 +83,7 @@ const READS = [
   `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs",
     mode, overrides, drain from {s}.nodes order by incarnation`,
-  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", state, priority, ${ms("available_at")} as "availableAt"
+  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
   `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,
@@ -98,4 +100,9 @@ const READS = [
    from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
   `select env, identity, mode, overrides, ${ms("at")} as at, by from {s}.kept_modes order by env collate "C", identity collate "C"`,
   `select run_id as "runId", pending from {s}.deferred_runs order by run_id`,
+  `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
+    ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
+    released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
+  `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
+   from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
 ];

@@ -9,6 +9,7 @@ import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
 import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
+import { timeoutOperations } from "./unanswered-timeouts.js";
 import { triggerOperations } from "./unanswered-trigger-operations.js";
 
 async function claimed(store: Store, runs: readonly NewRun[], leaseMs: number, ids: { owner: string; token: string }) {
@@ -183,6 +184,7 @@ export function operations(): readonly Operation[] {
         return () => store.queues.resume("test", "work");
       },
     },
+    ...definitionOperations(),
     {
       name: "renew",
       statement: "renew_claims",
@@ -321,6 +323,7 @@ export function operations(): readonly Operation[] {
     },
     ...triggerOperations(),
     ...modeOperations(),
+    ...timeoutOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.heartbeat",
@@ -330,5 +333,37 @@ export function operations(): readonly Operation[] {
     { name: "nodes.stop", statement: "stop_node", prepare: onNode((store, node) => store.nodes.stop(node)) },
     retained("archive_runs", (store) => store.runs.archive(old)),
     retained("prune_runs", (store) => store.runs.prune(old)),
+  ];
+}
+
+function definitionOperations(): Operation[] {
+  const of = { env: "test", kind: "actor", name: "watcher" } as const;
+  const first = { ...of, body: '{"n":1}', by: "me" };
+  const on = (act: (store: Store) => Promise<unknown>) => async (store: Store) => {
+    await store.definitions.save(first);
+    return () => act(store);
+  };
+  const second = { ...first, body: '{"n":2}', expectedVersion: 1 };
+  return [
+    {
+      name: "definitions.save, new",
+      statement: "save_definition",
+      prepare: async (store) => () => store.definitions.save(first),
+    },
+    {
+      name: "definitions.save, over another",
+      statement: "save_definition",
+      prepare: on((store) => store.definitions.save(second)),
+    },
+    {
+      name: "definitions.enable",
+      statement: "enable_definition",
+      prepare: on((store) => store.definitions.enable(of, false, "me")),
+    },
+    {
+      name: "definitions.remove",
+      statement: "remove_definition",
+      prepare: on((store) => store.definitions.remove(of)),
+    },
   ];
 }

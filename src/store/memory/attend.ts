@@ -42,6 +42,12 @@ function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
   if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
 }
 
+/** One of them is enough: it is the process that is told. */
+export function tellSkipped(hearers: Hearers, tables: Tables): void {
+  const skipped = tables.skipped.splice(0);
+  if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
+}
+
 /** Something is left for housekeeping, on whatever node. */
 export function tellNews(hearers: Hearers): void {
   for (const { onNews } of hearers) onNews?.();

@@ -67,6 +67,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     crashes: row.crashes,
     parentId: row.parentId,
     limited: row.limited,
+    counts: row.counts,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     debounce: readTicket(start?.key),
     deferredBy: tables.deferred.get(row.id)?.by ?? null,

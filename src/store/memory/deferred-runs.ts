@@ -7,7 +7,7 @@ import { checkLimit, refuse } from "../check/value.js";
 import { DEFERRED_EXPIRED, type Deferral, type StackQuery } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
-import { endRun, tellParents } from "./end-run.js";
+import { type Ended, endRun, settleEnds } from "./end-run.js";
 import { copyGroup } from "./group-table.js";
 import { toMs, toUs } from "./micros.js";
 import { isAlive } from "./nodes.js";
@@ -47,18 +47,18 @@ export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {
 export function expireDeferred(tables: Tables, { limit }: { readonly limit: number }): RunRow[] {
   refuse(checkLimit("limit", limit));
   const nowUs = tables.nowUs();
-  const ended: RunRow[] = [];
+  const ended: Ended[] = [];
   for (const due of overdueDeferred(tables, nowUs).slice(0, Math.max(limit, 0))) {
     due.pending = false;
     const row = tables.runs.get(due.runId);
     if (!row || row.state === "running" || isEnded(row.state)) continue;
-    endRun(tables, row, "cancelled", nowUs);
+    if (row.counts) continue;
+    ended.push(endRun(tables, row, "cancelled", nowUs));
     const payload = jsonPayload({ code: DEFERRED_EXPIRED });
     appendEntry(tables, row, { kind: "cancelled", name: "", key: null, payload }, nowUs);
-    ended.push(row);
   }
-  tellParents(tables, ended, nowUs);
-  return ended;
+  settleEnds(tables, ended, nowUs);
+  return ended.map(({ row }) => row);
 }
 
 export function unservedGroups(

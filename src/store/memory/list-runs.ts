@@ -75,6 +75,7 @@ export function runRecord(tables: Tables, row: RunRow): RunRecord {
     recoveries: row.recoveries,
     recoveredFrom: row.recoveredFrom,
     deferred: deferralOf(tables, row.id),
+    pending: row.pending,
     createdAt: toMs(row.createdAtUs),
     endedAt: toMs(row.endedAtUs),
     archivedAt: toMs(row.archivedAtUs),

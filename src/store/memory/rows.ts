@@ -1,9 +1,10 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
-import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
+import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { NodeRegistration } from "../contract/nodes.js";
 
@@ -16,6 +17,12 @@ export interface RunRow {
   readonly parentId: string | null;
   readonly createdAtUs: number;
   readonly limited: boolean;
+  /** The tasks it waits for. */
+  pending: number;
+  /** A task whose end is still to be counted. */
+  counts: boolean;
+  /** Running, and paused when it is given back. */
+  pausing: boolean;
   state: RunState;
   availableAtUs: number;
   wakeAtUs: number | null;
@@ -45,6 +52,7 @@ export interface LimitRow {
   readonly kind: LimitKind;
   readonly max: number;
   readonly perMs: number | null;
+  readonly overflow: Overflow | null;
   state: "later" | "waits" | "granted" | "passed";
   priority: number;
   availableAtUs: number;
@@ -146,6 +154,11 @@ export interface ProbeRow {
 }
 
 /** Replaced as a whole. */
+export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
 export interface DebounceRow {
   readonly env: string;
   readonly subscription: string;
@@ -169,4 +182,23 @@ export interface DeferredRow {
   takenBy: string | null;
   takenAtUs: number | null;
   pending: boolean;
+}
+
+/** Replaced as a whole, never changed: a transaction sees by identity that it was written to meanwhile. */
+export interface TimeoutRow {
+  readonly env: string;
+  readonly scope: string;
+  readonly instance: string;
+  readonly generation: string;
+  readonly state: string;
+  readonly sequence: number;
+  readonly deadlineUs: number;
+  /** The deadline; while claimed, when the claim is over; after a failure, when to try again. */
+  readonly dueAtUs: number;
+  readonly createdAtUs: number;
+  readonly attempts: number;
+  readonly claimedBy: string | null;
+  readonly claimedUntilUs: number | null;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
 }

@@ -1,6 +1,7 @@
 // Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
 
 import type { Payload } from "../../kernel/payload.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { Subscription } from "../contract/events.js";
 import type { Message } from "../contract/inbox.js";
 import type { JournalEntry } from "../contract/journal.js";
@@ -9,6 +10,7 @@ import type { NodeRecord } from "../contract/nodes.js";
 import type { RunRecord } from "../contract/runs.js";
 import type { ScheduleRecord } from "../contract/schedules.js";
 import type { Store } from "../contract/store.js";
+import type { TimeoutRecord } from "../contract/timeouts.js";
 import { compareText } from "./compare-text.js";
 import { joinKey } from "./join-key.js";
 import { runRecord } from "./list-runs.js";
@@ -25,9 +27,11 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  TimeoutRow,
 } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
+import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
@@ -58,8 +62,18 @@ export interface Snapshot {
   readonly subscriptions: readonly (Subscription & { readonly by: readonly string[] })[];
   /** By env, subscription and subject. */
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
+  /** By env, kind and name. */
+  readonly definitions: readonly DefinitionRecord[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
+  /** By env, scope and instance. */
+  readonly timeouts: readonly SnapshotTimeout[];
+}
+
+export interface SnapshotTimeout extends TimeoutRecord {
+  readonly dueAt: number;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -95,7 +109,11 @@ export function snapshotMemory(store: Store): Snapshot {
       runId,
       pending,
     })),
+    definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
+      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
+    ),
     ...eventsOf(tables),
+    timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
   };
 }
 
@@ -150,6 +168,11 @@ function leaseOf(row: LeaseRow): SnapshotLease {
     finishedAt: toMs(row.finishedAtUs),
   };
   return { env, key, state, owner, epoch, token, finishedToken, attempt, detail, ...times };
+}
+
+function timeoutOf(row: TimeoutRow): SnapshotTimeout {
+  const { dueAtUs, token, releasedToken } = row;
+  return { ...timeoutRecord(row), dueAt: toMs(dueAtUs), token, releasedToken };
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {

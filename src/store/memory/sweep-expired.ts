@@ -6,7 +6,7 @@ import { checkLimit, refuse } from "../check/value.js";
 import type { Reclaimed } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
-import { endRun, tellParents } from "./end-run.js";
+import { type Ended, endRun, settleEnds } from "./end-run.js";
 import { toMs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import { jsonPayload } from "./payload.js";
@@ -38,22 +38,23 @@ export function takeBack(
   policyOf: (row: ExpiredRow) => Recovery,
 ): readonly Reclaimed[] {
   const nowUs = tables.nowUs();
-  const reclaimed = rows.map((row) => takeOneBack(tables, row, policyOf(row), nowUs));
-  const ended = rows.filter(({ state }) => state === "dead" || state === "failed");
-  tellParents(tables, ended, nowUs);
+  const ended: Ended[] = [];
+  const reclaimed = rows.map((row) => takeOneBack(tables, row, policyOf(row), ended));
+  settleEnds(tables, ended, nowUs);
   return reclaimed;
 }
 
-function takeOneBack(tables: Tables, row: ExpiredRow, policy: Recovery, nowUs: number): Reclaimed {
+function takeOneBack(tables: Tables, row: ExpiredRow, policy: Recovery, ended: Ended[]): Reclaimed {
+  const nowUs = tables.nowUs();
   const { id: runId, owner: previousOwner, epoch, crashes } = row;
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
   const outcome = verdictOn(tables, row, policy);
   row.recoveries++;
   row.recoveredFrom = previousOwner;
-  if (outcome === "waiting") moveRun(tables, row, outcome);
+  if (outcome === "waiting" || outcome === "paused") moveRun(tables, row, outcome);
   else if (outcome === "restarted") beginAnew(tables, row, nowUs);
   else {
-    endRun(tables, row, outcome, nowUs);
+    ended.push(endRun(tables, row, outcome, nowUs));
     const reason = outcome === "dead" ? { code: "CRASH_LIMIT", crashes } : orphanedError(previousOwner);
     appendEntry(tables, row, { kind: outcome, name: "", key: null, payload: jsonPayload(reason) }, nowUs);
   }
@@ -68,7 +69,9 @@ function verdictOn(tables: Tables, row: RunRow, policy: Recovery): Reclaimed["ou
   const begun = start !== undefined && readTicket(start.key) === null;
   if (policy === "fail" && begun) return "failed";
   if (row.crashes >= row.crashLimit) return "dead";
-  return policy === "restart" && begun ? "restarted" : "waiting";
+  if (row.pausing) return "paused";
+  // One whose tasks are under way goes on.
+  return policy === "restart" && begun && row.pending === 0 ? "restarted" : "waiting";
 }
 
 /** The next generation, with the same input and messages; what was counted against the run stays counted. */

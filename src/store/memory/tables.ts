@@ -2,12 +2,14 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
+import type { SkippedRun } from "../contract/attend.js";
 import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
   DeferredRow,
+  DefinitionRow,
   JournalRow,
   KeptModeRow,
   KeyRow,
@@ -19,6 +21,7 @@ import type {
   ProbeRow,
   RunRow,
   ScheduleRow,
+  TimeoutRow,
 } from "./rows.js";
 
 export interface Tables {
@@ -42,6 +45,12 @@ export interface Tables {
   readonly rates: Map<string, number>;
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
+  /** By the task that is needed: those that need it. */
+  readonly needs: Map<string, readonly string[]>;
+  /** Tasks that became ready since somebody was last told. */
+  readonly ready: Set<RunRow>;
+  /** Found no place under a limit; not told yet. */
+  readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -57,6 +66,10 @@ export interface Tables {
   readonly keptModes: Map<string, KeptModeRow>;
   /** By run. */
   readonly deferred: Map<string, DeferredRow>;
+  /** By env, kind and name. */
+  readonly definitions: Map<string, DefinitionRow>;
+  /** By env, scope and instance. */
+  readonly timeouts: Map<string, TimeoutRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -75,6 +88,9 @@ export function newTables(world: World): Tables {
     limits: new Map(),
     rates: new Map(),
     rung: new Set(),
+    needs: new Map(),
+    ready: new Set(),
+    skipped: [],
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),
@@ -83,6 +99,8 @@ export function newTables(world: World): Tables {
     probes: new Map(),
     keptModes: new Map(),
     deferred: new Map(),
+    definitions: new Map(),
+    timeouts: new Map(),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { LayeredMap } from "./layered-map.js";
 import { tablesOf } from "./open-stores.js";
-import type { KeyRow, MessageRow, ProbeRow } from "./rows.js";
+import type { KeyRow, MessageRow, ProbeRow, TimeoutRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
 /** A transaction that this store did not open, or SQL asked of a store that has none. */
@@ -31,6 +31,7 @@ class MemoryTransaction implements Transaction {
   readonly #base: Tables;
   readonly #keys: LayeredMap<string, KeyRow>;
   readonly #probes: LayeredMap<string, ProbeRow>;
+  readonly #timeouts: LayeredMap<string, TimeoutRow>;
   readonly #layer: Tables;
   #open = true;
 
@@ -38,6 +39,7 @@ class MemoryTransaction implements Transaction {
     this.#base = base;
     this.#keys = new LayeredMap(base.keys);
     this.#probes = new LayeredMap(base.probes);
+    this.#timeouts = new LayeredMap(base.timeouts);
     this.#layer = {
       ...base,
       runs: new LayeredMap(base.runs),
@@ -48,6 +50,7 @@ class MemoryTransaction implements Transaction {
       limits: new LayeredMap(base.limits),
       probes: this.#probes,
       deferred: new LayeredMap(base.deferred),
+      timeouts: this.#timeouts,
     };
   }
 
@@ -71,6 +74,7 @@ class MemoryTransaction implements Transaction {
     const messages = this.#newMessages();
     if (this.#keys.overtakenKey() !== undefined) throw new TransactionConflict("A key");
     if (this.#probes.overtakenKey() !== undefined) throw new TransactionConflict("A breaker's try");
+    if (this.#timeouts.overtakenKey() !== undefined) throw new TransactionConflict("A timeout");
     for (const { runId, key } of messages) {
       if (this.#base.inbox.get(runId)?.some((other) => other.key === key))
         throw new TransactionConflict("A message's key");
@@ -90,6 +94,8 @@ class MemoryTransaction implements Transaction {
   #merge(messages: readonly MessageRow[]): void {
     for (const [at, key] of this.#keys) this.#base.keys.set(at, key);
     for (const [at, probe] of this.#probes) this.#base.probes.set(at, probe);
+    for (const at of this.#timeouts.removedKeys) this.#base.timeouts.delete(at);
+    for (const [at, timeout] of this.#timeouts) this.#base.timeouts.set(at, timeout);
     for (const [id, row] of this.#layer.runs) {
       if (this.#base.runs.has(id)) continue; // the same id inserted elsewhere meanwhile: inserted once
       this.#base.runs.set(id, row);

@@ -49,14 +49,14 @@ with t as materialized (select ${d.now} as now
   for no key update skip locked
 ), cancelled as (
   update ${d.schema}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
-  from l, t where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED}
+  from l, t where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and not r.counts
   returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
 ), written as (
   insert into ${d.schema}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'cancelled', '', 'json', '${JSON.stringify({ code: DEFERRED_EXPIRED })}', t.now from cancelled, t
 ), closed_deferrals as (
   update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l)) and f.pending
-), ended as (select run_id, parent_id, state from cancelled
+), ended as (select run_id, parent_id, state, false as counted from cancelled
 ), ${endNotices(d)}
 select run_id, limited, null::uuid as told from cancelled
 union all select null, null, run_id from told`,

@@ -13,8 +13,8 @@ import { SHELVES, shelf } from "./shelf.js";
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
   ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
-  r.crash_limit, r.parent_id, r.recovered_from, coalesce(r.recoveries, 0) as recoveries, ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at,
-  ${ms("r.archived_at")} as archived_at, f.deferred`;
+  r.crash_limit, r.parent_id, r.pending, r.recovered_from, coalesce(r.recoveries, 0) as recoveries,
+  ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
 
 const FROM = (s: string) => `${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
 left join lateral (
@@ -53,6 +53,7 @@ interface Row {
   parent_id: string | null;
   recovered_from: string | null;
   recoveries: number;
+  pending: number;
   created_at: number;
   ended_at: number | null;
   archived_at: number | null;
@@ -161,6 +162,7 @@ function recordOf(row: Row): RunRecord {
     recoveries: row.recoveries,
     recoveredFrom: row.recovered_from,
     deferred: row.deferred,
+    pending: row.pending,
     createdAt: row.created_at,
     endedAt: row.ended_at,
     archivedAt: row.archived_at,

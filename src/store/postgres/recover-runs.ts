@@ -8,8 +8,9 @@ import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
-import { RECLAIMED, type ReclaimedRow, tellParents } from "./sweep-expired.js";
-import { takeBackParts } from "./take-back.js";
+import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { RECLAIMED } from "./sweep-expired.js";
+import { EXPIRED, takeBackParts } from "./take-back.js";
 
 export const findOrphans = statement(
   "find_orphans",
@@ -30,9 +31,9 @@ export const recoverRuns = statement("recover_runs", (d) => {
   return `
 with t as materialized (select ${d.now} as now
 ), expired as materialized (
-  select r.*, w.policy from ${unnest(1, ["uuid", "bigint", "text"])} as w(id, epoch, policy)
+  select r.*, false as gone, w.policy from ${unnest(1, ["uuid", "bigint", "text"])} as w(id, epoch, policy)
   cross join lateral (
-    select r.id, r.owner, r.lease_until, r.base_seq, r.crashes, r.crash_limit from ${s}.runs r
+    select ${EXPIRED} from ${s}.runs r
     where r.id = w.id and r.epoch = w.epoch and r.token is not null and r.${over(`(select ${d.now})`)}
     limit 1 for no key update skip locked
   ) r
@@ -92,5 +93,5 @@ export async function recover(
   ];
   const rows = await db.run<ReclaimedRow & { claim_group: number | null }>(recoverRuns, [...columns, staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
-  return tellParents(db, rows);
+  return settleReclaimed(db, rows);
 }

@@ -6,6 +6,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { definitionCases } from "./definitions.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
@@ -17,6 +18,7 @@ import { listCases } from "./lists.js";
 import { messageCases } from "./messages.js";
 import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
+import { overflowCases } from "./overflow.js";
 import { queueCases } from "./queues.js";
 import { recoveryCases } from "./recovery.js";
 import { retentionCases } from "./retention.js";
@@ -24,6 +26,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
 export const storeConformance: readonly ConformanceCase[] = [
@@ -44,13 +47,16 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...cancelCases,
   ...journalCases,
   ...limitCases,
+  ...overflowCases,
   ...queueCases,
   ...scheduleCases,
   ...eventCases,
   ...breakerCases,
+  ...definitionCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,
+  ...timeoutCases,
   ...nodeCases,
   ...modeCases,
   ...deferredCases,
