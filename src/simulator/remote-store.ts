@@ -116,7 +116,7 @@ export function remoteNodes(link: Link): Store["nodes"] {
   };
 }
 
-type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
+export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
 
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;

@@ -180,7 +180,7 @@ async function takeKeys(
   places: () => Promise<Places>,
   tx?: Transaction,
 ): Promise<{ run_id: string }[]> {
-  const limited = runs.some(isLimited);
+  const limited = runs.some(hasMore);
   const values = async () => [
     ...columnsOf(runs, await places()),
     ...keyColumnsOf(runs),
