@@ -104,8 +104,8 @@ export const ground: readonly Mutant[] = [
         put: "  limit ${limit}\n",
       },
       {
-        file: "src/store/postgres/sweep-expired.ts",
-        find: ' and r.token is not null and ${over("r.", "t.now")}\n',
+        file: "src/store/postgres/take-back.ts",
+        find: " and r.token is not null and ${still}\n",
         put: "\n",
       },
     ],
