@@ -79,7 +79,7 @@ export class Steps {
       [2, () => this.#modes.deferred()],
       [2, () => this.#modes.mode()],
       [8, () => this.#timeouts.next()],
-      [7, () => this.#read()],
+      [9, () => this.#read()],
     ]);
   }
 
