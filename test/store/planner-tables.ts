@@ -14,6 +14,7 @@ import {
   fenceColumns,
   reopenColumns,
   takeColumns,
+  taskColumns,
 } from "../../src/store/postgres/commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
@@ -167,6 +168,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...takeColumns(more),
       ...(await childColumns(ONE_GROUP, more)),
       ...reopenColumns(more),
+      ...taskColumns(more),
     ]),
     hot(nextDue, [[1, 2, 3, 4]]),
     hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
