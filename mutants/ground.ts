@@ -57,7 +57,7 @@ export const ground: readonly Mutant[] = [
   {
     name: "dedupe keys not sorted before they are inserted",
     breaks: "lock rules",
-    edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by env, scope, key, position\n", put: "" }],
+    edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by key_hash, position\n", put: "" }],
     killedBy: [{ file: "test/store/races-keys.test.ts" }],
   },
   {

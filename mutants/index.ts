@@ -9,6 +9,7 @@ import { node } from "./node.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
+import { triggersSimulated } from "./triggers-simulated.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ground,
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...triggersSimulated,
   ...timeouts,
   ...chaos,
 ];

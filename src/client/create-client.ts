@@ -1,5 +1,6 @@
 // `createClient`: starts runs, watches them and tells them things, and never works on one. It knows programs by their types.
 
+import type { AnyActor } from "../actor/actor.js";
 import type { Codec } from "../kernel/codec.js";
 import { codecs as openCodecs } from "../kernel/codecs.js";
 import { envName, programName, queueName, stackName, versionName } from "../kernel/name.js";
@@ -13,6 +14,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { DeadLetters } from "./dead-letters.js";
+import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
@@ -36,13 +38,17 @@ export interface ByName {
   readonly version?: string;
 }
 
-type Named<Programs extends readonly AnyDefinition[], Name> = Extract<Programs[number], { readonly name: Name }>;
+type Listed = readonly (AnyDefinition | AnyActor)[];
+/** An actor's expectations are programs. */
+type Each<P> = P extends AnyActor ? P["expectations"][keyof P["expectations"]] : Extract<P, AnyDefinition>;
+type NameIn<Programs extends Listed> = Each<Programs[number]>["name"];
+type Named<Programs extends Listed, Name> = Extract<Each<Programs[number]>, { readonly name: Name }>;
 /** What the function gets: a program known by its name alone brings no schema that could make it of something else. */
 type InputOf<D> = D extends Definition<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
 type OutputOf<D> = D extends Definition<string, infer _In, infer Out, infer _Parsed> ? Out : never;
 
-export interface Client<Programs extends readonly AnyDefinition[]> {
-  start<Name extends Programs[number]["name"]>(
+export interface Client<Programs extends Listed> {
+  start<Name extends NameIn<Programs>>(
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
   ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
@@ -51,7 +57,7 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
     ...rest: StartArguments<In>
   ): Promise<RunHandle<Out>>;
   /** Many in one call to the store; the answers stand in the order of the items. */
-  startMany<Name extends Programs[number]["name"]>(
+  startMany<Name extends NameIn<Programs>>(
     name: Name,
     items: readonly StartItem<InputOf<Named<Programs, Name>>>[],
     options?: ByName & { readonly tx?: Transaction },
@@ -71,10 +77,12 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   readonly schedules: Schedules;
 }
 
-export function createClient<Programs extends readonly AnyDefinition[] = readonly []>(
+export function createClient<Programs extends Listed = readonly []>(
   options: ClientOptions,
   world: World = systemWorld(),
 ): Client<Programs> {
@@ -87,7 +95,8 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
   const inEnv = envName(env ?? "default", "env");
   const inStack = stack === undefined ? null : stackName(stack, "stack");
   const place = { store, codecs, world, env: inEnv, stack: inStack };
-  const runs = new Runs({ ...place, crashLimit: withDefaults({}).crashLimit });
+  const inPlace = { ...place, crashLimit: withDefaults({}).crashLimit };
+  const runs = new Runs(inPlace);
   const emitter = new Emitter(place);
   const client = {
     emit: emitter.emit.bind(emitter),
@@ -101,6 +110,7 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
   };
   return client as Client<Programs>;

@@ -42,7 +42,15 @@ export interface NewLimit {
   /** How many at once; of a rate, how many per `perMs`. */
   readonly max: number;
   readonly perMs?: number;
+  /** Only of slots: what becomes of runs that find no place. Not given: they wait. */
+  readonly overflow?: Overflow;
 }
+
+/**
+ * `drop`: a run that finds no place is skipped. `shed-oldest`: as many may wait as may be at work; beyond that the oldest is
+ * skipped. A run that was claimed before is never skipped: what was begun, or was recovered, waits for its place.
+ */
+export type Overflow = "drop" | "shed-oldest";
 
 export interface NewKey {
   /** Keys of different scopes never meet; usually the program's name. */

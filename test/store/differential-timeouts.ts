@@ -9,7 +9,7 @@ import type {
   TimeoutRecord,
 } from "../../src/store/contract/timeouts.js";
 import type { Dice } from "./dice.js";
-import type { Step } from "./differential-steps.js";
+import type { Step } from "./differential-step.js";
 
 const step = (name: string, call: Step["call"]): Step => ({ name: `timeouts.${name}`, call });
 

@@ -23,6 +23,7 @@ import type { Groups } from "../../src/store/postgres/groups.js";
 import {
   columnsOf,
   insertKeyedRuns,
+  insertKeyedRunsAgain,
   insertLimitedRuns,
   insertRuns,
   limitedColumnsOf,
@@ -88,8 +89,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.schedules (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
     select md5('parked' || n)::uuid, 'test', '', 'p', 'every ' || n, 'p', '', '{}', now(), to_timestamp(0), now(), now()
     from generate_series(1, 5000) n`);
-  await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
-    select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+  await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
+    select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
 }
@@ -155,6 +156,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     alsoReads,
   });
   const nulls = held.map(() => null);
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
     hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
@@ -167,17 +169,26 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...reopenColumns(more),
     ]),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(redriveRuns, [troubled, false, "ann", randomUUID()]),
+    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
     hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(insertKeyedRunsAgain, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
     hot(dueSchedules, [parked]),
     hot(fireSchedules, [
       ...[...columnsOf(limited, groupOne(limited)), ...keyColumns(limited), ...limitedColumnsOf(limited)],
       parked,
       parked,
       ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
+      ...[
+        limited.map(({ id }) => id),
+        parked,
+        each(() => "test"),
+        each(() => "p"),
+        each((i) => `x${i}`),
+        each(() => 1),
+      ],
     ]),
     hot(sweepExpired, [batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
@@ -235,6 +246,7 @@ function groupOne(runs: readonly NewRun[]): Places {
 function keyColumns(runs: readonly NewRun[]): unknown[][] {
   const each = <T>(value: (i: number) => T) => runs.map((_, i) => value(i));
   return [
+    each(() => randomUUID()),
     each(() => "test"),
     each(() => "s"),
     each((i) => `fresh-${i}`),

@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, timeouts] = events;
+  const [subscriptions, debounces, probes, timeouts, definitions, needs] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -54,6 +54,8 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
     probes: probes!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
+    definitions: definitions!,
+    needs: needs!,
   };
 }
 
@@ -63,7 +65,7 @@ const READS = [
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
     r.parent_id as "parentId", ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
-    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter"
+    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
    from {s}.journal order by run_id, seq`,
@@ -74,9 +76,9 @@ const READS = [
   `select env, key, state, owner, epoch, token, finished_token as "finishedToken", attempt, detail,
     ${ms("lease_until")} as "leaseUntil", ${ms("acquired_at")} as "acquiredAt", ${ms("finished_at")} as "finishedAt"
    from {s}.leases order by env collate "C", key collate "C"`,
-  `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
+  `select incarnation, identity, name, env, stack, build, alone, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
-  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", state, priority, ${ms("available_at")} as "availableAt"
+  `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
   `select env, queue, ${ms("at")} as at, by from {s}.paused_queues order by env collate "C", queue collate "C"`,
@@ -94,4 +96,7 @@ const READS = [
   `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
     ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
     released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
+  `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
+   from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
+  `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,
 ];

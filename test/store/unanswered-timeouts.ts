@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { Store } from "../../src/store/contract/store.js";
 import type { TimeoutClaimRequest } from "../../src/store/contract/timeouts.js";
-import type { Operation } from "./unanswered-operations.js";
+import type { Operation } from "./unanswered-operation.js";
 
 function onTimeout(act: (store: Store, claim: TimeoutClaimRequest) => Promise<unknown>, claimed = true) {
   const key = { env: "test", scope: "order", instance: randomUUID() };

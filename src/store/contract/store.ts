@@ -16,6 +16,7 @@
 
 import type { Attendance, Attendee } from "./attend.js";
 import type { BreakerStore } from "./breakers.js";
+import type { DefinitionStore } from "./definitions.js";
 import type { EventStore } from "./events.js";
 import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
@@ -37,6 +38,7 @@ export interface Store {
   readonly schedules: ScheduleStore;
   readonly events: EventStore;
   readonly breakers: BreakerStore;
+  readonly definitions: DefinitionStore;
   readonly timeouts: TimeoutTable;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;

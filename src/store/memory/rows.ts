@@ -1,10 +1,11 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
-import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
+import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
-import type { NodeRegistration } from "../contract/nodes.js";
+import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
 
 export interface RunRow {
   readonly id: string;
@@ -15,6 +16,12 @@ export interface RunRow {
   readonly parentId: string | null;
   readonly createdAtUs: number;
   readonly limited: boolean;
+  /** The tasks it waits for. */
+  pending: number;
+  /** A task whose end is still to be counted. */
+  counts: boolean;
+  /** Running, and paused when it is given back. */
+  pausing: boolean;
   state: RunState;
   availableAtUs: number;
   wakeAtUs: number | null;
@@ -42,6 +49,7 @@ export interface LimitRow {
   readonly kind: LimitKind;
   readonly max: number;
   readonly perMs: number | null;
+  readonly overflow: Overflow | null;
   state: "later" | "waits" | "granted" | "passed";
   priority: number;
   availableAtUs: number;
@@ -123,11 +131,15 @@ export interface LeaseRow {
 
 export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
   readonly serves: readonly number[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;
+  /** Whether it has said which events start its programs. */
+  declares: boolean;
 }
 
 /** Who may try while a circuit breaker is half-open. */
@@ -137,6 +149,11 @@ export interface ProbeRow {
   readonly opening: string;
   readonly n: number;
   readonly runId: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
   readonly atUs: number;
 }
 

@@ -1,6 +1,7 @@
 // Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
 
 import type { Payload } from "../../kernel/payload.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { Subscription } from "../contract/events.js";
 import type { Message } from "../contract/inbox.js";
 import type { JournalEntry } from "../contract/journal.js";
@@ -25,6 +26,7 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  RunRow,
   TimeoutRow,
 } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
@@ -33,7 +35,7 @@ import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
-  readonly runs: readonly (RunRecord & { readonly token: string | null; readonly wakeAfter: number })[];
+  readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing">)[];
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
   /** By run and order of acceptance. */
@@ -43,9 +45,11 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "executors">[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
+  /** By the task that is needed, and those that need it. */
+  readonly needs: readonly { readonly needId: string; readonly runId: string }[];
   /** By key. */
   readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
   /** By env and queue. */
@@ -56,6 +60,8 @@ export interface Snapshot {
   readonly subscriptions: readonly (Subscription & { readonly by: readonly string[] })[];
   /** By env, subscription and subject. */
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
+  /** By env, kind and name. */
+  readonly definitions: readonly DefinitionRecord[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
   /** By env, scope and instance. */
@@ -79,13 +85,17 @@ export function snapshotMemory(store: Store): Snapshot {
   const byId = [...runs.values()].sort((a, b) => compareText(a.id, b.id));
   const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
   return {
-    runs: byId.map((row) => ({ ...runRecord(row), token: row.token, wakeAfter: row.wakeAfter })),
+    runs: byId.map((row) => {
+      const { token, wakeAfter, counts, pausing } = row;
+      return { ...runRecord(row), token, wakeAfter, counts, pausing };
+    }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
     nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
     limits: byId.flatMap(({ id }) => tables.limits.get(id) ?? []).map(limitOf),
+    needs: [...tables.needs].sort(([a], [b]) => compareText(a, b)).flatMap(needsOf),
     rates: sortedBy([...tables.rates], ([key]) => [key]).map(([key, nextUs]) => ({ key, nextAt: toMs(nextUs) })),
     pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
       ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
@@ -93,6 +103,9 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
+      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
+    ),
     ...eventsOf(tables),
     timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
   };
@@ -137,6 +150,10 @@ function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRo
   return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
 }
 
+function needsOf([needId, by]: readonly [string, readonly string[]]): Snapshot["needs"] {
+  return [...by].sort(compareText).map((runId) => ({ needId, runId }));
+}
+
 function limitOf({ availableAtUs, ...row }: LimitRow): Snapshot["limits"][number] {
   return { ...row, availableAt: toMs(availableAtUs) };
 }
@@ -157,7 +174,7 @@ function timeoutOf(row: TimeoutRow): SnapshotTimeout {
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...times };
+  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...times };
 }

@@ -6,6 +6,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { definitionCases } from "./definitions.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
@@ -14,8 +15,10 @@ import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
+import { loneNodeCases } from "./lone-nodes.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
+import { overflowCases } from "./overflow.js";
 import { queueCases } from "./queues.js";
 import { retentionCases } from "./retention.js";
 import { scheduleCases } from "./schedules.js";
@@ -42,13 +45,16 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...cancelCases,
   ...journalCases,
   ...limitCases,
+  ...overflowCases,
   ...queueCases,
   ...scheduleCases,
   ...eventCases,
   ...breakerCases,
+  ...definitionCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,
   ...timeoutCases,
   ...nodeCases,
+  ...loneNodeCases,
 ];

@@ -1,0 +1,123 @@
+// Works on one claimed episode: replays its strategy, within its budget, and gives the claim back with what came of it.
+
+import type { Program } from "../engine/program.js";
+import type { Session } from "../engine/session.js";
+import type { Effect } from "../kernel/effect.js";
+import type { Retry } from "../kernel/retry.js";
+import { storeError } from "../kernel/stored-error.js";
+import type { Household } from "../program/household.js";
+import { readRecorded } from "../replay/recorded.js";
+import { type Outcome, Replay } from "../replay/replay.js";
+import { settlement } from "../workflow/execute.js";
+import { messageTaker } from "../workflow/take-messages.js";
+import { type Budget, BudgetExhausted, Purse, workedMs } from "./budget.js";
+import { CheckpointUnreadable, splitAtCheckpoint } from "./checkpoint.js";
+import { Drive } from "./drive-strategy.js";
+import { BudgetedContext } from "./episode-context.js";
+import type { AnyExpectation, Exhausted } from "./expectation.js";
+
+export interface EpisodeParts extends Omit<Program, "execute"> {
+  readonly budget: Budget;
+  readonly retry: Retry | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the strategy takes
+  readonly onBudgetExhausted: ((exhausted: Exhausted<any>) => unknown) | undefined;
+  readonly strategy: AnyExpectation["strategy"];
+}
+
+export function episodeProgram(parts: EpisodeParts, household: Household): Program {
+  const { budget: _, retry: __, onBudgetExhausted: ___, strategy: ____, ...program } = parts;
+  return { ...program, execute: (session) => new Episode(parts, household, session).execute() };
+}
+
+class Episode {
+  readonly #parts: EpisodeParts;
+  readonly #household: Household;
+  readonly #session: Session;
+  #purse: Purse;
+  #drive: Drive | null = null;
+  #input: unknown = undefined;
+
+  constructor(parts: EpisodeParts, household: Household, session: Session) {
+    this.#parts = parts;
+    this.#household = household;
+    this.#session = session;
+    this.#purse = new Purse(parts.budget);
+  }
+
+  async execute(): Promise<void> {
+    const { historyLimit, historyWarning, onLongHistory } = this.#household;
+    const session = this.#session;
+    const log = await session.history(false);
+    const split = splitAtCheckpoint(log, this.#household.codecs);
+    const recorded = readRecorded(split.log, session.run.baseSeq);
+    this.#purse = new Purse(this.#parts.budget, split.checkpoint?.spent);
+    const { timeoutMs: budgetMs } = this.#parts.budget;
+    const leftMs = budgetMs === null ? null : Math.max(budgetMs - workedMs(log), 0);
+    // The replay counts from the start; only what is left of the budget counts from now on.
+    const timeoutMs = leftMs === null ? null : session.databaseNow() - recorded.since + leftMs;
+    const replay = new Replay(session, recorded, { timeoutMs, historyLimit, atWork: true });
+    const takeMessages = messageTaker(replay);
+    await takeMessages();
+    const before = session.length;
+    const { body } = await this.#start(replay, split.checkpoint);
+    const outcome = await replay.run(body, takeMessages);
+    const after = session.length;
+    if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
+    await session.commit([this.#settlement(outcome)]);
+  }
+
+  /** The strategy's own promise, boxed: it is under way when this resolves. */
+  async #start(
+    replay: Replay,
+    checkpoint: ReturnType<typeof splitAtCheckpoint>["checkpoint"],
+  ): Promise<{ body: Promise<unknown> }> {
+    const { codecs, newChild, servicesFor } = this.#household;
+    const { strategy, name: program, retry } = this.#parts;
+    const { runId } = this.#session.run;
+    try {
+      const input = codecs.decode(replay.recorded.start.payload!);
+      this.#input = input;
+      const services = await servicesFor({ runId, program, input });
+      const surroundings = { codecs, newChild, services };
+      if (typeof strategy === "function") {
+        const ctx = new BudgetedContext(replay, surroundings, this.#purse, retry);
+        return { body: (async () => strategy(ctx, input))() };
+      }
+      const onCheckpoint = (version: number) => this.#session.bus.emit("run.checkpoint", { runId, program, version });
+      const rest = { replay, surroundings, purse: this.#purse, checkpoint, retry, onCheckpoint };
+      this.#drive = new Drive({ strategy: strategy.options, ...rest });
+      return { body: this.#drive.run(input) };
+    } catch (error) {
+      return { body: Promise.reject(error) };
+    }
+  }
+
+  #settlement(outcome: Outcome): Effect {
+    const { codecs } = this.#household;
+    const { timeoutMs } = this.#parts.budget;
+    if (outcome.kind === "timeout")
+      return this.#exhausted(new BudgetExhausted("timeout", timeoutMs!, this.#purse.spent));
+    if (outcome.kind === "threw" && outcome.error instanceof BudgetExhausted) return this.#exhausted(outcome.error);
+    if (outcome.kind === "threw" && outcome.error instanceof CheckpointUnreadable)
+      return { kind: "fail", as: "quarantined", reason: storeError(codecs, outcome.error) };
+    return settlement(outcome, codecs, this.#session);
+  }
+
+  #exhausted(error: BudgetExhausted): Effect {
+    const { onBudgetExhausted, name: program } = this.#parts;
+    const { runId } = this.#session.run;
+    const { limit, spent } = error;
+    this.#session.bus.emit("run.budget_exhausted", { runId, program, limit, ...spent });
+    return settlement(this.#answer(error, onBudgetExhausted), this.#household.codecs, this.#session);
+  }
+
+  #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): Outcome {
+    if (!answer) return { kind: "threw", error };
+    const { limit, spent } = error;
+    try {
+      return { kind: "returned", value: answer({ limit, spent, input: this.#input, state: this.#drive?.state }) };
+    } catch (thrown) {
+      return { kind: "threw", error: thrown };
+    }
+  }
+}
