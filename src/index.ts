@@ -40,13 +40,14 @@ export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown }
 export type { WatchOptions } from "./client/watch-run.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export type { NodeOptions as GraphNodeOptions } from "./graph/attempt-rules.js";
 export { GraphInvalid } from "./graph/check-plan.js";
 export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
 export type { Graph } from "./graph/graph-value.js";
 export { BudgetExceeded, EdgeNotTaken, IterationLimit } from "./graph/limits.js";
 export { PositionUnknown } from "./graph/load.js";
 export type { ItemContext, NodeContext } from "./graph/node-context.js";
-export type { NodeFunction, NodeOptions as GraphNodeOptions } from "./graph/plan.js";
+export type { NodeFunction } from "./graph/plan.js";
 export { GraphChanged } from "./graph/plan-at.js";
 export { append, merge, type Reducer, replace } from "./graph/reducer.js";
 export { type State, state } from "./graph/state.js";

@@ -87,8 +87,11 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
       memory.calls.push(entry);
       return memory;
     case "take":
-      memory.mail.push(entry);
+      // One whose commit was sent again stands behind the snapshot that has it.
+      if (!memory.mail.some((one) => one.key === key)) memory.mail.push(entry);
       return memory;
+    case "begun":
+      return begun(memory, value() as FrameRecord);
     case "spent":
       spend(memory, value() as Readonly<Record<string, number>>);
       return memory;
@@ -106,6 +109,13 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
 export function begin(memory: Memory, plan: GraphPlan, input: unknown, at: number): Memory {
   memory.since = at;
   if (!isFork(input)) enter(memory, ROOT, { state: plan.init(input), start: plan.start });
+  return memory;
+}
+
+/** The first state as it was worked out then; it changes nothing once a node has built on it. */
+function begun(memory: Memory, record: FrameRecord): Memory {
+  memory.begun = true;
+  if (memory.recorded === 0 && memory.results.size === 0) enter(memory, ROOT, record);
   return memory;
 }
 

@@ -62,6 +62,8 @@ export class Memory {
   recorded = 0;
   /** How many nodes were left when the last snapshot was written. */
   written = 0;
+  /** Whether it stands in the journal how it began. */
+  begun = false;
   rewind: Rewind | null = null;
 
   /** Nothing but frames and messages: everything else has been folded into them. */
@@ -81,6 +83,7 @@ export class Memory {
     copy.since = this.since;
     copy.recorded = this.recorded;
     copy.written = this.written;
+    copy.begun = this.begun;
     copy.rewind = this.rewind;
     return copy;
   }
@@ -115,6 +118,7 @@ export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: numb
   memory.since = snapshot.since;
   memory.recorded = snapshot.recorded;
   memory.written = snapshot.iterations;
+  memory.begun = true;
   return memory;
 }
 
