@@ -157,7 +157,7 @@ export function leave(memory: Memory, plan: GraphPlan, place: Place, record: Nod
   let state = frame.state;
   for (const update of updatesOf(memory, place, record)) state = reduced(reducers, state, update);
   memory.forget(place, { results: true });
-  const visits = position === END ? frame.visits : { ...frame.visits, ...arrival(position) };
+  const visits = position === END ? frame.visits : arrived(frame.visits, position);
   const failed = failure ? { node, error: failure } : null;
   memory.frames.set(id, { state, at: position, visits, moves: frame.moves + 1, failure: failed });
   memory.iterations++;
@@ -202,7 +202,7 @@ function reopen(memory: Memory, at: number, note: { readonly rewind?: Rewind } |
   return memory;
 }
 
-function arrival(position: Position): Record<string, number> {
+function arrived(visits: Frame["visits"], position: Position): Frame["visits"] {
   const { node, visit } = parsePosition(position);
-  return { [node]: visit };
+  return { ...visits, [node]: visit };
 }

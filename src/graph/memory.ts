@@ -92,9 +92,10 @@ export class Memory {
   forget(place: Place, { results }: { readonly results: boolean }): void {
     this.calls =
       this.calls.length === 0 ? this.calls : this.calls.filter((call) => !isWithin(placeOfCall(call), place));
-    for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
-    for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
-    if (!results) return;
+    if (this.frames.size > 1)
+      for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
+    if (this.told.size > 0) for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
+    if (!results || this.results.size === 0) return;
     for (const [id, result] of this.results) if (isWithin(result.place, place)) this.results.delete(id);
   }
 }

@@ -19,6 +19,7 @@ import type { RunParts, Scene, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 import { Spending } from "./spending.js";
 
+const NOTHING: readonly Effect[] = [];
 const ONCE = attemptRules({ retry: 1 });
 
 export class GraphRun implements Walker {
@@ -97,10 +98,11 @@ export class GraphRun implements Walker {
         ...rules,
         ...(scene.rescue && kind === "node" && { rescue: scene.rescue }),
         work: (info) => work(info, spending),
-        along: (written, payload) => [
-          ...spending.effects(scene.place, codecs),
-          ...(written === "node" ? this.#afterwards(scene, payload) : []),
-        ],
+        along: (written, payload) => {
+          const spent = spending.effects(scene.place, codecs);
+          const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
+          return more.length === 0 ? spent : [...spent, ...more];
+        },
         replay,
         codecs,
         resolve: resolve as (value: never) => void,
@@ -116,7 +118,7 @@ export class GraphRun implements Walker {
   #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
     const { memory, plan, codecs } = this.parts;
     const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
-    if (!scene.isLast && !isDue) return [];
+    if (!scene.isLast && !isDue) return NOTHING;
     const after = memory.clone();
     leave(after, plan, scene.place, frozen(codecs.decode(payload) as NodeRecord));
     if (scene.isLast) return this.#completion(after);
