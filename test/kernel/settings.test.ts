@@ -123,7 +123,7 @@ describe("unwise settings", () => {
     [{ lease: "6m" }, /^lease is 6m: .*use 5m or less/],
     [{ housekeeping: "16s" }, /^housekeeping is 16s, lease is 15s: .*set housekeeping to 1s/],
     [{ housekeeping: "15s" }, /^housekeeping is 15s, lease is 15s: .*set housekeeping to 1s/],
-    [{ lease: "15s", renewEvery: 5001 }, /^lease is 15s, renewEvery is 5001ms: .*set renewEvery to 5s or less/],
+    [{ lease: "15s", renewEvery: 5600 }, /^lease is 15s, renewEvery is 5.6s: .*set renewEvery to 5s or less/],
     [{ presenceGrace: "16s" }, /^presenceGrace is 16s, lease is 15s/],
     [{ presenceGrace: 0 }, /^presenceGrace is 0ms: .*use 1s/],
     [{ startupGrace: "1s" }, /^startupGrace is 1s, lease is 15s: .*leave startupGrace out/],
