@@ -35,8 +35,9 @@ export class Assignments {
     return this.#served().flatMap(({ groups }) => groups);
   }
 
-  programOf(groupId: number): Program {
-    return this.#programs.get(groupId)!;
+  /** Null: the number was another group's before a failover, and the claim was asked for by then. */
+  programOf(groupId: number): Program | null {
+    return this.#programs.get(groupId) ?? null;
   }
 
   get groupIds(): readonly number[] {

@@ -1,5 +1,6 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
+import { ClaimLost } from "../kernel/claim.js";
 import { settles } from "../kernel/effect.js";
 import type { HoldfastError } from "../kernel/error.js";
 import type { Settings } from "../kernel/setting-options.js";
@@ -243,6 +244,8 @@ export class Engine {
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
+    // Nobody renews it: its lease brings it back.
+    if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
     const writer = this.#committer.open(run, run.seq);
     const session = new Session({
       run,

@@ -14,6 +14,7 @@ import {
   fenceColumns,
   reopenColumns,
   takeColumns,
+  taskColumns,
 } from "../../src/store/postgres/commit-columns.js";
 import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
@@ -30,6 +31,7 @@ import {
   type Places,
 } from "../../src/store/postgres/insert-runs.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
+import { takeBackClaims } from "../../src/store/postgres/nodes.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
@@ -167,6 +169,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...takeColumns(more),
       ...(await childColumns(ONE_GROUP, more)),
       ...reopenColumns(more),
+      ...taskColumns(more),
     ]),
     hot(nextDue, [[1, 2, 3, 4]]),
     hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
@@ -191,6 +194,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ],
     ]),
     hot(sweepExpired, [batch], 2 * HELD),
+    hot(takeBackClaims, [[OWNER], batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),
     hot(sendMessages, [

@@ -20,7 +20,7 @@ from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${no
 );
 
 /** What the dead held. The UPDATE asks again whether they still do. */
-const takeBackClaims = statement(
+export const takeBackClaims = statement(
   "take_back_claims",
   (d) => `
 with t as materialized (select ${d.now} as now
