@@ -53,8 +53,9 @@ export class Assignments {
     return [...this.#programs.keys()];
   }
 
-  programOf(groupId: number): Program {
-    return (this.#programs.get(groupId) ?? this.#others?.programOf(groupId))!;
+  /** Null: the number was another group's before a failover, and the claim was asked for by then. */
+  programOf(groupId: number): Program | null {
+    return this.#programs.get(groupId) ?? this.#others?.programOf(groupId) ?? null;
   }
 
   /** For people: each executor with its slots and the queues it works on. */
@@ -86,7 +87,7 @@ export class Assignments {
     const isOurs = (program: Program) =>
       modes.of(program.name) === "full" && (executor === undefined || this.#executorOf(program) === executor);
     const own = [...this.#programs].filter(([, program]) => isOurs(program)).map(([id]) => id);
-    const others = this.#others?.now.filter((id) => isOurs(this.programOf(id))) ?? [];
+    const others = this.#others?.now.filter((id) => isOurs(this.programOf(id)!)) ?? [];
     return others.length > 0 ? [...own, ...others] : own;
   }
 

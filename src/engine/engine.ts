@@ -1,5 +1,6 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
+import { ClaimLost } from "../kernel/claim.js";
 import { settles } from "../kernel/effect.js";
 import type { HoldfastError } from "../kernel/error.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
@@ -189,8 +190,8 @@ export class Engine {
 
   /** Hands back what was claimed before the mode changed and has not begun. */
   #spare(session: Session): void {
-    const { name } = this.#assignments.programOf(session.run.groupId);
-    if (this.#options.modes.of(name) !== "full") session.stop(this.#underWay());
+    const program = this.#assignments.programOf(session.run.groupId);
+    if (program && this.#options.modes.of(program.name) !== "full") session.stop(this.#underWay());
   }
 
   #underWay(): Promise<unknown> {
@@ -290,6 +291,8 @@ export class Engine {
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
+    // Nobody renews it: its lease brings it back.
+    if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
     const writer = this.#committer.open(run, run.seq);
     const session = new Session({
       run,

@@ -79,9 +79,7 @@ onBothStores((bench) => {
 
   test("of ten that ask to be alone at the same moment one starts", async () => {
     const env = freshEnv();
-    const opening = Array.from({ length: 10 }, () =>
-      bench.open({ programs: [], env, claiming: false, housekeeping: "5s" }),
-    );
+    const opening = Array.from({ length: 10 }, () => bench.open({ programs: [], env, claiming: false, lease: "30s" }));
     const outcomes = await Promise.allSettled(opening);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     for (const one of outcomes) if (one.status === "fulfilled") await one.value.stop();

@@ -31,6 +31,7 @@ import {
   type Places,
 } from "../../src/store/postgres/insert-runs.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
+import { takeBackClaims } from "../../src/store/postgres/nodes.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
@@ -193,6 +194,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ],
     ]),
     hot(sweepExpired, [batch], 2 * HELD),
+    hot(takeBackClaims, [[OWNER], batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),
     hot(sendMessages, [

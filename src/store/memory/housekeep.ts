@@ -3,7 +3,7 @@
 import type { HouseReport, HouseRound } from "../contract/house.js";
 import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
-import { beat, isLoneAndSilent, modeOf } from "./nodes.js";
+import { beat, isSilent, modeOf } from "./nodes.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 import { wakeParked } from "./wake-parked.js";
@@ -11,7 +11,7 @@ import { wakeParked } from "./wake-parked.js";
 export function housekeep(tables: Tables, { incarnation, limit, reclaim, alone }: HouseRound): HouseReport {
   const registered = beat(tables, incarnation);
   const woken = wakeParked(tables, { limit });
-  const gone = [...tables.nodes.values()].filter((row) => isLoneAndSilent(tables, row));
+  const gone = [...tables.nodes.values()].filter((row) => row.alone && isSilent(tables, row));
   const dead = new Set(gone.map((row) => row.incarnation));
   const reclaimed = reclaim ? sweepExpired(tables, { limit }, dead) : [];
   const nowUs = tables.nowUs();

@@ -91,7 +91,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   const nowUs = tables.nowUs();
   if (!tables.nodes.has(incarnation)) {
     const rival = others
-      .filter((row) => (alone || row.alone) && isAlive(tables, row))
+      .filter((row) => (alone || row.alone) && isLive(tables, row))
       .sort((a, b) => a.startedAtUs - b.startedAtUs || compareText(a.incarnation, b.incarnation))[0];
     if (rival) return { outcome: "refused", by: rivalOf(rival) };
     const kept = tables.keptModes.get(joinKey(env, identity));
@@ -118,7 +118,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   const mine = tables.nodes.get(incarnation)!;
   if (mine.stoppedAtUs !== null) return { outcome: "stopped" };
   // Nobody's death is seen here before its heartbeats stop: only who is or was alone is replaced at the start.
-  const dead = others.filter((row) => !isAlive(tables, row) && (alone || (row.alone && row.stoppedAtUs === null)));
+  const dead = others.filter((row) => !isLive(tables, row) && (alone || (row.alone && row.stoppedAtUs === null)));
   for (const row of dead) row.stoppedAtUs ??= nowUs;
   const reclaimed = takeBackFrom(tables, new Set(dead.map((row) => row.incarnation)));
   return { outcome: "registered", mode: structuredClone(mine.modes), reclaimed };
@@ -145,9 +145,13 @@ export function isAlive(tables: Tables, row: NodeRow): boolean {
   return row.stoppedAtUs === null && tables.nowUs() - row.seenAtUs <= heartbeatsMs(row) * 1000;
 }
 
-/** Alone, and not heard of for as long as its claims would have held, had it renewed them. */
-export function isLoneAndSilent(tables: Tables, row: NodeRow): boolean {
-  return row.alone && tables.nowUs() - row.seenAtUs > Math.max(row.leaseMs ?? 0, heartbeatsMs(row)) * 1000;
+/** Not heard of for as long as its claims would have held, had it renewed them. */
+export function isSilent(tables: Tables, row: NodeRow): boolean {
+  return tables.nowUs() - row.seenAtUs > Math.max(row.leaseMs ?? 0, heartbeatsMs(row)) * 1000;
+}
+
+function isLive(tables: Tables, row: NodeRow): boolean {
+  return row.stoppedAtUs === null && !isSilent(tables, row);
 }
 
 function heartbeatsMs({ heartbeatMs }: NodeRow): number {

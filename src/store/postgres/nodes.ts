@@ -50,7 +50,7 @@ select mode, overrides, drain from n`,
 );
 
 /** What the dead held. The UPDATE asks again whether they still do. */
-const takeBackClaims = statement(
+export const takeBackClaims = statement(
   "take_back_claims",
   (d) => `
 with t as materialized (select ${d.now} as now

@@ -28,10 +28,9 @@ export const isHeard = (now: string) => `n.seen_at >= ${now} - ${interval(HEARTB
 export const isSilent = (now: string) => `n.seen_at < ${now} - ${interval(`greatest(n.lease_ms, ${HEARTBEATS_MS})`)}`;
 
 /**
- * Whether node `n` lives, given `here`. A lock that is gone tells at once; one that is held tells nothing of a machine that
- * lost its power, whose session the server keeps for hours: there silence decides.
+ * Whether node `n` lives, given `here`. A lock that is gone tells at once. One that is held tells nothing of a machine that
+ * lost its power, whose session the server keeps for hours: there silence decides, and also for a node that has no lock, or not
+ * yet: between its registration and its lock a start on a busy machine took longer than three heartbeats.
  */
-export const isLive = (now: string) => `(n.stopped_at is null and case
-    when n.presence is null then ${isHeard(now)}
-    when ${isHere("n.presence")} then not ${isSilent(now)}
-    else ${YOUNG} and ${isHeard(now)} end)`;
+export const isLive = (now: string) => `(n.stopped_at is null and not ${isSilent(now)}
+    and (n.presence is null or ${isHere("n.presence")} or (${YOUNG} and ${isHeard(now)})))`;
