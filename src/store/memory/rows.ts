@@ -5,7 +5,7 @@ import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
-import type { NodeRegistration } from "../contract/nodes.js";
+import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
 
 export interface RunRow {
   readonly id: string;
@@ -131,11 +131,15 @@ export interface LeaseRow {
 
 export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
   readonly serves: readonly number[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;
+  /** Whether it has said which events start its programs. */
+  declares: boolean;
 }
 
 /** Who may try while a circuit breaker is half-open. */

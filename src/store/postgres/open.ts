@@ -163,7 +163,7 @@ export function openPostgres(
         attendees.delete(attendee);
         return attendance.leave();
       };
-      return { seen: attendance.seen, leave };
+      return { ...attendance, leave };
     },
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
