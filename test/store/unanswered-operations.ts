@@ -9,6 +9,7 @@ import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
+import { taskOperations } from "./unanswered-tasks.js";
 import { timeoutOperations } from "./unanswered-timeouts.js";
 import { triggerOperations } from "./unanswered-trigger-operations.js";
 
@@ -348,6 +349,7 @@ export function operations(): readonly Operation[] {
     },
     ...triggerOperations(),
     ...timeoutOperations(),
+    ...taskOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.register beside a live one",

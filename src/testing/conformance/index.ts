@@ -25,6 +25,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { taskCases } from "./tasks.js";
 import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
@@ -40,6 +41,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...sealedTransactionCases,
   ...messageCases,
   ...childCases,
+  ...taskCases,
   ...sweepCases,
   ...wakeCases,
   ...cancelCases,
