@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
 import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
+import { taskOperations } from "./unanswered-tasks.js";
 import { timeoutOperations } from "./unanswered-timeouts.js";
 import { triggerOperations } from "./unanswered-trigger-operations.js";
 
@@ -350,6 +351,7 @@ export function operations(): readonly Operation[] {
     ...triggerOperations(),
     ...modeOperations(),
     ...timeoutOperations(),
+    ...taskOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.register beside a live one",

@@ -27,6 +27,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { taskCases } from "./tasks.js";
 import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
@@ -42,6 +43,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...sealedTransactionCases,
   ...messageCases,
   ...childCases,
+  ...taskCases,
   ...sweepCases,
   ...wakeCases,
   ...recoveryCases,
