@@ -8,7 +8,7 @@ export type { EpisodeContext } from "./actor/episode-context.js";
 export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
-export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
+export { createNode, type InstanceOptions, type Node, type NodeOptions } from "./client/create-node.js";
 export {
   type DeadFilter,
   type DeadLetter,
@@ -26,6 +26,7 @@ export {
   RewindRefused,
 } from "./client/graph-runs.js";
 export type { Logger } from "./client/logger.js";
+export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { Queues } from "./client/queues.js";
 export type { RunEvent } from "./client/run-event.js";

@@ -16,6 +16,11 @@ import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
+import { isMachine, type MachineDefinition } from "../machine/definition.js";
+import { Instance } from "../machine/instance.js";
+import { Instances as ReachedInstances } from "../machine/instances.js";
+import type { MachineEvent } from "../machine/logic.js";
+import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, RunOfServices, Services } from "../program/household.js";
 import type { Store } from "../store/contract/store.js";
@@ -29,13 +34,14 @@ import { DeadLetters } from "./dead-letters.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
+import { type Instances, instancesOf } from "./machines.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Listening, type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
-import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
+import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface NodeOptions<Executor extends string = string>
@@ -67,6 +73,13 @@ export interface NodeOptions<Executor extends string = string>
   readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
 }
 
+export interface InstanceOptions {
+  /** Default: a new one. */
+  readonly id?: string;
+  /** Your own transaction: the instance is there when you commit. */
+  readonly tx?: Transaction;
+}
+
 /** The identity is found, and nothing is taken from the environment. */
 export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
 
@@ -90,10 +103,14 @@ export class Node implements AsyncDisposable {
   readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
+  /** Instances of machines, its own and those of other nodes of the env. */
+  readonly instances: Instances;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
   readonly #scheduler: Scheduler;
+  readonly #instances: ReachedInstances;
+  readonly #timers: TimerLoop;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
   readonly #listen: () => Listening;
@@ -133,6 +150,8 @@ export class Node implements AsyncDisposable {
     const { env: inEnv, incarnation } = this;
     const obey = (state: ModeState) => this.#engine.obey(state);
     this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
+    this.#instances = new ReachedInstances({ ...runs, bus: told });
+    this.instances = instancesOf(this.#instances);
     const household = this.#household(options, opened, told);
     const here = programs.filter(({ stacks }) => isAllowed(stacks, this.stack));
     this.#engine = new Engine({
@@ -157,8 +176,14 @@ export class Node implements AsyncDisposable {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
       },
       onExit: () => this.#listening?.exit(),
+      onHint: (groupIds) => this.#timers.hear(groupIds),
     });
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    const machines = here.filter(isMachine);
+    const lookEveryMs = this.#settings.pollMaxMs;
+    this.#timers = new TimerLoop({ instances: this.#instances, machines, world, bus: told, lookEveryMs });
+    this.#instances.onEffects = () => this.#engine.hint();
+    this.#instances.onTimer = (inMs) => this.#timers.knock(inMs);
     this.#scheduler = new Scheduler({
       store: store.schedules,
       breakers: store.breakers,
@@ -183,6 +208,7 @@ export class Node implements AsyncDisposable {
     const { historyWarning, historyLimit } = this.#settings;
     return {
       codecs,
+      instances: this.#instances,
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
@@ -211,14 +237,29 @@ export class Node implements AsyncDisposable {
   async open(): Promise<void> {
     await this.#engine.start();
     this.#scheduler.start();
+    await this.#timers.start();
     this.#listening = this.#listen();
   }
 
-  async start<In, Out, Parsed>(
+  /** Of a machine: an instance, under your id or a new one. The same id and input again: the one that is there. */
+  start<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    ...args: StartArguments<In, InstanceOptions>
+  ): Promise<Instance<Ev, Value, Context, Out>>;
+  start<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
-    ...[input, options = {}]: StartArguments<In>
-  ): Promise<RunHandle<Out>> {
-    const run = await this.#runs.start<Out>(program, input, options);
+    ...args: StartArguments<In>
+  ): Promise<RunHandle<Out>>;
+  async start(
+    program: AnyDefinition,
+    input?: unknown,
+    options: StartOptions & InstanceOptions = {},
+  ): Promise<RunHandle<unknown> | Instance<MachineEvent, unknown, unknown, unknown>> {
+    if (isMachine(program)) {
+      const id = await this.#instances.start(program, input, options);
+      return new Instance(program, id, this.#instances);
+    }
+    const run = await this.#runs.start(program, input, options);
     if (!options.tx) this.#engine.hint();
     return run;
   }
@@ -243,6 +284,13 @@ export class Node implements AsyncDisposable {
     const emitted = await this.#emitter.emit(type, payload, options);
     if (!options.tx && emitted.runs.length > 0) this.#engine.hint();
     return emitted;
+  }
+
+  instance<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    id: string,
+  ): Instance<Ev, Value, Context, Out> {
+    return new Instance(machine, id, this.#instances);
   }
 
   run<Out = unknown>(id: string): RunHandle<Out> {
@@ -270,7 +318,8 @@ export class Node implements AsyncDisposable {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    await Promise.all([this.#scheduler.stop(), this.#engine.stop(graceMs)]);
+    this.#instances.stop();
+    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#engine.stop(graceMs)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

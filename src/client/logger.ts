@@ -1,6 +1,7 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
 import type { EngineEvents } from "../engine/events.js";
+import type { MachineEvents } from "../machine/events.js";
 import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 
@@ -11,7 +12,7 @@ export interface Logger {
   error(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-type EventName = keyof EngineEvents | keyof TriggerEvents | keyof ScheduleEvents;
+type EventName = keyof EngineEvents | keyof TriggerEvents | keyof ScheduleEvents | keyof MachineEvents;
 
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
@@ -43,6 +44,12 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "schedule.rejected": "warn",
   "schedule.caught_up": "info",
   "schedule.failed": "warn",
+  "instance.quarantined": "error",
+  "timer.failed": "warn",
+  "timer.unknown": "warn",
+  "timer.dead": "error",
+  "timers.failed": "warn",
+  "machine.logged": "info",
 };
 
 /** The message is the event's name: one thing to search for. A logger that throws disturbs nobody. */

@@ -1,6 +1,7 @@
-// The events of engine and triggers as a node tells them: each says which node it was, to listeners and to the logger.
+// The events of engine, triggers and machines as a node tells them: each says which node it was, to listeners and to the logger.
 
 import type { EngineEvents } from "../engine/events.js";
+import type { MachineEvents } from "../machine/events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
 import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
@@ -12,7 +13,7 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
-type AllEvents = EngineEvents & TriggerEvents & ScheduleEvents;
+type AllEvents = EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents;
 
 export type NodeEvents = {
   readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };

@@ -53,6 +53,8 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onRegistered: () => Promise<void>;
   /** It has drained and is to stop. */
   readonly onExit: () => void;
+  /** Others have told of these groups, not only of those it claims from. */
+  readonly onHint?: (groupIds: readonly number[]) => void;
 }
 
 export class Engine {
@@ -109,6 +111,7 @@ export class Engine {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
       onHint: (ids) => {
+        this.#options.onHint?.(ids);
         for (const executor of this.#executors) executor.hint(ids);
       },
     });

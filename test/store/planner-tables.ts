@@ -49,6 +49,7 @@ import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
+import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
 
 /** Of each: running with a lease, running without, parked with a message. */
@@ -61,7 +62,16 @@ const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
   const events = ["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"];
-  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", "run_needs", ...events]) {
+  for (const table of [
+    "runs",
+    "journal",
+    "inbox",
+    "run_keys",
+    "run_limits",
+    "run_needs",
+    ...events,
+    ...MACHINE_TABLES,
+  ]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -103,6 +113,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
+  await fillMachines(pool, s);
 }
 
 /** Tasks of parked runs, each needed by two others, among many needs of runs that have ended. */
@@ -147,7 +158,7 @@ async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
   await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs,
-    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts`);
+    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 
 export interface HotStatement {
@@ -238,6 +249,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     ]),
     hot(readJournal, [held[0], 0, null]),
     ...(await eventStatements(batch, held[0]!)),
+    ...(await machineStatements(pool, ONE_GROUP, batch)),
     hot(expiredTimeouts, ["test", "order", batch]),
     hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
     hot(completeTimeouts, [held, held.map(() => TOKEN)]),

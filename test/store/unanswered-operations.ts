@@ -8,6 +8,7 @@ import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
+import { machineOperations } from "./unanswered-machines.js";
 import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
 import { taskOperations } from "./unanswered-tasks.js";
@@ -352,6 +353,7 @@ export function operations(): readonly Operation[] {
     ...modeOperations(),
     ...timeoutOperations(),
     ...taskOperations(),
+    ...machineOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {
       name: "nodes.register beside a live one",

@@ -34,6 +34,7 @@ import { insert } from "./insert-runs.js";
 import { leaseStore } from "./leases.js";
 import { isLimited } from "./limit-columns.js";
 import { count, get, list } from "./list-runs.js";
+import { machineStore } from "./machines.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
@@ -154,6 +155,7 @@ export function openPostgres(
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
     timeouts: timeoutTable(db),
+    machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     attend: async (attendee) => {
       await checkSchema(db);

@@ -16,6 +16,7 @@ import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
 import { loneNodeCases } from "./lone-nodes.js";
+import { machineCases } from "./machines.js";
 import { messageCases } from "./messages.js";
 import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
@@ -56,6 +57,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...eventCases,
   ...breakerCases,
   ...definitionCases,
+  ...machineCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,

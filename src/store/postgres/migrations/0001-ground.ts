@@ -5,6 +5,7 @@ import type { Dialect } from "../dialect.js";
 import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { machines } from "./0001-machines.js";
 import { modes } from "./0001-modes.js";
 import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
@@ -25,6 +26,7 @@ export const ground = {
       tasks,
       definitions,
       modes,
+      machines,
       //
     ]
       .map((part) => part(dialect))
