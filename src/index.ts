@@ -36,6 +36,13 @@ export {
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
+export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
+export type { AnyDag, Dag } from "./dag/dag-definition.js";
+export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
+export type { Outcome } from "./dag/outcome.js";
+export { type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
+export type { TaskContext } from "./dag/task-context.js";
+export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";

@@ -8,8 +8,7 @@ import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import { settlement } from "../workflow/execute.js";
-import { messageTaker } from "../workflow/take-messages.js";
+import { play, settlement } from "../workflow/execute.js";
 import { type Budget, BudgetExhausted, Purse, workedMs } from "./budget.js";
 import { CheckpointUnreadable, splitAtCheckpoint } from "./checkpoint.js";
 import { Drive } from "./drive-strategy.js";
@@ -45,7 +44,7 @@ class Episode {
   }
 
   async execute(): Promise<void> {
-    const { historyLimit, historyWarning, onLongHistory } = this.#household;
+    const { historyLimit } = this.#household;
     const session = this.#session;
     const log = await session.history(false);
     const split = splitAtCheckpoint(log, this.#household.codecs);
@@ -53,21 +52,14 @@ class Episode {
     this.#purse = new Purse(this.#parts.budget, split.checkpoint?.spent);
     const { timeoutMs: budgetMs } = this.#parts.budget;
     const leftMs = budgetMs === null ? null : Math.max(budgetMs - workedMs(log), 0);
-    // The replay counts from the start; only what is left of the budget counts from now on.
-    const timeoutMs = leftMs === null ? null : session.databaseNow() - recorded.since + leftMs;
-    const replay = new Replay(session, recorded, { timeoutMs, historyLimit, atWork: true });
-    const takeMessages = messageTaker(replay);
-    await takeMessages();
-    const before = session.length;
-    const { body } = await this.#start(replay, split.checkpoint);
-    const outcome = await replay.run(body, takeMessages);
-    const after = session.length;
-    if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
+    const since = session.databaseNow();
+    const replay = new Replay(session, recorded, { timeoutMs: leftMs, since, historyLimit, atWork: true });
+    const outcome = await play(replay, this.#household, () => this.#begin(replay, split.checkpoint));
     await session.commit([this.#settlement(outcome)]);
   }
 
   /** The strategy's own promise, boxed: it is under way when this resolves. */
-  async #start(
+  async #begin(
     replay: Replay,
     checkpoint: ReturnType<typeof splitAtCheckpoint>["checkpoint"],
   ): Promise<{ body: Promise<unknown> }> {

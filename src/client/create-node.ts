@@ -121,6 +121,7 @@ export class Node implements AsyncDisposable {
     });
     this.#scheduler = new Scheduler({
       store: store.schedules,
+      breakers: store.breakers,
       world,
       bus: told,
       env: this.env,

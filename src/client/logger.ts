@@ -38,6 +38,7 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "sweeper.changed": "info",
   "schedule.fired": "info",
   "schedule.skipped": "warn",
+  "schedule.rejected": "warn",
   "schedule.caught_up": "info",
   "schedule.failed": "warn",
 };

@@ -8,7 +8,8 @@ import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
-import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
+import type { RedriveAnswer } from "../store/contract/redrive.js";
+import type { CancelAnswer, PauseAnswer, ResumeAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Question } from "../workflow/approval-call.js";
@@ -192,6 +193,22 @@ export class RunHandle<Out> {
       by: options.by ?? "client",
       ...(options.reason && { reason: options.reason }),
     });
+  }
+
+  /** Stops it, and its tasks, until it is resumed. A step under way is aborted and runs again then. */
+  pause(options: { readonly by?: string } = {}): Promise<PauseAnswer> {
+    return this.#store.runs.pause(this.id, { by: options.by ?? "client" });
+  }
+
+  resume(options: { readonly by?: string } = {}): Promise<ResumeAnswer> {
+    return this.#store.runs.resume(this.id, { by: options.by ?? "client" });
+  }
+
+  /** Opens it again where it failed; of a DAG, only the tasks that did not succeed. */
+  async retry(options: { readonly by?: string } = {}): Promise<RedriveAnswer> {
+    const { by = "client" } = options;
+    const [answer] = await this.#store.runs.redrive([this.id], { by, callId: this.#world.token(), fromStart: false });
+    return answer!;
   }
 
   async #record(): Promise<RunRecord> {

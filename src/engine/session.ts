@@ -8,7 +8,7 @@ import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Message } from "../store/contract/inbox.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry, Peek, Peeked } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -134,6 +134,16 @@ export class Session {
     if (!ending || ending.kind === state) return ending?.payload ?? null;
     const log = await this.#store.journal.read(runId);
     return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
+  }
+
+  /** Single entries of other runs: what they were started with, or ended with. */
+  peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
+    return this.#store.journal.peek(wanted);
+  }
+
+  /** Of this run. Answers how many are still running and were asked to stop. */
+  cancelTasks(reason: string): Promise<number> {
+    return this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason });
   }
 
   /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */

@@ -84,8 +84,8 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
       messages.set(key!, entry);
       const ending = endingOf(entry, baseSeq);
       if (ending) endings.push(ending);
-    } else if (kind === "redriven") {
-      since = entry.at;
+    } else if (kind === "redriven" || kind === "retry") {
+      if (kind === "redriven") since = entry.at;
       forgetLastFailures(endings);
       tries.clear();
     }
@@ -93,7 +93,7 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
   return { start: entries[0]!, since, endings, begun, tries, messages };
 }
 
-/** An operator opened the run again: what failed last, with nothing after it, is tried again. */
+/** Opened again by an operator, or tried again as a whole: what failed last, with nothing after it, is tried again. */
 function forgetLastFailures(endings: Ending[]): void {
   while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();
 }

@@ -42,6 +42,10 @@ export interface ReplayLimits {
   readonly timeoutMs: number | null;
   /** Only time at work counts: a run that waits is not woken when its time is over. */
   readonly atWork?: boolean;
+  /** Counted from here instead, on the database's clock. */
+  readonly since?: number;
+  /** The function as a whole is tried again: what it throws counts, whatever the log still has. */
+  readonly retried?: boolean;
   /** Entries of one generation. */
   readonly historyLimit: number;
 }
@@ -67,20 +71,31 @@ export class Replay {
   #asked = 0;
   #inStep = false;
   #cancelled: JournalEntry | null = null;
+  /** Somebody wants it given back: the row knows what becomes of it then. */
+  #paused = false;
+  readonly #retried: boolean;
   #anew: Payload | null = null;
   readonly #historyLimit: number;
   readonly #atWork: boolean;
   #wake: (() => void) | null = null;
 
-  constructor(session: Session, recorded: Recorded, { timeoutMs, historyLimit, atWork = false }: ReplayLimits) {
+  constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
+    const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
     this.session = session;
     this.recorded = recorded;
     this.#untold = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
-    this.#deadline = timeoutMs === null ? null : this.recorded.since + timeoutMs;
+    this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
+    this.#retried = retried;
     this.#historyLimit = historyLimit;
     this.#atWork = atWork;
+  }
+
+  /** Somebody wants it to stop: nothing of it is to begin. */
+  get stopped(): Outcome | null {
+    if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
+    return this.#paused ? { kind: "handBack" } : null;
   }
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
@@ -170,6 +185,7 @@ export class Replay {
   received(entry: JournalEntry): void {
     this.#messages.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
+    if (entry.key?.startsWith("pause:")) this.#paused = true;
     const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#keep(ending);
     for (const call of this.#open) call.hear?.(entry);
@@ -210,7 +226,7 @@ export class Replay {
       if (this.#startCalls() || this.#expireCalls()) continue;
       const seen = this.session.inboxSeq;
       await takeMessages();
-      if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
+      if (this.#tellable() || this.stopped || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
         if (this.session.stopping) return { kind: "handBack" };
         if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
@@ -267,8 +283,9 @@ export class Replay {
 
   /** Only when the function is idle: parallel branches may ask in another order than they did. */
   #judge(): Outcome | null {
-    if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
+    if (this.stopped) return this.stopped;
     if (this.#heldBack()) return null;
+    if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
     const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
     if (missing.length > 0 && !this.#elsewhere()) {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);

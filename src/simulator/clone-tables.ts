@@ -4,7 +4,7 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
-  ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "definitions"] as const),
+  ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -23,6 +23,7 @@ export function copyTables(tables: Tables): Kept {
     rates: new Map(rates),
     pausedQueues: new Map(pausedQueues),
     schedules: copyMap(schedules, (row) => ({ ...row })),
+    needs: new Map(tables.needs),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),

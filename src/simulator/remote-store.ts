@@ -1,11 +1,13 @@
 // The store as one process sees it: every operation goes over that process's link, is applied whole when it arrives, and is
 // recorded there.
 
+import type { ProbeRequest } from "../store/contract/breakers.js";
 import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied } from "./applied.js";
 import type { Link } from "./link.js";
 import { RemoteTransaction } from "./remote-transaction.js";
+import { remoteBreakers, remoteEvents } from "./remote-triggers.js";
 
 export function remoteStore(link: Link): Store {
   const { database } = link;
@@ -20,7 +22,10 @@ export function remoteStore(link: Link): Store {
 
   return {
     runs: { ...store.runs, ...recordedRuns(link, recorded), ...readRuns(link) },
-    journal: { read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)) },
+    journal: {
+      read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)),
+      peek: (wanted) => link.call("peek", () => store.journal.peek(wanted)),
+    },
     inbox: {
       send: (messages) =>
         link.call("send", () => recorded(store.inbox.send(messages), (answers) => ({ op: "send", messages, answers }))),
@@ -42,14 +47,19 @@ export function remoteStore(link: Link): Store {
       declare: (declaration) => link.call("declare schedules", () => store.schedules.declare(declaration)),
       due: (ids) => link.call("due schedules", () => store.schedules.due(ids)),
       fire: (fires) =>
-        link.call("fire", () => recorded(store.schedules.fire(fires), (answers) => insertedBy(fires, answers))),
+        link.call("fire", async () => {
+          const answers = await recorded(store.schedules.fire(fires), (told) => insertedBy(fires, told));
+          for (const request of probesOf(fires, answers)) {
+            database.onApplied({ op: "probe", request, taken: true }, link.name);
+          }
+          return answers;
+        }),
       list: (env) => link.call("list schedules", () => store.schedules.list(env)),
       pause: (env, name, by) => link.call("pause schedules", () => store.schedules.pause(env, name, by)),
       resume: (env, name) => link.call("resume schedules", () => store.schedules.resume(env, name)),
     },
-    // No workload of the simulator emits: a node only says that it has no subscriptions.
-    events: store.events,
-    breakers: store.breakers,
+    events: remoteEvents(link, recorded),
+    breakers: remoteBreakers(link, recorded),
     definitions: {
       save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
       enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
@@ -92,7 +102,13 @@ function insertedBy(fires: readonly Fire[], answers: readonly FireAnswer[]): App
   return { op: "insert", runs, answers: runs.map(({ id: runId }) => ({ outcome: "inserted", runId })) };
 }
 
-type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
+/** A run that was to try and is there has taken its probe. */
+function probesOf(fires: readonly Fire[], answers: readonly FireAnswer[]): ProbeRequest[] {
+  const started = new Set(answers.flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : [])));
+  return fires.flatMap(({ probe }) => (probe && started.has(probe.runId) ? [probe] : []));
+}
+
+export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
 
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;

@@ -2,6 +2,7 @@
 
 import type { AnyDefinition } from "../program/definition.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { EventType } from "../trigger/event.js";
 import type { StepInfo } from "../workflow/step-call.js";
 import type { Chance } from "./chance.js";
 import type { History } from "./check/history.js";
@@ -17,10 +18,18 @@ export interface Place {
   effect(runId: string, info: StepInfo, op: StepOp, after: readonly string[]): Promise<string>;
   /** Starts a run in a transaction of a step. */
   start(workflow: AnyDefinition, input: unknown, tx: Transaction): Promise<void>;
+  /** Emits an event in a transaction of a step. */
+  emit<Payload extends object>(
+    type: EventType<string, Payload>,
+    payload: NoInfer<Payload>,
+    tx: Transaction,
+  ): Promise<void>;
 }
 
 export interface DriveOptions {
   readonly client: Client;
+  /** It, and others besides: processes of their own that do the same things at the same time. */
+  readonly clients: readonly Client[];
   readonly chance: Chance;
   readonly swarm: Swarm;
   /** Calls back at a moment of virtual time. */

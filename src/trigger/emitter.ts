@@ -143,11 +143,15 @@ export class Emitter {
   async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
     const { store, env, telemetry } = this.#options;
     const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
-    const verdicts = await judge(store, guarded, inTransaction);
-    guarded.forEach(({ program, runId }, i) => {
-      if (verdicts[i] === "tries") telemetry?.emit("breaker.half_opened", { program, runId });
-    });
-    return new Set(wishes.filter((_, i) => verdicts[i] !== "rejected"));
+    const verdicts = await judge(store.breakers, guarded, inTransaction);
+    const passed = new Set<Wish>();
+    for (const [i, { outcome, probe }] of verdicts.entries()) {
+      const { program, runId } = guarded[i]!;
+      const tries = probe !== null && (await store.breakers.takeProbe(probe, inTransaction));
+      if (tries) telemetry?.emit("breaker.half_opened", { program, runId });
+      if (tries || outcome === "passes") passed.add(wishes[i]!);
+    }
+    return passed;
   }
 
   /** The runs of one event are put there in one call to the store, whole or not at all. */

@@ -3,13 +3,17 @@
 // Which windows there are is decided by the store's clock and by rows that all nodes read alike; this process's own clock only
 // tells when to look.
 
+import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import type { NewRun, RunGroup } from "../kernel/new-run.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { BreakerStore } from "../store/contract/breakers.js";
 import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../store/contract/schedules.js";
 import type { Telemetry } from "../telemetry/bus.js";
+import { judge } from "./breaker-gate.js";
 import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
+import type { TriggerEvents } from "./events.js";
 import type { ScheduleEvents } from "./schedule-events.js";
 import { isoOf, tickOf, windowKey } from "./schedule-run.js";
 import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";
@@ -33,12 +37,14 @@ export interface ScheduledProgram {
   readonly version: string | null;
   readonly limits: readonly LimitRule[];
   readonly triggers: readonly TriggerSpec[];
+  readonly breaker: BreakerRule | null;
 }
 
 export interface SchedulerOptions {
   readonly store: ScheduleStore;
+  readonly breakers: BreakerStore;
   readonly world: World;
-  readonly bus: Telemetry<ScheduleEvents>;
+  readonly bus: Telemetry<ScheduleEvents & Pick<TriggerEvents, "breaker.half_opened">>;
   readonly env: string;
   readonly stack: string | null;
   /** Of several versions of a program the last is the one that is due. */
@@ -52,6 +58,10 @@ interface Decision {
   readonly row: ScheduleRecord;
   readonly fires: Fires;
   readonly fire: Fire;
+  /** By the id of its run. */
+  readonly windowOf: ReadonlyMap<string, number>;
+  /** Windows that start nothing unless their run is there in the end. */
+  readonly doubtful: readonly string[];
 }
 
 export class Scheduler {
@@ -102,7 +112,7 @@ export class Scheduler {
     const { store } = this.#options;
     const { now, schedules, nextMs } = await store.due(this.#ids);
     if (schedules.length === 0) return nextMs;
-    const decisions = schedules.map((row) => this.#decide(row, now));
+    const decisions = await this.#guard(schedules.map((row) => this.#decide(row, now)));
     const answers = await store.fire(decisions.map(({ fire }) => fire));
     for (const [i, answer] of answers.entries()) {
       if (answer.outcome === "fired") this.#tell(decisions[i]!, answer.runIds, now);
@@ -140,7 +150,35 @@ export class Scheduler {
     }));
     // More is to be made up for: not faster than this, however many nodes there are.
     const next = isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next;
-    return { row, fires, fire: { scheduleId: row.id, seenLast: row.last, last: fires.last, next, runs } };
+    return {
+      row,
+      fires,
+      fire: { scheduleId: row.id, seenLast: row.last, last: fires.last, next, runs },
+      windowOf: new Map(runs.map(({ id }, i) => [id, fires.windows[i]!])),
+      doubtful: [],
+    };
+  }
+
+  /**
+   * Windows that a circuit breaker rejects are decided on without a run. A probe is taken in the statement that fires: taken
+   * before it, by a node that is then too late, it would keep everybody from trying.
+   */
+  async #guard(decisions: readonly Decision[]): Promise<readonly Decision[]> {
+    const { breakers, env } = this.#options;
+    const guarded = decisions.flatMap(({ row, fire }) => {
+      const { program } = row.group;
+      const { breaker } = this.#programs.get(program)!;
+      return fire.runs.map(({ id: runId }) => ({ env, program, runId, breaker }));
+    });
+    const verdicts = await judge(breakers, guarded);
+    const verdictOf = new Map(guarded.map(({ runId }, i) => [runId, verdicts[i]!]));
+    return decisions.map((decision) => {
+      const { fire } = decision;
+      const probe = fire.runs.map(({ id }) => verdictOf.get(id)!.probe).find((one) => one !== null);
+      const runs = fire.runs.filter(({ id }) => verdictOf.get(id)!.outcome !== "rejected");
+      const doubtful = fire.runs.map(({ id }) => id).filter((id) => verdictOf.get(id)!.outcome !== "passes");
+      return { ...decision, doubtful, fire: { ...fire, runs, ...(probe && { probe }) } };
+    });
   }
 
   #windowsOf({ id, spec, anchor }: ScheduleRecord): Windows {
@@ -150,15 +188,21 @@ export class Scheduler {
     return windows;
   }
 
-  #tell({ row, fires }: Decision, runIds: readonly string[], now: number): void {
+  #tell({ row, fires, fire, windowOf, doubtful }: Decision, runIds: readonly string[], now: number): void {
     const { bus } = this.#options;
-    const of = { program: row.group.program, schedule: row.key };
-    const { windows, skipped } = fires;
-    if (skipped) {
-      const until = windows[0] === undefined ? fires.last : windows[0] - 1;
+    const { program } = row.group;
+    const of = { program, schedule: row.key };
+    const windowsOf = (ids: readonly string[]) => ids.map((id) => windowOf.get(id)!);
+    if (fires.skipped) {
+      const until = fires.windows[0] === undefined ? fires.last : fires.windows[0] - 1;
       bus.emit("schedule.skipped", { ...of, after: isoOf(row.last), until: isoOf(until) });
     }
+    const rejected = windowsOf(doubtful.filter((id) => !runIds.includes(id)));
+    if (rejected.length > 0) bus.emit("schedule.rejected", { ...of, windows: rejected.map(isoOf) });
     if (runIds.length === 0) return;
+    const { runId } = fire.probe ?? {};
+    if (runId !== undefined && runIds.includes(runId)) bus.emit("breaker.half_opened", { program, runId });
+    const windows = windowsOf(runIds);
     bus.emit("schedule.fired", { ...of, windows: windows.map(isoOf), runIds, lateMs: now - windows.at(-1)! });
     const missed = windows.filter((window) => now - window > MISSED_AFTER_MS).length;
     if (windows.length > 1 || missed > 0) {

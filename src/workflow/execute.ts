@@ -60,31 +60,45 @@ export function workflowProgram(workflow: AnyWorkflow, household: Household): Pr
 
 async function execute(workflow: AnyWorkflow, household: Household, session: Session): Promise<void> {
   const { timeoutMs } = workflow;
-  const { historyLimit, historyWarning, codecs } = household;
   const history = await session.history(timeoutMs !== null);
-  const replay = new Replay(session, readRecorded(history), { timeoutMs, historyLimit });
-  const takeMessages = messageTaker(replay);
-  await takeMessages();
-  const before = session.length;
-  const { body } = await start(workflow, household, replay);
-  const outcome = await replay.run(body, takeMessages);
-  const after = session.length;
-  if (before < historyWarning && after >= historyWarning) household.onLongHistory(session.run.runId, after);
-  await session.commit([settlement(outcome, codecs, session)]);
+  const replay = new Replay(session, readRecorded(history), { timeoutMs, historyLimit: household.historyLimit });
+  const outcome = await play(replay, household, () => begin(workflow, household, replay));
+  await session.commit([settlement(outcome, household.codecs, session)]);
 }
 
 /**
- * Answers the function's own promise, boxed: it is under way when this resolves. One that throws before its first await,
- * or whose services cannot be had, fails its run like any other.
+ * Takes in what came meanwhile, then runs a function over its journal. `begin` answers the function's own promise, boxed: it
+ * is under way when that resolves.
  */
-async function start(workflow: AnyWorkflow, household: Household, replay: Replay): Promise<{ body: Promise<unknown> }> {
-  const { codecs, newChild, servicesFor } = household;
+export async function play(
+  replay: Replay,
+  { historyWarning, onLongHistory }: Household,
+  begin: () => Promise<{ readonly body: Promise<unknown> }>,
+): Promise<Outcome> {
+  const { session } = replay;
+  const takeMessages = messageTaker(replay);
+  await takeMessages();
+  if (replay.stopped) return replay.stopped;
+  const before = session.length;
+  const { body } = await begin();
+  const outcome = await replay.run(body, takeMessages);
+  const after = session.length;
+  if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
+  return outcome;
+}
+
+/** One that throws before its first await, or whose services cannot be had, fails its run like any other. */
+async function begin(
+  { run, name: program }: AnyWorkflow,
+  { codecs, newChild, servicesFor }: Household,
+  replay: Replay,
+): Promise<{ body: Promise<unknown> }> {
   try {
     const { runId } = replay.session.run;
     const input = codecs.decode(replay.recorded.start.payload!);
-    const services = await servicesFor({ runId, program: workflow.name, input });
+    const services = await servicesFor({ runId, program, input });
     const ctx = new WorkflowContext(replay, { codecs, newChild, services });
-    return { body: (async () => workflow.run(ctx, input))() };
+    return { body: (async () => run(ctx, input))() };
   } catch (error) {
     return { body: Promise.reject(error) };
   }

@@ -11,6 +11,7 @@ import { Dice } from "./dice.js";
 import { HouseSteps } from "./differential-house-steps.js";
 import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
+import { TimeoutSteps } from "./differential-timeouts.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
 import { json } from "./scene.js";
 
@@ -24,6 +25,7 @@ export class Steps {
   readonly #nodes: string[] = [];
   readonly #triggers: TriggerSteps;
   readonly #house: HouseSteps;
+  readonly #timeouts: TimeoutSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -44,6 +46,7 @@ export class Steps {
     };
     this.#triggers = new TriggerSteps(drawer);
     this.#house = new HouseSteps(drawer);
+    this.#timeouts = new TimeoutSteps(this.#dice);
   }
 
   next(): Step {
@@ -67,6 +70,7 @@ export class Steps {
       [3, () => this.#triggers.breaker()],
       [10, () => this.#house.lease()],
       [3, () => this.#house.node()],
+      [8, () => this.#timeouts.next()],
       [7, () => this.#read()],
     ]);
   }
@@ -289,7 +293,7 @@ export class Steps {
   }
 
   #message(): NewMessage {
-    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child", "cancel"]);
+    const kind = this.#dice.one<Exclude<MessageKind, "pause">>(["signal", "decision", "timeout", "child", "cancel"]);
     const wait = this.#dice.one(["wait:a", "wait:b"]);
     const fitting = {
       signal: `signal:${this.#dice.int(0, 999)}`,

@@ -80,7 +80,7 @@ export class TriggerSteps {
     const { claim, seq } = held;
     const known = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
     // A longer window is what one more event makes of it.
-    const ticket = this.#dice.chance(0.3) ? { ...known, windowMs: known.windowMs + 100 } : known;
+    const ticket = this.#dice.chance(0.6) ? { ...known, windowMs: known.windowMs + 100 } : known;
     return step("events.settleDebounced", (store) => store.events.settleDebounced(claim, seq, ticket));
   }
 
@@ -134,11 +134,18 @@ export class TriggerSteps {
   #fire(rows: Snapshot["schedules"]): Step {
     const fires = rows
       .filter(() => this.#dice.chance(0.5))
-      .map(({ id, last }): Fire => {
+      .map(({ id, last, group }): Fire => {
         const runs = this.#dice.many(0, 2, () => ({ ...this.#drawn.newRun(), key: this.#drawn.newKey() }));
         const window = last + this.#dice.int(0, 50);
         const next = this.#dice.chance(0.1) ? null : window + this.#dice.int(0, 200);
-        return { scheduleId: id, seenLast: this.#dice.chance(0.8) ? last : last - 1, last: window, next, runs };
+        const fire = { scheduleId: id, seenLast: this.#dice.chance(0.8) ? last : last - 1, last: window, next, runs };
+        const tries = runs[0] && this.#dice.chance(0.3) ? { runId: runs[0].id, n: this.#dice.int(1, 3) } : null;
+        if (!tries) return fire;
+        const opening = this.#dice.one(["x", "y"]);
+        return {
+          ...fire,
+          probe: { env: group.env, program: group.program, opening, probe: tries.n, runId: tries.runId },
+        };
       });
     const learn = (answers: readonly FireAnswer[]) => {
       for (const answer of answers) if (answer.outcome === "fired") this.#drawn.runIds.push(...answer.runIds);

@@ -7,6 +7,7 @@ import type { NewRun } from "../../src/kernel/new-run.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import { readBreakers } from "../../src/store/postgres/breakers.js";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
+import { claimTimeouts, completeTimeouts, releaseTimeouts } from "../../src/store/postgres/claim-timeouts.js";
 import {
   childColumns,
   entryColumns,
@@ -37,6 +38,7 @@ import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
+import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
 import { append, complete, newRun } from "./scene.js";
 
@@ -49,7 +51,7 @@ const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
 const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
-  const events = ["subscriptions", "subscribers", "debounces", "breaker_probes"];
+  const events = ["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"];
   for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", ...events]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
@@ -90,6 +92,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
+  await fillTimeouts(pool, s);
 }
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
@@ -103,9 +106,19 @@ async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
     select 'test', 'p on 1', 'subject-' || n, md5('waiting' || n)::uuid, now(), 'json', '{}' from generate_series(1, 10000) n`);
 }
 
+/** Half of them far away; generations as the ids of held runs, so that the same ones are asked for. */
+async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`insert into ${s}.timeouts (env, scope, instance, generation, state, sequence, deadline, due_at, created_at, attempts,
+      token, claimed_by, claimed_until)
+    select 'test', 'order', 'i' || n, md5('held' || n)::uuid, 'pending', 1, d, d, now(), 0, c, case when n % 4 = 0 then 'me' end,
+      case when n % 4 = 0 then d end
+    from generate_series(1, 20000) n, lateral (select now() + case when n % 2 = 0 then interval '-1 hour' else interval '1 hour' end) t(d),
+      lateral (select case when n % 4 = 0 then '${TOKEN}'::uuid end) u(c)`);
+}
+
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
   await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups,
-    ${s}.subscriptions, ${s}.debounces`);
+    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts`);
 }
 
 export interface HotStatement {
@@ -143,6 +156,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     alsoReads,
   });
   const nulls = held.map(() => null);
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
     hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
@@ -167,6 +181,14 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       parked,
       parked,
       ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
+      ...[
+        limited.map(({ id }) => id),
+        parked,
+        each(() => "test"),
+        each(() => "p"),
+        each((i) => `x${i}`),
+        each(() => 1),
+      ],
     ]),
     hot(sweepExpired, [batch], 2 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
@@ -183,6 +205,10 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     ]),
     hot(readJournal, [held[0], 0, null]),
     ...(await eventStatements(batch, held[0]!)),
+    hot(expiredTimeouts, ["test", "order", batch]),
+    hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
+    hot(completeTimeouts, [held, held.map(() => TOKEN)]),
+    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000)]),
   ];
 }
 

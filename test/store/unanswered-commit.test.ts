@@ -69,7 +69,7 @@ async function empty(): Promise<void> {
     const tables = [
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
       ...["run_limits", "limit_rates", "paused_queues", "schedules", "definitions"],
-      ...["subscriptions", "subscribers", "debounces", "breaker_probes"],
+      ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
     await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);
@@ -84,7 +84,7 @@ async function timeless(schema: string): Promise<unknown> {
 
 /** Two servers' clocks differ by nature. */
 function withoutTimes(value: unknown, left = new Set<string>()): unknown {
-  const isTime = /(At|Until|^until|^at|^anchor|^last|^next|ForMs)$/;
+  const isTime = /(At|Until|^until|^at|^anchor|^last|^next|^deadline|ForMs)$/;
   return JSON.parse(
     JSON.stringify(value, (name, part) => {
       if (left.has(name)) return undefined;

@@ -28,6 +28,11 @@ function scheduleOperations(): Operation[] {
     },
     { name: "schedules.fire", statement: "fire_schedules", prepare: onSchedule(fired) },
     {
+      name: "schedules.fire of a run that tries",
+      statement: "fire_schedules",
+      prepare: onSchedule((store, declared, runs) => fired(store, declared, runs, true)),
+    },
+    {
       name: "schedules.pause",
       statement: "pause_schedules",
       prepare: onSchedule((store, { programs }) => store.schedules.pause("test", programs[0]!, "me")),
@@ -59,9 +64,11 @@ function onSchedule(act: OnSchedule) {
 }
 
 /** Moves on to a window that is the same on both databases. */
-async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, runs: readonly NewRun[]) {
+async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, runs: readonly NewRun[], tries = false) {
   const [row] = (await store.schedules.due([one!.id])).schedules;
-  return store.schedules.fire([{ scheduleId: row!.id, seenLast: row!.last, last: 1, next: 2, runs }]);
+  const probe = { env: "test", program: one!.group.program, opening: "x:0", probe: 1, runId: runs[0]!.id };
+  const fire = { scheduleId: row!.id, seenLast: row!.last, last: 1, next: 2, runs };
+  return store.schedules.fire([{ ...fire, ...(tries && { probe }) }]);
 }
 
 /** A run that gathers, claimed when its window is over or still open. */

@@ -20,7 +20,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
   const calls = { due: 0, declare: 0 };
   const told: { readonly name: string; readonly lateMs?: number }[] = [];
   const programs: ScheduledProgram[] = [
-    { name: "p", queue: "p", version: null, limits: [], triggers: on.map(({ spec }) => spec) },
+    { name: "p", queue: "p", version: null, limits: [], triggers: on.map(({ spec }) => spec), breaker: null },
   ];
   const scheduler = new Scheduler({
     store: {
@@ -35,6 +35,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
       },
       ...broken,
     },
+    breakers: store.breakers,
     world,
     bus: { emit: (name, facts) => told.push({ name, ...facts }) },
     env: "test",

@@ -1,8 +1,10 @@
 // Leads each operation of the store to the check that knows it.
 
 import type { Applied } from "../applied.js";
+import { checkBreakers, checkProbe } from "./breakers.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
 import { checkCommits, checkTransact } from "./commits.js";
+import { checkDebounce, checkMatch, checkSettle, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkInsert, checkRedrive, checkSend } from "./messages.js";
@@ -21,6 +23,12 @@ const CHECKS: Checks = {
   send: checkSend,
   transact: checkTransact,
   redrive: checkRedrive,
+  subscribe: checkSubscribe,
+  match: checkMatch,
+  debounce: checkDebounce,
+  settle: checkSettle,
+  breakers: checkBreakers,
+  probe: checkProbe,
 };
 
 /** `by`: the incarnation that asked for it. */

@@ -53,6 +53,19 @@ export interface ModelRun {
   readonly messages: ModelMessage[];
 }
 
+/** The last event of a subject, and the run that is to begin with it. */
+export interface Gathering {
+  readonly runId: string;
+  readonly payload: Payload;
+  /** On the database's clock. */
+  readonly atUs: number;
+}
+
+export interface Probe {
+  readonly runId: string;
+  readonly atUs: number;
+}
+
 /** Kinds of entries that end a call, each call once. */
 const ENDS: Readonly<Record<string, string>> = {
   step: "step",

@@ -34,7 +34,8 @@ export function checkTimeoutClaim(path: string, request: TimeoutClaimRequest): P
     checkUuid("generation", request.generation) ??
     checkName(nodeName, "node", request.node) ??
     checkUuid("token", request.token) ??
-    checkDelay("claimMs", request.claimMs)
+    // A claim of no length would be over before it is answered.
+    (request.claimMs < 1 ? checkInteger("claimMs", request.claimMs, 1) : checkDelay("claimMs", request.claimMs))
   );
 }
 

@@ -46,6 +46,8 @@ export interface ClaimedRun extends Claim {
   readonly parentId: string | null;
   /** It has limits: when its claim is given back, others may be admitted. */
   readonly limited: boolean;
+  /** It is a task: its end is counted in those that wait for it. */
+  readonly counts: boolean;
   readonly input: Payload;
   /** Not null: it gathers the events of a subject, and its input is still to be taken. */
   readonly debounce: DebounceTicket | null;
@@ -83,7 +85,8 @@ export type CommitAnswer =
 
 export interface Reclaimed {
   readonly runId: string;
-  readonly outcome: "waiting" | "dead";
+  /** `paused`: somebody had asked for it. */
+  readonly outcome: "waiting" | "dead" | "paused";
   readonly previousOwner: string;
   readonly epoch: number;
   readonly crashes: number;
@@ -99,6 +102,24 @@ export type CancelAnswer =
   | { readonly outcome: "requested" }
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" };
+
+export type PauseAnswer =
+  | { readonly outcome: "paused" }
+  /** It, or a task of it, is running: its holder was told to stop. */
+  | { readonly outcome: "requested" }
+  | { readonly outcome: "ended"; readonly state: EndedState }
+  | { readonly outcome: "unknown" };
+
+export type ResumeAnswer =
+  | { readonly outcome: "resumed" }
+  | { readonly outcome: "not paused"; readonly state: RunState }
+  | { readonly outcome: "unknown" };
+
+/** `replayed`: rows whose count of open needs was wrong and is right now. `skipped`: rows that were as they should be. */
+export interface Reconciled {
+  readonly replayed: number;
+  readonly skipped: number;
+}
 
 export interface RunRecord {
   readonly id: string;
@@ -118,6 +139,8 @@ export interface RunRecord {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly parentId: string | null;
+  /** Tasks that it waits for: its needs, or, once it has started some, its own. */
+  readonly pending: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly archivedAt: number | null;
@@ -188,10 +211,25 @@ export interface RunStore {
   /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
   nextDue(groupIds: readonly number[]): Promise<number | null>;
 
-  /** Opens failed, dead and quarantined runs again. Answers stand in the order of the ids. */
+  /**
+   * Opens failed, dead and quarantined runs again, with those of their tasks that did not succeed: of the skipped ones only
+   * those behind another that is opened. From the start, a run begins anew with new tasks. Answers stand in the order of the ids.
+   */
   redrive(runIds: readonly string[], options: Redrive): Promise<readonly RedriveAnswer[]>;
 
+  /** With its tasks: those that run are asked for, and it ends when they have. */
   cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;
+
+  /** Its tasks only, for the run itself; answers how many are still running and were asked to stop. */
+  cancelTasks(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<number>;
+
+  /** Stops a run and its tasks until they are resumed. Work under way is aborted, and comes back when it is resumed. */
+  pause(runId: string, options: { readonly by: string }): Promise<PauseAnswer>;
+
+  resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
+
+  /** Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. */
+  reconcile(): Promise<Reconciled>;
 
   get(runId: string): Promise<RunRecord | null>;
 

@@ -4,12 +4,13 @@ import type { World } from "../../kernel/world.js";
 import type { Admission } from "../contract/runs.js";
 import { admitRuns } from "./admit-runs.js";
 import { type Hearers, hintReady, tellSkipped } from "./attend.js";
+import { lookAfter } from "./look-after.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export interface Admitting {
   readonly admit: (whom: Admission) => number;
-  /** Whoever was rung into a line is looked after at once, as whoever rings in the database does. */
+  /** After an operation that may have rung or readied somebody. */
   readonly ringing: <T>(answer: T) => T;
   readonly tellReady: (runs: readonly RunRow[]) => void;
 }
@@ -24,9 +25,7 @@ export function admitting(tables: Tables, hearers: Hearers, world: World): Admit
     return admitted.length;
   };
   const ringing = <T>(answer: T): T => {
-    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
-    tables.rung.clear();
-    admit({ runIds: held });
+    lookAfter(tables, tellReady, admit);
     return answer;
   };
   return { admit, ringing, tellReady };

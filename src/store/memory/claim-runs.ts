@@ -65,6 +65,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     crashes: row.crashes,
     parentId: row.parentId,
     limited: row.limited,
+    counts: row.counts,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     debounce: readTicket(start?.key),
     hasMessages: unreadMessages(tables, row.id).length > 0,

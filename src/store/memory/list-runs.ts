@@ -71,6 +71,7 @@ export function runRecord(row: RunRow): RunRecord {
     crashes,
     crashLimit,
     parentId: row.parentId,
+    pending: row.pending,
     createdAt: toMs(row.createdAtUs),
     endedAt: toMs(row.endedAtUs),
     archivedAt: toMs(row.archivedAtUs),

@@ -22,7 +22,7 @@ import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
 import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
-import { readJournal } from "./read-journal.js";
+import { memoryJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
@@ -30,6 +30,7 @@ import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { newTables, type Tables } from "./tables.js";
+import { taskOperations } from "./task-operations.js";
 import { memoryTimeouts } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
@@ -74,16 +75,17 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
         return answer;
       },
+      ...taskOperations(tables, ringing, admit),
       get: async (runId) => getRun(tables, runId),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
       archive: async (options) => archiveRuns(tables, options),
       prune: async (options) => pruneRuns(tables, options),
       nextDue: async (groupIds) => nextDue(tables, groupIds),
-      redrive: async (runIds, options) => redriveRuns(tables, runIds, options),
+      redrive: async (runIds, options) => ringing(redriveRuns(tables, runIds, options)),
       transact: (work) => transact(store, tables, work),
     },
-    journal: { read: async (runId, options) => readJournal(tables, runId, options) },
+    journal: memoryJournal(tables),
     inbox: {
       send: async (messages, { tx } = {}) =>
         ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),

@@ -7,12 +7,15 @@ import { type Redrive, type RedriveAnswer, reopens } from "../contract/redrive.j
 import { appendEntry } from "./append-entry.js";
 import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
+import { reopenTasks } from "./reopen-tasks.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
   refuse(checkRedrive(runIds, options));
   const nowUs = tables.nowUs();
+  const roots = new Set(runIds.flatMap((id) => tables.runs.get(id) ?? []).filter(({ state }) => reopens(state)));
+  if (!options.fromStart) reopenTasks(tables, [...roots], options, nowUs);
   return runIds.map((id): RedriveAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
@@ -34,7 +37,10 @@ function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, n
   row.generation++;
   row.availableAtUs = nowUs;
   moveRun(tables, row, "waiting");
-  if (fromStart) row.baseSeq = row.seq;
+  if (fromStart) {
+    row.baseSeq = row.seq;
+    row.pending = 0;
+  }
   const kind = fromStart ? "start" : "redriven";
   appendEntry(
     tables,

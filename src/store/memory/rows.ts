@@ -16,6 +16,12 @@ export interface RunRow {
   readonly parentId: string | null;
   readonly createdAtUs: number;
   readonly limited: boolean;
+  /** The tasks it waits for. */
+  pending: number;
+  /** A task whose end is still to be counted. */
+  counts: boolean;
+  /** Running, and paused when it is given back. */
+  pausing: boolean;
   state: RunState;
   availableAtUs: number;
   wakeAtUs: number | null;

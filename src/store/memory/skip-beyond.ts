@@ -3,11 +3,11 @@
 import { overflowReason } from "../../kernel/overflow.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
-import { endRun, tellParents } from "./end-run.js";
+import { endRun, settleEnds } from "./end-run.js";
 import type { LimitRow, RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
-/** After the places of these keys were given out. Only runs that were never claimed. */
+/** After the places of these keys were given out. */
 export function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: number): RunRow[] {
   const rows = [...tables.limits.values()].flat().filter(({ key }) => keys.has(key));
   const beyond = [...keys].flatMap((key) =>
@@ -20,21 +20,26 @@ export function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: num
   const nowUs = tables.nowUs();
   const skipped = beyond.map(({ runId, overflow }) => {
     const run = tables.runs.get(runId)!;
-    endRun(tables, run, "skipped", nowUs);
+    const ended = endRun(tables, run, "skipped", nowUs);
     const payload = { codec: "json", data: overflowReason(overflow!) };
     appendEntry(tables, run, { kind: "skipped", name: "", key: null, payload }, nowUs);
     tables.skipped.push({ runId, program: run.group.program, overflow: overflow! });
-    return run;
+    return ended;
   });
-  tellParents(tables, skipped, nowUs);
-  return skipped;
+  settleEnds(tables, skipped, nowUs);
+  return skipped.map(({ row }) => row);
+}
+
+/** Never claimed, and no task: others count on those. */
+function mayBeSkipped({ epoch, counts }: RunRow): boolean {
+  return epoch === 0 && !counts;
 }
 
 function beyondOf(tables: Tables, line: readonly LimitRow[], dueUs: number): readonly LimitRow[] {
   const taken = line.filter(({ state }) => state === "granted").length;
   const fresh = line
     .filter(({ state, availableAtUs }) => state === "waits" && availableAtUs <= dueUs)
-    .filter(({ runId }) => tables.runs.get(runId)!.epoch === 0)
+    .filter(({ runId }) => mayBeSkipped(tables.runs.get(runId)!))
     .sort((a, b) => b.availableAtUs - a.availableAtUs || compareText(b.runId, a.runId));
   const older = (policy: LimitRow["overflow"]) =>
     fresh.filter(({ overflow }) => overflow === policy).filter(({ max }, i) => policy === "drop" || i >= max);

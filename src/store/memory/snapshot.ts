@@ -10,15 +10,27 @@ import type { NodeRecord } from "../contract/nodes.js";
 import type { RunRecord } from "../contract/runs.js";
 import type { ScheduleRecord } from "../contract/schedules.js";
 import type { Store } from "../contract/store.js";
+import type { TimeoutRecord } from "../contract/timeouts.js";
 import { compareText } from "./compare-text.js";
 import { joinKey } from "./join-key.js";
 import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { DebounceRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, ProbeRow } from "./rows.js";
+import type {
+  DebounceRow,
+  KeyRow,
+  LeaseRow,
+  LimitRow,
+  MessageRow,
+  NodeRow,
+  PausedQueueRow,
+  ProbeRow,
+  TimeoutRow,
+} from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
+import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
@@ -49,6 +61,14 @@ export interface Snapshot {
   readonly definitions: readonly DefinitionRecord[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
+  /** By env, scope and instance. */
+  readonly timeouts: readonly SnapshotTimeout[];
+}
+
+export interface SnapshotTimeout extends TimeoutRecord {
+  readonly dueAt: number;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -80,6 +100,7 @@ export function snapshotMemory(store: Store): Snapshot {
       ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
     ),
     ...eventsOf(tables),
+    timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
   };
 }
 
@@ -134,6 +155,11 @@ function leaseOf(row: LeaseRow): SnapshotLease {
     finishedAt: toMs(row.finishedAtUs),
   };
   return { env, key, state, owner, epoch, token, finishedToken, attempt, detail, ...times };
+}
+
+function timeoutOf(row: TimeoutRow): SnapshotTimeout {
+  const { dueAtUs, token, releasedToken } = row;
+  return { ...timeoutRecord(row), dueAt: toMs(dueAtUs), token, releasedToken };
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {

@@ -4,7 +4,7 @@ import { checkLimit, refuse } from "../check/value.js";
 import type { Reclaimed } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
-import { endRun, tellParents } from "./end-run.js";
+import { type Ended, endRun, settleEnds } from "./end-run.js";
 import { toMs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import { jsonPayload } from "./payload.js";
@@ -23,20 +23,20 @@ export function sweepExpired(tables: Tables, options: { readonly limit: number }
     .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= nowUs)
     .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id))
     .slice(0, Math.max(options.limit, 0));
-  const reclaimed = rows.map((row) => takeBack(tables, row, nowUs));
-  const dead = rows.filter((row) => row.state === "dead");
-  tellParents(tables, dead, nowUs);
+  const dead: Ended[] = [];
+  const reclaimed = rows.map((row) => takeBack(tables, row, nowUs, dead));
+  settleEnds(tables, dead, nowUs);
   return reclaimed;
 }
 
-function takeBack(tables: Tables, row: ExpiredRow, nowUs: number): Reclaimed {
+function takeBack(tables: Tables, row: ExpiredRow, nowUs: number, dead: Ended[]): Reclaimed {
   const { id: runId, owner: previousOwner, epoch, crashes } = row;
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
-  const outcome = crashes >= row.crashLimit ? "dead" : "waiting";
-  if (outcome === "waiting") {
+  const outcome = crashes >= row.crashLimit ? "dead" : row.pausing ? "paused" : "waiting";
+  if (outcome !== "dead") {
     moveRun(tables, row, outcome);
   } else {
-    endRun(tables, row, outcome, nowUs);
+    dead.push(endRun(tables, row, outcome, nowUs));
     const payload = jsonPayload({ code: "CRASH_LIMIT", crashes });
     appendEntry(tables, row, { kind: "dead", name: "", key: null, payload }, nowUs);
   }

@@ -45,6 +45,10 @@ export interface Tables {
   readonly rung: Set<string>;
   /** Found no place under a limit; not told yet. */
   readonly skipped: SkippedRun[];
+  /** By the task that is needed: those that need it. */
+  readonly needs: Map<string, readonly string[]>;
+  /** Tasks that became ready since somebody was last told. */
+  readonly ready: Set<RunRow>;
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -79,6 +83,8 @@ export function newTables(world: World): Tables {
     rates: new Map(),
     rung: new Set(),
     skipped: [],
+    needs: new Map(),
+    ready: new Set(),
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),

@@ -59,7 +59,7 @@ with held as materialized (
   select r.* from ${s}.runs r join held using (id)
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
-  m.parent_id, m.limited, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
+  m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
   mail.run_id is not null as has_messages
 from mine m
 left join lateral (
@@ -84,6 +84,7 @@ interface Row {
   crashes: number;
   parent_id: string | null;
   limited: boolean;
+  counts: boolean;
   codec: string | null;
   data: string | null;
   key: string | null;
@@ -112,6 +113,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     crashes: row.crashes,
     parentId: row.parent_id,
     limited: row.limited,
+    counts: row.counts,
     input: { codec: row.codec ?? "", data: row.data ?? "" },
     debounce: readTicket(row.key),
     hasMessages: row.has_messages,

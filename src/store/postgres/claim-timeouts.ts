@@ -32,7 +32,7 @@ update ${d.schema}.timeouts o
 set token = f.token, claimed_by = f.node, claimed_until = t.now + ${interval("f.claim_ms")},
     due_at = t.now + ${interval("f.claim_ms")}, attempts = o.attempts + 1, released_token = null
 from free f, t
-where o.generation = f.generation and o.generation = any($1::uuid[]) and o.due_at <= t.now
+where o.generation = f.generation and o.due_at <= t.now
 returning ${timeoutColumns("o")}`,
 );
 
@@ -53,7 +53,7 @@ export const completeTimeouts = statement(
 with mine as materialized (${locked(d, `${unnest(1, ["uuid", "uuid"])} as a(generation, token)`, "o.token = a.token")}
 )
 delete from ${d.schema}.timeouts o using mine m
-where o.generation = m.generation and o.generation = any($1::uuid[]) and o.token = m.token
+where o.generation = m.generation and o.token = m.token
 returning o.generation, o.token`,
 );
 
@@ -75,7 +75,7 @@ with t as materialized (select ${d.now} as now
       due_at = coalesce(t.now + ${interval("m.retry_ms")}, o.deadline),
       attempts = o.attempts - case when m.retry_ms is null then 1 else 0 end
   from mine m, t
-  where o.generation = m.generation and o.generation = any($1::uuid[]) and o.token = m.token
+  where o.generation = m.generation and o.token = m.token
   returning o.generation, m.token
 )
 select generation, token from released
@@ -143,7 +143,9 @@ export async function complete(db: Database, fences: readonly TimeoutFence[]): P
     known.map(({ generation }) => generation),
     known.map(({ token }) => token),
   ]);
-  return acceptedOf(fences, known, rows);
+  const removed = new Set(rows.map(fenceName));
+  const tried = new Set(known);
+  return fences.map((fence) => tried.has(fence) && removed.has(fenceName(fence)));
 }
 
 export async function completeIn(
@@ -172,7 +174,8 @@ export async function release(db: Database, releases: readonly TimeoutRelease[])
     known.map(({ token }) => token),
     known.map(({ retryInMs }) => retryInMs),
   ]);
-  return acceptedOf(releases, known, rows);
+  const released = new Set(rows.map(fenceName));
+  return releases.map((one) => mayBeTimeoutFence(one) && released.has(fenceName(one)));
 }
 
 function firstOfEach<Item>(items: readonly Item[], name: (item: Item) => string): Item[] {
@@ -181,16 +184,6 @@ function firstOfEach<Item>(items: readonly Item[], name: (item: Item) => string)
 
 function fenceName({ generation, token }: TimeoutFence): string {
   return `${generation} ${token}`;
-}
-
-function acceptedOf<Fence extends TimeoutFence>(
-  fences: readonly Fence[],
-  tried: readonly Fence[],
-  rows: readonly TimeoutFence[],
-): boolean[] {
-  const accepted = new Set(rows.map(fenceName));
-  const sent = new Set(tried);
-  return fences.map((fence) => sent.has(fence) && accepted.has(fenceName(fence)));
 }
 
 function nameOf({ env, scope, instance }: { env: string; scope: string; instance: string }): string {

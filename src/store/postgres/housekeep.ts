@@ -6,7 +6,8 @@ import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
-import { RECLAIMED, type ReclaimedRow, sweepParts, tellParents } from "./sweep-expired.js";
+import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { RECLAIMED, sweepParts } from "./sweep-expired.js";
 import { wakeParts } from "./wake-parked.js";
 
 /**
@@ -71,6 +72,6 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   const rows = await db.run<Row>(keepHouse, values, { once: true });
   const { registered, woken, ready, held, next_wake_ms } = rows[0]!;
   db.onWork(ready);
-  const reclaimed = await tellParents(db, rows);
+  const reclaimed = await settleReclaimed(db, rows);
   return { registered, woken, reclaimed, held, nextWakeMs: next_wake_ms };
 }

@@ -13,7 +13,7 @@ import { SHELVES, shelf } from "./shelf.js";
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
   ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
-  r.crash_limit, r.parent_id, ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at,
+  r.crash_limit, r.parent_id, r.pending, ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at,
   ${ms("r.archived_at")} as archived_at`;
 
 const getRun = statement(
@@ -44,6 +44,7 @@ interface Row {
   crashes: number;
   crash_limit: number;
   parent_id: string | null;
+  pending: number;
   created_at: number;
   ended_at: number | null;
   archived_at: number | null;
@@ -148,6 +149,7 @@ function recordOf(row: Row): RunRecord {
     crashes: row.crashes,
     crashLimit: row.crash_limit,
     parentId: row.parent_id,
+    pending: row.pending,
     createdAt: row.created_at,
     endedAt: row.ended_at,
     archivedAt: row.archived_at,

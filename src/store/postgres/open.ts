@@ -11,6 +11,7 @@ import type { World } from "../../kernel/world.js";
 import type { Attendee } from "../contract/attend.js";
 import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
+import type { Peek, Peeked } from "../contract/journal.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
@@ -18,7 +19,7 @@ import { admit, admitAfter } from "./admit-runs.js";
 import { attend } from "./attend.js";
 import { breakerStore } from "./breakers.js";
 import { callLane } from "./call-lane.js";
-import { cancel } from "./cancel-run.js";
+import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
@@ -35,9 +36,12 @@ import { count, get, list } from "./list-runs.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
+import { pause, resume } from "./pause-run.js";
+import { peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { read } from "./read-journal.js";
+import { reconcile } from "./reconcile-tasks.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
@@ -88,6 +92,7 @@ const MESSAGE_LIMITS = {
   ...CAP,
   sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
 };
+const PEEK_LIMITS = { ...CAP, sizeOf: () => ({ rows: 1, bytes: 0 }) };
 const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
 const DEBOUNCE_LIMITS = { ...CAP, sizeOf: (event: NewDebounced) => RUN_LIMITS.sizeOf(event?.run) };
 
@@ -121,11 +126,7 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
-  const attendees = new Set<Attendee>();
-  db.onSkipped = async (runs, parents) => {
-    [...attendees][0]?.onSkipped?.(runs);
-    if (parents.length > 0) await ring(db, parents);
-  };
+  const attending = attendedBy(db, world, retryForMs);
   const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
     inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
   /** One after the other: of two calls, the later one's event is the last. */
@@ -133,9 +134,11 @@ export function openPostgres(
     ...DEBOUNCE_LIMITS,
     world,
   });
+  /** Tasks that are claimed together read their needs together. */
+  const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
     runs: runStore(db, groups, world, hints),
-    journal: { read: (runId, page) => read(db, runId, page) },
+    journal: { read: (runId, page) => read(db, runId, page), peek: peekLane },
     inbox: {
       send: async (messages, { tx } = {}) => {
         const answers = await inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx));
@@ -159,18 +162,7 @@ export function openPostgres(
     definitions: definitionStore(db, hints),
     timeouts: timeoutTable(db),
     housekeep: (round) => housekeep(db, round),
-    attend: async (attendee) => {
-      await checkSchema(db);
-      const { connections } = db;
-      const { schema } = db.dialect;
-      const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
-      attendees.add(attendee);
-      const leave = () => {
-        attendees.delete(attendee);
-        return attendance.leave();
-      };
-      return { seen: attendance.seen, leave };
-    },
+    attend: attending,
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
     get pooled() {
@@ -213,6 +205,10 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     sweepExpired: ({ limit }) => sweep(db, limit),
     wakeParked: ({ limit }) => wake(db, limit),
     cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
+    cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
+    pause: (runId, { by }) => pause(db, runId, by),
+    resume: (runId, { by }) => resume(db, runId, by),
+    reconcile: () => reconcile(db),
     get: (runId) => get(db, runId),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),
@@ -221,5 +217,26 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     nextDue: (groupIds) => next(db, groupIds),
     redrive: (runIds, options) => redrive(db, runIds, options),
     transact: (work) => transact(db, work),
+  };
+}
+
+/** Whoever attends first is told of skipped runs: it is the process that is told. */
+function attendedBy(db: Database, world: World, retryForMs: number): Store["attend"] {
+  const attendees = new Set<Attendee>();
+  db.onSkipped = async (runs, parents) => {
+    [...attendees][0]?.onSkipped?.(runs);
+    if (parents.length > 0) await ring(db, parents);
+  };
+  return async (attendee) => {
+    await checkSchema(db);
+    const { connections, dialect } = db;
+    const { schema } = dialect;
+    const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
+    attendees.add(attendee);
+    const leave = () => {
+      attendees.delete(attendee);
+      return attendance.leave();
+    };
+    return { seen: attendance.seen, leave };
   };
 }

@@ -20,6 +20,7 @@ export const claimCases = cases("claims", {
       priority: 4,
       parentId: null,
       limited: false,
+      counts: false,
       debounce: null,
       input: run.input,
     };

@@ -5,13 +5,25 @@ import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { schedules } from "./0001-schedules.js";
+import { tasks } from "./0001-tasks.js";
 import { timeouts } from "./0001-timeouts.js";
 
 export const ground = {
   version: 1,
   name: "ground",
   sql: (dialect: Dialect) =>
-    groundSql(dialect) + [limits, schedules, events, timeouts, definitions].map((part) => part(dialect)).join(""),
+    [
+      groundSql,
+      limits,
+      schedules,
+      events,
+      timeouts,
+      tasks,
+      definitions,
+      //
+    ]
+      .map((part) => part(dialect))
+      .join(""),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
@@ -53,6 +65,10 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
+  -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
+  pending       int not null default 0,
+  counts        boolean not null default false,
+  pausing       boolean not null default false,
   created_at    timestamptz not null,
   ended_at      timestamptz,
   archived_at   timestamptz,
@@ -60,7 +76,9 @@ create table ${s}.runs (
     'completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined')),
   constraint run_token_only_while_running check ((state = 'running') = (token is not null)),
   constraint run_claim_is_whole check ((token is null) = (owner is null) and (token is null) = (lease_until is null)),
-  constraint run_wakes_only_from_parked check (wake_at is null or state = 'parked')
+  constraint run_wakes_only_from_parked check (wake_at is null or state = 'parked'),
+  constraint run_end_is_counted check (not counts or ended_at is null),
+  constraint run_pauses_while_running check (not pausing or state = 'running')
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
         autovacuum_vacuum_cost_delay = 0);
 
@@ -82,11 +100,14 @@ begin
                               'dead', 'quarantined']
     when 'parked' then array['waiting', 'held', 'paused', 'cancelled', 'failed']
     when 'paused' then array['blocked', 'held', 'waiting', 'parked', 'cancelled', 'failed']
-    when 'failed' then array['waiting', 'held']
-    when 'dead' then array['waiting', 'held']
-    when 'quarantined' then array['waiting', 'held', 'cancelled']
+    when 'failed' then array['waiting', 'held', 'blocked']
+    when 'dead' then array['waiting', 'held', 'blocked']
+    when 'quarantined' then array['waiting', 'held', 'blocked', 'cancelled']
+    when 'cancelled' then array['waiting', 'held', 'blocked']
+    when 'skipped' then array['waiting', 'held', 'blocked']
     else array[]::text[] end))
-    or (old.state in ('failed', 'dead') and new.generation <= old.generation)
+    or (old.state in ('failed', 'dead', 'cancelled', 'skipped') and new.generation <= old.generation)
+    or (old.state in ('cancelled', 'skipped') and not new.counts)
   then
     raise exception 'run %: % to % is not a legal move', old.id, old.state, new.state using errcode = 'HF001';
   end if;

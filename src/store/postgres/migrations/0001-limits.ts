@@ -24,7 +24,8 @@ export const DUE_SLACK = "interval '2 ms'";
  * Both are planned without sequential scans: what they read is a few rows by key, whatever the statistics say.
  *
  * Who finds no place and may not wait is skipped under the same lock, after the places were given out: counted anywhere
- * else, two nodes would both find the last place taken, or free. Only runs that were never claimed are skipped.
+ * else, two nodes would both find the last place taken, or free. Only runs that were never claimed are skipped, and no
+ * tasks: others count on those.
  */
 export const limits = (d: Dialect) => {
   const { schema: s } = d;
@@ -75,7 +76,7 @@ declare
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;
 begin
-  if ends or backs_off or new.state in ('parked', 'paused', 'blocked') then
+  if ends or backs_off or new.state in ('paused', 'blocked') or new.state = 'parked' and new.pending = 0 then
     update ${s}.run_limits l set state = 'later'
     where l.run_id = new.id and (l.state = 'waits' or (l.state = 'granted' and (ends or l.kind = 'slots')));
   end if;
@@ -178,13 +179,13 @@ begin
       select l.run_id, l.overflow, l.max,
         row_number() over (partition by l.overflow order by l.available_at desc, l.run_id desc) as newest
       from ${s}.run_limits l
-      cross join lateral (select from ${s}.runs r where r.id = l.run_id and r.state = 'held' and r.epoch = 0 limit 1) r
+      cross join lateral (select from ${s}.runs r where r.id = l.run_id and r.state = 'held' and r.epoch = 0 and not r.counts limit 1) r
       where l.key = k.key and l.state = 'waits' and l.overflow is not null and l.available_at <= at + ${DUE_SLACK}
     ) x
     where c.taken >= x.max and (x.overflow = 'drop' or x.newest > x.max)
   ), locked as materialized (
     select r.id from ${s}.runs r
-    where r.id = any(array(select b.run_id from beyond b)) and r.state = 'held' and r.epoch = 0
+    where r.id = any(array(select b.run_id from beyond b)) and r.state = 'held' and r.epoch = 0 and not r.counts
     order by r.id
     for no key update
   ), skipped as (
@@ -197,7 +198,7 @@ begin
       case (select b.overflow from beyond b where b.run_id = k.run_id limit 1)
         when 'drop' then '${overflowReason("drop")}' else '${overflowReason("shed-oldest")}' end, at
     from skipped k
-  ), ended as (select k.run_id, k.parent_id, k.state from skipped k
+  ), ended as (select k.run_id, k.parent_id, k.state, false as counted from skipped k
   ), ${endNotices(d)}
   select k.run_id, k.claim_group, k.state, at, (select b.overflow from beyond b where b.run_id = k.run_id limit 1),
     (select o.run_id from told o where o.run_id = k.parent_id limit 1)

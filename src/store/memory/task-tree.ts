@@ -1,0 +1,22 @@
+// A run with its tasks, and theirs: found in the journals, which name them.
+
+import { compareText } from "./compare-text.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+/** The tasks that a run started in its current generation. */
+export function tasksOf(tables: Tables, { id, baseSeq }: RunRow): RunRow[] {
+  const log = [...(tables.journal.get(id)?.values() ?? [])];
+  return log.flatMap(({ kind, key, seq }) => (kind === "task" && seq > baseSeq ? (tables.runs.get(key!) ?? []) : []));
+}
+
+export function hasTasks(tables: Tables, row: RunRow): boolean {
+  return tasksOf(tables, row).length > 0;
+}
+
+/** In the order of their ids. */
+export function taskTree(tables: Tables, root: RunRow): RunRow[] {
+  const found = [root];
+  for (const row of found) found.push(...tasksOf(tables, row));
+  return found.sort((a, b) => compareText(a.id, b.id));
+}

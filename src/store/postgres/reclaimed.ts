@@ -1,0 +1,83 @@
+// What a sweep took back: parents of the dead are rung, and tasks that are to die are buried, each in a statement of its own.
+
+import type { Reclaimed } from "../contract/runs.js";
+import { countDown, TURN, takeTurn } from "./count-down.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import { endNotices } from "./end-notices.js";
+import { ring } from "./ring.js";
+
+export interface ReclaimedRow {
+  run_id: string | null;
+  state: "waiting" | "dead" | "paused";
+  owner: string;
+  epoch: string;
+  crashes: number;
+  expired_for_ms: number;
+  lease_ms: number | null;
+  told: string | null;
+  /** A task that is to be buried, held in this epoch. */
+  doomed: string | null;
+  gone: boolean | null;
+}
+
+/**
+ * A task whose claims ended in a crash as often as its limit allows. The whole precondition is repeated on the locked row; of
+ * a claim that was granted since, the epoch is another. One at a time: it happens rarely, and a statement writes a row once.
+ */
+export const buryTask = statement("bury_task", (d) => {
+  const { schema: s, now } = d;
+  return `
+with t as materialized (select ${now} as now
+), ${takeTurn(d, "select $1::uuid")}
+, l as materialized (
+  select id, owner, lease_until from ${s}.runs
+  where id = $1 and epoch = $2 and token is not null and counts and crashes >= crash_limit
+    and (lease_until <= (select now from t) or $3::bool) and ${TURN}
+  for no key update skip locked
+), buried as (
+  update ${s}.runs r
+  set state = 'dead', seq = r.seq + 1, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null
+  from l, t
+  where r.id = l.id and r.epoch = $2 and r.token is not null and r.counts and r.crashes >= r.crash_limit
+    and (r.lease_until <= t.now or $3::bool)
+  returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, l.owner, r.epoch, l.lease_until
+), ended as (select run_id, parent_id, state, true as counted from buried
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select run_id, seq, 0, 'dead', '', 'json', '{"code":"CRASH_LIMIT","crashes":' || crashes || '}', t.now from buried, t
+), ${endNotices(d)}, ${countDown(d)}
+select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
+  (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = buried.owner) as lease_ms,
+  (select run_id from told) as told, array(select claim_group from up where state = 'waiting') as ready
+from buried, t`;
+});
+
+async function bury(db: Database, runId: string, epoch: string, gone: boolean): Promise<ReclaimedRow[]> {
+  const rows = await db.run<ReclaimedRow & { ready: number[] }>(buryTask, [runId, epoch, gone]);
+  db.onWork(rows.flatMap(({ ready }) => ready));
+  const told = rows.flatMap((row) => row.told ?? []);
+  if (told.length > 0) await ring(db, told);
+  return rows;
+}
+
+/** Answers what was taken back. */
+export async function settleReclaimed(db: Database, rows: readonly ReclaimedRow[]): Promise<readonly Reclaimed[]> {
+  const parents = rows.flatMap((row) => row.told ?? []);
+  if (parents.length > 0) await ring(db, parents);
+  const buried: ReclaimedRow[] = [];
+  for (const { doomed, epoch, gone } of rows) {
+    if (doomed !== null) buried.push(...(await bury(db, doomed, epoch, gone === true)));
+  }
+  return [...rows, ...buried]
+    .filter((row) => row.run_id !== null)
+    .map((row) => ({
+      runId: row.run_id!,
+      outcome: row.state,
+      previousOwner: row.owner,
+      epoch: Number(row.epoch),
+      crashes: row.crashes,
+      expiredForMs: row.expired_for_ms,
+      renewedAgoMs: row.lease_ms === null ? null : row.expired_for_ms + row.lease_ms,
+    }));
+}
