@@ -15,6 +15,16 @@ export {
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
+export { DecisionStale, GateClosed } from "./client/expect-asked.js";
+export type { Visit } from "./client/graph-history.js";
+export {
+  type ForkOptions,
+  type GraphPosition,
+  type GraphRuns,
+  type RewindOptions,
+  RewindRefused,
+} from "./client/graph-runs.js";
 export type { Logger } from "./client/logger.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { Queues } from "./client/queues.js";
@@ -22,7 +32,6 @@ export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
   type DecisionOptions,
-  DecisionStale,
   ResultTimeout,
   RunCancelled,
   RunEnded,
@@ -45,6 +54,16 @@ export type { TaskContext } from "./dag/task-context.js";
 export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export { GraphInvalid } from "./graph/check-plan.js";
+export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
+export type { Graph } from "./graph/graph-value.js";
+export { BudgetExceeded, EdgeNotTaken, IterationLimit } from "./graph/limits.js";
+export { PositionUnknown } from "./graph/load.js";
+export type { ItemContext, NodeContext } from "./graph/node-context.js";
+export type { NodeFunction, NodeOptions as GraphNodeOptions } from "./graph/plan.js";
+export { GraphChanged } from "./graph/plan-at.js";
+export { append, merge, type Reducer, replace } from "./graph/reducer.js";
+export { type State, state } from "./graph/state.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";

@@ -4,9 +4,12 @@ import { approve } from "./approve.js";
 import { cancel } from "./cancel.js";
 import type { Command } from "./command.js";
 import { dead } from "./dead.js";
+import { diff } from "./diff.js";
+import { fork } from "./fork.js";
 import { migrate } from "./migrate.js";
 import { nodes } from "./nodes.js";
 import { retry } from "./retry.js";
+import { rewind } from "./rewind.js";
 import { runs } from "./runs.js";
 import { schedules } from "./schedules.js";
 import { show } from "./show.js";
@@ -22,5 +25,8 @@ export const COMMANDS: readonly Command[] = [
   signal,
   cancel,
   retry,
+  rewind,
+  fork,
+  diff,
   dead,
 ];

@@ -14,6 +14,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { DeadLetters } from "./dead-letters.js";
+import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
@@ -76,6 +77,8 @@ export interface Client<Programs extends Listed> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   readonly schedules: Schedules;
 }
 
@@ -92,7 +95,8 @@ export function createClient<Programs extends Listed = readonly []>(
   const inEnv = envName(env ?? "default", "env");
   const inStack = stack === undefined ? null : stackName(stack, "stack");
   const place = { store, codecs, world, env: inEnv, stack: inStack };
-  const runs = new Runs({ ...place, crashLimit: withDefaults({}).crashLimit });
+  const inPlace = { ...place, crashLimit: withDefaults({}).crashLimit };
+  const runs = new Runs(inPlace);
   const emitter = new Emitter(place);
   const client = {
     emit: emitter.emit.bind(emitter),
@@ -106,6 +110,7 @@ export function createClient<Programs extends Listed = readonly []>(
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
   };
   return client as Client<Programs>;

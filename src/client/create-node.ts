@@ -21,6 +21,7 @@ import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
@@ -62,6 +63,8 @@ export class Node implements AsyncDisposable {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
   readonly #settings: Settings;
@@ -94,6 +97,7 @@ export class Node implements AsyncDisposable {
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);

@@ -38,8 +38,12 @@ export async function runTask(name: string, task: AnyTask, household: Household,
   const history = await session.history(false);
   const start = codecs.decode(history[0]!.payload!) as TaskStart;
   const since = attemptSince(history, session);
-  const limits = { timeoutMs: task.timeoutMs, historyLimit };
-  const replay = new Replay(session, readRecorded(history), { ...limits, since, retried: true });
+  const replay = new Replay(session, readRecorded(history), {
+    timeoutMs: task.timeoutMs,
+    since,
+    historyLimit,
+    retried: true,
+  });
   const outcome = await play(replay, household, async () => {
     try {
       const { input, needs } = await given(session, start, codecs);

@@ -8,7 +8,7 @@ import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Message } from "../store/contract/inbox.js";
-import type { JournalEntry, Peek, Peeked } from "../store/contract/journal.js";
+import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -117,6 +117,19 @@ export class Session {
     // A failover has lost the run itself, after it was granted.
     if (!log) throw new ClaimLost(this.run);
     return log.entries;
+  }
+
+  /** A part of the current generation's log: `limit` entries behind `after`. */
+  async entries(after: number, limit: number): Promise<readonly JournalEntry[]> {
+    const page = await this.#store.journal.read(this.run.runId, { after, limit });
+    // A failover has lost the run itself, after it was granted.
+    if (!page) throw new ClaimLost(this.run);
+    return page.entries;
+  }
+
+  /** The log of another run, in its current generation; null when there is none. */
+  journalOf(runId: string): Promise<JournalPage | null> {
+    return this.#store.journal.read(runId);
   }
 
   unread(): Promise<readonly Message[]> {

@@ -40,12 +40,12 @@ export type Outcome =
 export interface ReplayLimits {
   /** From the start of the generation, or from when the run was opened again. */
   readonly timeoutMs: number | null;
-  /** Only time at work counts: a run that waits is not woken when its time is over. */
-  readonly atWork?: boolean;
   /** Counted from here instead, on the database's clock. */
   readonly since?: number;
   /** The function as a whole is tried again: what it throws counts, whatever the log still has. */
   readonly retried?: boolean;
+  /** Only time at work counts: a run that waits is not woken when its time is over. */
+  readonly atWork?: boolean;
   /** Entries of one generation. */
   readonly historyLimit: number;
 }

@@ -334,7 +334,9 @@ export class Steps {
     if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
     const runIds = this.#dice.many(1, 4, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
-    const options = { by: "me", callId: this.#dice.uuid(), fromStart: this.#dice.chance(0.4) };
+    const fromStart = this.#dice.chance(0.4);
+    const note = !fromStart && this.#dice.chance(0.3) ? { note: json(this.#dice.int(0, 3)) } : {};
+    const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note };
     this.#lastRedrive = { name: "redrive", call: (store) => store.runs.redrive(runIds, options) };
     return this.#lastRedrive;
   }

@@ -13,8 +13,8 @@ import { snapshotPostgres } from "./snapshot-postgres.js";
 
 const TABLES = [
   ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
-  ...["run_limits", "limit_rates", "paused_queues", "schedules", "definitions"],
-  ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"],
+  ...["run_limits", "limit_rates", "paused_queues", "schedules"],
+  ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);
 

@@ -169,7 +169,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...reopenColumns(more),
     ]),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(redriveRuns, [troubled, false, "ann", randomUUID()]),
+    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),

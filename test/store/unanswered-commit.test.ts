@@ -68,8 +68,8 @@ async function empty(): Promise<void> {
   for (const schema of [s.schema, twinSchema]) {
     const tables = [
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
-      ...["run_limits", "limit_rates", "paused_queues", "schedules", "definitions"],
-      ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"],
+      ...["run_limits", "limit_rates", "paused_queues", "schedules"],
+      ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
     await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);

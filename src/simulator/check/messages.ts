@@ -85,8 +85,8 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
   }
 }
 
-function reopen(history: History, run: ModelRun, { by, callId, fromStart }: Of<"redrive">["options"]): void {
-  const payload = fromStart ? run.journal[run.baseSeq]!.payload : null;
+function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Of<"redrive">["options"]): void {
+  const payload = fromStart ? run.journal[run.baseSeq]!.payload : (note ?? null);
   history.append(run, null, { kind: fromStart ? "start" : "redriven", name: by, key: callId, payload });
   if (fromStart) history.nextGeneration(run);
   else run.generation++;

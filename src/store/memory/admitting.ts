@@ -4,13 +4,12 @@ import type { World } from "../../kernel/world.js";
 import type { Admission } from "../contract/runs.js";
 import { admitRuns } from "./admit-runs.js";
 import { type Hearers, hintReady, tellSkipped } from "./attend.js";
-import { lookAfter } from "./look-after.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export interface Admitting {
   readonly admit: (whom: Admission) => number;
-  /** After an operation that may have rung or readied somebody. */
+  /** Whoever has become ready is told of, and whoever was rung into a line is looked after at once, as in the database. */
   readonly ringing: <T>(answer: T) => T;
   readonly tellReady: (runs: readonly RunRow[]) => void;
 }
@@ -25,7 +24,12 @@ export function admitting(tables: Tables, hearers: Hearers, world: World): Admit
     return admitted.length;
   };
   const ringing = <T>(answer: T): T => {
-    lookAfter(tables, tellReady, admit);
+    tellReady([...tables.ready].filter(({ state }) => state === "waiting"));
+    for (const { id, state } of tables.ready) if (state === "held") tables.rung.add(id);
+    tables.ready.clear();
+    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
+    tables.rung.clear();
+    admit({ runIds: held });
     return answer;
   };
   return { admit, ringing, tellReady };

@@ -51,6 +51,7 @@ function registerNode(tables: Tables, node: NodeRegistration): void {
     heartbeatMs: heartbeatMs ?? null,
     leaseMs: leaseMs ?? null,
     ...times,
+    declares: false,
   });
 }
 

@@ -32,7 +32,7 @@ function wrote(tables: Tables, row: RunRow, callId: string): boolean {
   return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
 }
 
-function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, nowUs: number): void {
+function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redrive, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   row.generation++;
   row.availableAtUs = nowUs;
@@ -45,7 +45,7 @@ function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, n
   appendEntry(
     tables,
     row,
-    { kind, name: by, key: callId, payload: fromStart ? (start?.payload ?? null) : null },
+    { kind, name: by, key: callId, payload: (fromStart ? start?.payload : note) ?? null },
     nowUs,
   );
   row.failures = 0;

@@ -7,7 +7,7 @@ import { endRun, settleEnds } from "./end-run.js";
 import type { LimitRow, RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
-/** After the places of these keys were given out. */
+/** After the places of these keys were given out. Only runs that were never claimed; a task of another run waits. */
 export function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: number): RunRow[] {
   const rows = [...tables.limits.values()].flat().filter(({ key }) => keys.has(key));
   const beyond = [...keys].flatMap((key) =>
@@ -30,18 +30,17 @@ export function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: num
   return skipped.map(({ row }) => row);
 }
 
-/** Never claimed, and no task: others count on those. */
-function mayBeSkipped({ epoch, counts }: RunRow): boolean {
-  return epoch === 0 && !counts;
-}
-
 function beyondOf(tables: Tables, line: readonly LimitRow[], dueUs: number): readonly LimitRow[] {
   const taken = line.filter(({ state }) => state === "granted").length;
   const fresh = line
     .filter(({ state, availableAtUs }) => state === "waits" && availableAtUs <= dueUs)
-    .filter(({ runId }) => mayBeSkipped(tables.runs.get(runId)!))
+    .filter(({ runId }) => isFresh(tables.runs.get(runId)!))
     .sort((a, b) => b.availableAtUs - a.availableAtUs || compareText(b.runId, a.runId));
   const older = (policy: LimitRow["overflow"]) =>
     fresh.filter(({ overflow }) => overflow === policy).filter(({ max }, i) => policy === "drop" || i >= max);
   return [...older("drop"), ...older("shed-oldest")].filter(({ max }) => taken >= max);
+}
+
+function isFresh({ epoch, counts }: RunRow): boolean {
+  return epoch === 0 && !counts;
 }

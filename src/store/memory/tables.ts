@@ -43,12 +43,12 @@ export interface Tables {
   readonly rates: Map<string, number>;
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
-  /** Found no place under a limit; not told yet. */
-  readonly skipped: SkippedRun[];
   /** By the task that is needed: those that need it. */
   readonly needs: Map<string, readonly string[]>;
   /** Tasks that became ready since somebody was last told. */
   readonly ready: Set<RunRow>;
+  /** Found no place under a limit; not told yet. */
+  readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -82,9 +82,9 @@ export function newTables(world: World): Tables {
     limits: new Map(),
     rates: new Map(),
     rung: new Set(),
-    skipped: [],
     needs: new Map(),
     ready: new Set(),
+    skipped: [],
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),

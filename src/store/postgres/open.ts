@@ -9,7 +9,7 @@ import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { Attendee } from "../contract/attend.js";
-import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
+import type { DebounceAnswer, EventStore, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Peek, Peeked } from "../contract/journal.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
@@ -127,13 +127,6 @@ export function openPostgres(
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
   const attending = attendedBy(db, world, retryForMs);
-  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
-    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
-  /** One after the other: of two calls, the later one's event is the last. */
-  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
-    ...DEBOUNCE_LIMITS,
-    world,
-  });
   /** Tasks that are claimed together read their needs together. */
   const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
@@ -151,13 +144,7 @@ export function openPostgres(
     nodes: nodeStore(db),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
-    events: {
-      subscribe: (declaration) => subscriptions.subscribe(db, declaration),
-      subscriptions: (env) => subscriptions.list(db, env),
-      match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
-      debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
-      settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
-    },
+    events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
     timeouts: timeoutTable(db),
@@ -172,6 +159,23 @@ export function openPostgres(
       hints.close();
       return db.close();
     },
+  };
+}
+
+function eventStore(db: Database, groups: Groups, world: World, hints: Hints): EventStore {
+  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
+    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
+  /** One after the other: of two calls, the later one's event is the last. */
+  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
+    ...DEBOUNCE_LIMITS,
+    world,
+  });
+  return {
+    subscribe: (declaration) => subscriptions.subscribe(db, declaration),
+    subscriptions: (env) => subscriptions.list(db, env),
+    match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
+    debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
+    settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
   };
 }
 

@@ -34,7 +34,7 @@ with t as materialized (select ${now} as now
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
   select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
-    case when $2::bool then j.codec end, case when $2::bool then j.data end, t.now
+    case when $2::bool then j.codec else $5::text end, case when $2::bool then j.data else $6::text end, t.now
   from o cross join t
   left join lateral (select codec, data from ${s}.journal j where j.run_id = o.id and j.seq = o.old_base + 1 limit 1) j on true
 ), forgotten as (
@@ -63,10 +63,11 @@ export async function redrive(
   options: Redrive,
 ): Promise<readonly RedriveAnswer[]> {
   refuse(checkRedrive(runIds, options));
-  const { by, callId, fromStart } = options;
+  const { by, callId, fromStart, note } = options;
   const known = runIds.filter(isUuid);
   if (known.length > 0 && !fromStart) await reopen(db, known, by, callId);
-  const rows = known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId]);
+  const rows =
+    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
   db.onWork(rows.filter(({ state }) => reopens(state)).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return runIds.map((id): RedriveAnswer => {

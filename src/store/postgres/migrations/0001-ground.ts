@@ -199,6 +199,8 @@ create table ${s}.nodes (
   -- The claim groups it claims from; how often it beats; for how long it claims.
   serves       int[] not null,
   heartbeat_ms bigint,
-  lease_ms     bigint
+  lease_ms     bigint,
+  -- Whether it has said which events start its programs.
+  declares     boolean not null default false
 ) with (fillfactor = 50);
 `;

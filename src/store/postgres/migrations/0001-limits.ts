@@ -24,8 +24,7 @@ export const DUE_SLACK = "interval '2 ms'";
  * Both are planned without sequential scans: what they read is a few rows by key, whatever the statistics say.
  *
  * Who finds no place and may not wait is skipped under the same lock, after the places were given out: counted anywhere
- * else, two nodes would both find the last place taken, or free. Only runs that were never claimed are skipped, and no
- * tasks: others count on those.
+ * else, two nodes would both find the last place taken, or free. Only runs that were never claimed are skipped; a task of another run waits.
  */
 export const limits = (d: Dialect) => {
   const { schema: s } = d;
