@@ -54,6 +54,8 @@ export type { TaskContext } from "./dag/task-context.js";
 export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
+export type { RoutingOptions, Served, ServeRule } from "./engine/routing.js";
 export { GraphInvalid } from "./graph/check-plan.js";
 export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
 export type { Graph } from "./graph/graph-value.js";

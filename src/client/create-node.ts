@@ -2,6 +2,7 @@
 
 import { type AnyActor, definitionsOf } from "../actor/actor.js";
 import { Engine } from "../engine/engine.js";
+import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
 import type { Codec } from "../kernel/codec.js";
 import { codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -31,11 +32,19 @@ import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
 
-export interface NodeOptions extends SettingOptions, IdentityOptions {
+export interface NodeOptions<Executor extends string = string>
+  extends SettingOptions,
+    IdentityOptions,
+    RoutingOptions<Executor> {
   readonly store: Store;
   readonly programs: readonly (AnyDefinition | AnyActor)[];
   /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
   readonly sweeper?: "every" | "one";
+  /**
+   * `false`: this node is the only one of its env and stack. It renews a claim once at most, and does not start beside
+   * another that lives. Default: true.
+   */
+  readonly claiming?: boolean;
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
   readonly signals?: SignalOption;
   /** The first writes; `json` is always readable. */
@@ -80,11 +89,11 @@ export class Node implements AsyncDisposable {
 
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, services, perRun, ...settings } = rest;
+    const { signals, sweeper, claiming, services, perRun, executors, serve, ...settings } = rest;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
-    this.warnings = resolved.warnings;
+    const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
     this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
     this.name = nodeName(name ?? this.identity, "name");
@@ -122,7 +131,11 @@ export class Node implements AsyncDisposable {
       stack: this.stack,
       build: this.build,
       sweeper: sweeperOf(sweeper),
+      alone: !claimingOf(claiming),
+      routing,
+      onReplaced: () => void this.stop(),
     });
+    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
     this.#scheduler = new Scheduler({
       store: store.schedules,
       breakers: store.breakers,
@@ -145,6 +158,11 @@ export class Node implements AsyncDisposable {
   /** Claimed runs, those that wait for a slot included. */
   get active(): number {
     return this.#engine.active;
+  }
+
+  /** Each of its programs with the executor that works on it; null when no rule of \`serve\` fits its queue. */
+  serves(): readonly Served[] {
+    return this.#engine.serves;
   }
 
   on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
@@ -226,8 +244,16 @@ function sweeperOf(sweeper: "every" | "one" = "every"): "every" | "one" {
   throw new InvalidInput("sweeper", 'must be "every" or "one"');
 }
 
-export async function createNode(options: NodeOptions, world: World = systemWorld()): Promise<Node> {
-  const found = { ...options, ...(await findIdentity(options)) } as FoundNodeOptions;
+function claimingOf(claiming: boolean = true): boolean {
+  if (typeof claiming === "boolean") return claiming;
+  throw new InvalidInput("claiming", "must be true or false");
+}
+
+export async function createNode<const Executor extends string = "default">(
+  options: NodeOptions<Executor>,
+  world: World = systemWorld(),
+): Promise<Node> {
+  const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
   const node = new Node(found, world);
   await node.open();
   return node;

@@ -16,6 +16,8 @@ type EventName = keyof EngineEvents | keyof TriggerEvents | keyof ScheduleEvents
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "node.started": "info",
+  "node.unserved": "warn",
+  "node.replaced": "error",
   "node.stopping": "info",
   "node.stopped": "info",
   "node.blocked": "warn",

@@ -12,7 +12,9 @@ export interface ClaimLoopOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
-  readonly groupIds: readonly number[];
+  /** Runs worked on at the same time. */
+  readonly size: number;
+  readonly groupIds: () => readonly number[];
   /** `askedAt` is the monotonic time before the claim was sent: the lease is counted from there. */
   readonly onClaimed: (run: ClaimedRun, askedAt: number) => Promise<void>;
 }
@@ -69,11 +71,11 @@ export class ClaimLoop {
   }
 
   async #loop(): Promise<void> {
-    const { settings, world } = this.#options;
+    const { settings, size, world } = this.#options;
     let pauseMs = settings.pollIntervalMs;
     while (!this.#stop.signal.aborted) {
       this.#hinted = false;
-      const free = settings.concurrency + settings.prefetch - this.#active;
+      const free = size + settings.prefetch - this.#active;
       const lookers = this.#lookers.splice(0);
       const claimed = free > 0 ? await this.#claim(free) : null;
       for (const tell of lookers) tell(claimed);
@@ -92,7 +94,7 @@ export class ClaimLoop {
   /** When a delayed run or one in back-off can be claimed: slept until, not polled for. */
   async #nextDue(): Promise<number | null> {
     try {
-      const inMs = await this.#options.store.nextDue(this.#options.groupIds);
+      const inMs = await this.#options.store.nextDue(this.#options.groupIds());
       // What is due and was not claimed is not for us now: locked, or its queue is paused.
       return inMs !== null && inMs > 0 ? inMs : null;
     } catch {
@@ -106,7 +108,7 @@ export class ClaimLoop {
     const token = world.token();
     try {
       const askedAt = world.monotonicNow();
-      const claimed = await store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      const claimed = await store.claim({ owner, token, groupIds: groupIds(), limit, leaseMs: settings.leaseMs });
       for (const run of claimed) void this.#work(run, askedAt);
       return claimed.length;
     } catch (error) {

@@ -2,6 +2,7 @@
 
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { HouseReport } from "../store/contract/house.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
@@ -21,6 +22,12 @@ export interface HousekeepingOptions {
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
+  /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
+  readonly alone: boolean;
+  /** The store does not know this node any more. */
+  readonly onForgotten: () => Promise<void>;
+  /** Runs of ours that have unread messages: told to a node that is alone. */
+  readonly onCalled: (called: HouseReport["called"]) => void;
   /** Knocked at when somebody's own transaction left something to be found. */
   readonly door: Door;
   /** Called when runs became claimable. */
@@ -94,13 +101,16 @@ async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolea
 }
 
 async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
-  const { store, bus, settings, incarnation, onWork } = options;
+  const { store, bus, settings, incarnation, alone, onWork } = options;
   const report = await store.housekeep({
     incarnation,
     limit: PAGE,
     reclaim: graceIsOver && (await mayReclaim(options)),
+    alone,
     presenceGraceMs: settings.presenceGraceMs,
   });
+  if (!report.registered) await options.onForgotten();
+  options.onCalled(report.called);
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
   // A second statement, but only while somebody waits for a limit.
   const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;

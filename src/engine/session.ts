@@ -50,7 +50,7 @@ export class Session {
   onChange: () => void = () => {};
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
-  readonly #leaseMs: number;
+  #leaseMs: number;
   readonly #onCommitted: (runId: string) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
@@ -253,9 +253,10 @@ export class Session {
     return this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs;
   }
 
-  /** `sentAt`: the lease runs from when its renewal was asked for. */
-  renewed(sentAt: number): void {
+  /** `sentAt`: the lease runs from when its renewal was asked for, for as long as before or for `leaseMs`. */
+  renewed(sentAt: number, leaseMs = this.#leaseMs): void {
     this.#renewedAt = sentAt;
+    this.#leaseMs = leaseMs;
     this.#wake();
   }
 

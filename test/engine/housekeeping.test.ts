@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/contract/store.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
-const QUIET: HouseReport = { registered: true, woken: 0, reclaimed: [], held: false, nextWakeMs: null };
+const QUIET: HouseReport = { registered: true, woken: 0, reclaimed: [], called: [], held: false, nextWakeMs: null };
 
 function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const world = new VirtualWorld();
@@ -26,7 +26,9 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const work: number[] = [];
   const onWork = () => work.push(world.monotonicNow());
   const [sweeper, door] = [null, new Door(world)];
-  const options = { store, settings, world, bus: createBus(), incarnation: world.token(), sweeper, door, onWork };
+  const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
+  const who = { incarnation: world.token(), alone: false };
+  const options = { store, settings, world, bus: createBus(), ...who, sweeper, door, ...told };
   const keeping = keepHouse(options, stop.signal);
   const end = () => {
     stop.abort("stop");

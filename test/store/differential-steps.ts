@@ -66,10 +66,10 @@ export class Steps {
       [3, () => this.#house.queue()],
       [3, () => this.#house.definition()],
       [8, () => this.#triggers.schedule()],
-      [9, () => this.#triggers.event()],
+      [11, () => this.#triggers.event()],
       [3, () => this.#triggers.breaker()],
       [10, () => this.#house.lease()],
-      [3, () => this.#house.node()],
+      [5, () => this.#house.node()],
       [8, () => this.#timeouts.next()],
       [7, () => this.#read()],
     ]);

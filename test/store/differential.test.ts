@@ -98,7 +98,8 @@ const EXPECTED = [
   ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
   ...["cancel", "complete", "release"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
-  ...["nodes.register none", "nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
+  ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
+  ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
   ...["get some", "get none", "list some", "count some", "journal.read some", "journal.read none"],
 ];
 

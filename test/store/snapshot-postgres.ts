@@ -75,7 +75,7 @@ const READS = [
   `select env, key, state, owner, epoch, token, finished_token as "finishedToken", attempt, detail,
     ${ms("lease_until")} as "leaseUntil", ${ms("acquired_at")} as "acquiredAt", ${ms("finished_at")} as "finishedAt"
    from {s}.leases order by env collate "C", key collate "C"`,
-  `select incarnation, identity, name, env, stack, build, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
+  `select incarnation, identity, name, env, stack, build, alone, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
   `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,

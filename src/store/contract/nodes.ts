@@ -1,6 +1,14 @@
 // Nodes: the processes that run Holdfast, each start with an incarnation of its own.
 
 import type { RunGroup } from "../../kernel/new-run.js";
+import type { Reclaimed } from "./runs.js";
+
+/** Part of a node with slots of its own, and the queues it works on. */
+export interface NodeExecutor {
+  readonly name: string;
+  readonly slots: number;
+  readonly queues: readonly string[];
+}
 
 export interface NodeRegistration {
   /** Fresh at every start. */
@@ -12,6 +20,9 @@ export interface NodeRegistration {
   readonly build: string | null;
   /** The groups it claims from, by their numbers. */
   readonly serves?: readonly number[];
+  readonly executors?: readonly NodeExecutor[];
+  /** The only node of its env and stack: it renews nothing, and is registered only while no other lives there. */
+  readonly alone?: boolean;
   /** How often it gives a sign of life. */
   readonly heartbeatMs?: number;
   /** For how long it claims and renews. */
@@ -23,8 +34,27 @@ export const MISSED_HEARTBEATS = 3;
 /** For a node that did not say how often it beats. */
 export const UNSAID_HEARTBEAT_MS = 5_000;
 
-export interface NodeRecord extends Omit<NodeRegistration, "serves" | "heartbeatMs" | "leaseMs"> {
+/** Another node, in whose way a registration would be. */
+export interface Rival {
+  readonly incarnation: string;
+  readonly identity: string;
+  readonly name: string;
+  readonly alone: boolean;
+}
+
+export type RegisterAnswer =
+  /** `reclaimed`: what the dead held whose place it takes, waiting again. */
+  | { readonly outcome: "registered"; readonly reclaimed: readonly Reclaimed[] }
+  /** It asks to be alone and another lives in its env and stack, or one that lives there is alone. */
+  | { readonly outcome: "refused"; readonly by: Rival }
+  /** This incarnation has stopped, or was replaced by one that took it for dead. */
+  | { readonly outcome: "stopped" };
+
+export interface NodeRecord
+  extends Omit<NodeRegistration, "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs"> {
   readonly serves: readonly RunGroup[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAt: number;
@@ -37,7 +67,11 @@ export interface NodeRecord extends Omit<NodeRegistration, "serves" | "heartbeat
 }
 
 export interface NodeStore {
-  register(node: NodeRegistration): Promise<void>;
+  /**
+   * A start under the identity of a node that is seen to be dead takes its claims back at once, and so does one that is
+   * alone from everybody in its env and stack who does not live.
+   */
+  register(node: NodeRegistration): Promise<RegisterAnswer>;
   /** False: this incarnation is not registered (any more). */
   heartbeat(incarnation: string): Promise<boolean>;
   /** An orderly end. */

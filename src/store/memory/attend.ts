@@ -12,6 +12,7 @@ export function attend(hearers: Hearers, attendee: Attendee): Attendance {
   hearers.add(attendee);
   return {
     seen: false,
+    again: async () => {},
     leave: async () => {
       hearers.delete(attendee);
     },

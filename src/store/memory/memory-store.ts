@@ -98,6 +98,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     }),
     definitions: memoryDefinitions(tables, () => tellNews(hearers)),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
+    nodes: memoryNodes(tables, ringing),
     ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
@@ -108,10 +109,9 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 }
 
 /** What makes no run claimable, so that nobody has to be told. */
-function quietParts(tables: Tables): Pick<Store, "leases" | "nodes" | "breakers" | "timeouts"> {
+function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts"> {
   return {
     leases: memoryLeases(tables),
-    nodes: memoryNodes(tables),
     breakers: memoryBreakers(tables),
     timeouts: memoryTimeouts(tables),
   };

@@ -7,17 +7,21 @@ import {
   type NodeRecord,
   type NodeRegistration,
   type NodeStore,
+  type RegisterAnswer,
+  type Rival,
   UNSAID_HEARTBEAT_MS,
 } from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
 import { copyGroup } from "./group-table.js";
 import { toMs } from "./micros.js";
 import type { NodeRow } from "./rows.js";
+import { takeBackFrom } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 
-export function memoryNodes(tables: Tables): NodeStore {
+/** \`ringing\`: looks after whoever was rung, because a run that was taken back is dead. */
+export function memoryNodes(tables: Tables, ringing: (answer: RegisterAnswer) => RegisterAnswer): NodeStore {
   return {
-    register: async (node) => registerNode(tables, node),
+    register: async (node) => ringing(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
     stop: async (incarnation) => {
       const row = tables.nodes.get(incarnation);
@@ -34,25 +38,44 @@ export function beat(tables: Tables, incarnation: string): boolean {
   return true;
 }
 
-function registerNode(tables: Tables, node: NodeRegistration): void {
+function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   refuse(checkNode(node));
-  const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs } = node;
-  if (tables.nodes.has(incarnation)) return; // the reply to the first call was lost
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs } = node;
+  const others = [...tables.nodes.values()].filter(
+    (row) => row.env === env && row.stack === (stack ?? null) && row.incarnation !== incarnation,
+  );
   const nowUs = tables.nowUs();
-  const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
-  tables.nodes.set(incarnation, {
-    incarnation,
-    identity,
-    name,
-    env,
-    stack: stack ?? null,
-    build: build ?? null,
-    serves: [...(serves ?? [])],
-    heartbeatMs: heartbeatMs ?? null,
-    leaseMs: leaseMs ?? null,
-    ...times,
-    declares: false,
-  });
+  if (!tables.nodes.has(incarnation)) {
+    const rival = others
+      .filter((row) => (alone || row.alone) && isAlive(tables, row))
+      .sort((a, b) => a.startedAtUs - b.startedAtUs || compareText(a.incarnation, b.incarnation))[0];
+    if (rival) return { outcome: "refused", by: rivalOf(rival) };
+    const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
+    tables.nodes.set(incarnation, {
+      incarnation,
+      identity,
+      name,
+      env,
+      stack: stack ?? null,
+      build: build ?? null,
+      serves: [...(serves ?? [])],
+      executors: structuredClone(executors ?? []),
+      alone: alone ?? false,
+      heartbeatMs: heartbeatMs ?? null,
+      leaseMs: leaseMs ?? null,
+      ...times,
+      declares: false,
+    });
+  }
+  if (tables.nodes.get(incarnation)!.stoppedAtUs !== null) return { outcome: "stopped" };
+  // Nobody's death is seen here before its heartbeats stop: only who is or was alone is replaced at the start.
+  const dead = others.filter((row) => !isAlive(tables, row) && (alone || (row.alone && row.stoppedAtUs === null)));
+  for (const row of dead) row.stoppedAtUs ??= nowUs;
+  return { outcome: "registered", reclaimed: takeBackFrom(tables, new Set(dead.map((row) => row.incarnation))) };
+}
+
+function rivalOf({ incarnation, identity, name, alone }: NodeRow): Rival {
+  return { incarnation, identity, name, alone };
 }
 
 function listNodes(
@@ -68,13 +91,21 @@ function listNodes(
     .map((row) => nodeRecord(tables, row, holds.get(row.incarnation) ?? 0));
 }
 
-export function isAlive(tables: Tables, { stoppedAtUs, seenAtUs, heartbeatMs }: NodeRow): boolean {
-  const silentUs = tables.nowUs() - seenAtUs;
-  return stoppedAtUs === null && silentUs <= MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS) * 1000;
+export function isAlive(tables: Tables, row: NodeRow): boolean {
+  return row.stoppedAtUs === null && tables.nowUs() - row.seenAtUs <= heartbeatsMs(row) * 1000;
+}
+
+/** Alone, and not heard of for as long as its claims would have held, had it renewed them. */
+export function isLoneAndSilent(tables: Tables, row: NodeRow): boolean {
+  return row.alone && tables.nowUs() - row.seenAtUs > Math.max(row.leaseMs ?? 0, heartbeatsMs(row)) * 1000;
+}
+
+function heartbeatsMs({ heartbeatMs }: NodeRow): number {
+  return MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS);
 }
 
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
-  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
   return {
     incarnation,
     identity,
@@ -82,8 +113,10 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
     env,
     stack,
     build,
+    alone,
     heartbeatMs,
     leaseMs,
+    executors: structuredClone(row.executors),
     serves: row.serves.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup),
     startedAt: toMs(row.startedAtUs),
     seenAt: toMs(row.seenAtUs),

@@ -5,7 +5,7 @@ import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
-import type { NodeRegistration } from "../contract/nodes.js";
+import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
 
 export interface RunRow {
   readonly id: string;
@@ -131,6 +131,8 @@ export interface LeaseRow {
 
 export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
   readonly serves: readonly number[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAtUs: number;

@@ -44,7 +44,7 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "executors">[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
   /** By key. */
@@ -163,7 +163,7 @@ function timeoutOf(row: TimeoutRow): SnapshotTimeout {
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...times };
+  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...times };
 }

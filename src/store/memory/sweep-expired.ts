@@ -16,13 +16,27 @@ interface ExpiredRow extends RunRow {
   owner: string;
 }
 
-export function sweepExpired(tables: Tables, options: { readonly limit: number }): readonly Reclaimed[] {
+export function sweepExpired(
+  tables: Tables,
+  options: { readonly limit: number },
+  gone: ReadonlySet<string> = new Set(),
+): readonly Reclaimed[] {
   refuse(checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
-  const rows = runsInState(tables, "running")
-    .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= nowUs)
+  return takeBackAll(tables, options.limit, (row) => row.leaseUntilUs <= nowUs || gone.has(row.owner));
+}
+
+/** What these owners hold. */
+export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>): readonly Reclaimed[] {
+  return takeBackAll(tables, Number.POSITIVE_INFINITY, ({ owner }) => owners.has(owner));
+}
+
+function takeBackAll(tables: Tables, limit: number, isOver: (row: ExpiredRow) => boolean): readonly Reclaimed[] {
+  const nowUs = tables.nowUs();
+  const rows = (runsInState(tables, "running") as ExpiredRow[])
+    .filter(isOver)
     .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id))
-    .slice(0, Math.max(options.limit, 0));
+    .slice(0, Math.max(limit, 0));
   const dead: Ended[] = [];
   const reclaimed = rows.map((row) => takeBack(tables, row, nowUs, dead));
   settleEnds(tables, dead, nowUs);
@@ -40,7 +54,9 @@ function takeBack(tables: Tables, row: ExpiredRow, nowUs: number, dead: Ended[])
     const payload = jsonPayload({ code: "CRASH_LIMIT", crashes });
     appendEntry(tables, row, { kind: "dead", name: "", key: null, payload }, nowUs);
   }
-  const leaseMs = tables.nodes.get(previousOwner)?.leaseMs ?? null;
+  const node = tables.nodes.get(previousOwner);
+  const leaseMs = node?.alone ? null : (node?.leaseMs ?? null);
   const renewedAgoMs = leaseMs === null ? null : expiredForMs + leaseMs;
-  return { runId, outcome, previousOwner, epoch, crashes, expiredForMs, renewedAgoMs };
+  const previous = { previousOwner, previousIdentity: node?.identity ?? null, previousName: node?.name ?? null };
+  return { runId, outcome, ...previous, epoch, crashes, expiredForMs, renewedAgoMs };
 }

@@ -3,18 +3,31 @@
 import { isUuid } from "../../kernel/id.js";
 import { checkNode } from "../check/node.js";
 import { checkText, refuse } from "../check/value.js";
-import { MISSED_HEARTBEATS, type NodeRecord, type NodeStore, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
+import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../contract/nodes.js";
+import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
-import { interval, ms } from "./instant.js";
+import { ms } from "./instant.js";
+import { isHeard } from "./presence-sql.js";
+import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { RECLAIMED, takeBackParts } from "./sweep-expired.js";
 
 const registerNode = statement(
   "register_node",
   ({ schema: s, now }) => `
-insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, heartbeat_ms, lease_ms)
-values ($1, $2, $3, $4, $5, $6, ${now}, ${now}, $7::int[], $8, $9)
-on conflict (incarnation) do nothing`,
+select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone
+from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${now})`,
 );
+
+/** What the dead held. The UPDATE asks again whether they still do. */
+const takeBackClaims = statement(
+  "take_back_claims",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), ${takeBackParts(d, "$2", "true", (row) => `${row}owner = any($1::uuid[])`, "true")}${RECLAIMED(d)}`,
+);
+/** More than a node can hold. */
+const ALL = 100_000;
 
 const heartbeatNode = statement(
   "heartbeat_node",
@@ -32,9 +45,8 @@ const listNodes = statement(
   ({ schema: s, now }) => `
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
   ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
-  n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
-  n.stopped_at is null and n.seen_at >= ${now}
-    - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive,
+  n.executors, n.alone, n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
+  n.stopped_at is null and ${isHeard(now)} as alive,
   array(
     select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
       'version', nullif(g.version, ''))
@@ -54,12 +66,7 @@ interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
 
 export function nodeStore(db: Database): NodeStore {
   return {
-    async register(node) {
-      refuse(checkNode(node));
-      const { incarnation, identity, name, env, stack, build, serves = [], heartbeatMs, leaseMs } = node;
-      const said = [heartbeatMs ?? null, leaseMs ?? null];
-      await db.run(registerNode, [incarnation, identity, name, env, stack, build, serves ?? [], ...said]);
-    },
+    register: (node) => register(db, node),
     async heartbeat(incarnation) {
       return isUuid(incarnation) && (await db.run(heartbeatNode, [incarnation])).length > 0;
     },
@@ -74,4 +81,36 @@ export function nodeStore(db: Database): NodeStore {
       });
     },
   };
+}
+
+interface RegisterRow {
+  outcome: RegisterAnswer["outcome"];
+  dead: string[] | null;
+  incarnation: string;
+  identity: string;
+  name: string;
+  alone: boolean;
+}
+
+/** What is taken back is a statement of its own: a start that dies before it is made again finds the same dead. */
+async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
+  refuse(checkNode(node));
+  const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
+  const { outcome, dead, ...by } = row!;
+  if (outcome === "refused") return { outcome, by };
+  if (outcome === "stopped") return { outcome };
+  return { outcome, reclaimed: dead && dead.length > 0 ? await takeBack(db, dead) : [] };
+}
+
+async function takeBack(db: Database, dead: readonly string[]): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL]);
+  db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
+  return settleReclaimed(db, rows);
+}
+
+function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs } = node;
+  const who = { incarnation, identity, name, env, stack, build };
+  const lists = { serves: serves ?? [], executors: executors ?? [] };
+  return { ...who, ...lists, alone: alone ?? false, heartbeat_ms: heartbeatMs ?? null, lease_ms: leaseMs ?? null };
 }

@@ -241,6 +241,6 @@ function attendedBy(db: Database, world: World, retryForMs: number): Store["atte
       attendees.delete(attendee);
       return attendance.leave();
     };
-    return { seen: attendance.seen, leave };
+    return { ...attendance, leave };
   };
 }

@@ -4,7 +4,7 @@ import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
-import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { previousOwner, type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
 
 /**
  * CTEs that end in `swept` and `told`, given one `t` with the time. The UPDATE repeats the precondition on rows it has locked; two sweepers never act on one list. (Only running rows have
@@ -14,11 +14,22 @@ import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
  * its end is counted in rows that must be locked first (bury-task.ts).
  */
 export function sweepParts(d: Dialect, limit: string, condition = "true", gone = ""): string {
-  const { schema: s, now } = d;
   const over = (row: string, time: string) =>
     `(${row}lease_until <= ${time}${gone && ` or ${row}owner = any(${gone})`})`;
+  return takeBackParts(d, limit, condition, over, gone ? `owner = any(${gone})` : "false");
+}
+
+/** The same for claims of which `over` tells, given what stands before a column's name and the time. `isGone`: whatever the lease. */
+export function takeBackParts(
+  d: Dialect,
+  limit: string,
+  condition: string,
+  over: (row: string, time: string) => string,
+  isGone: string,
+): string {
+  const { schema: s, now } = d;
   return `doomed as materialized (
-  select id, epoch, ${gone ? `owner = any(${gone})` : "false"} as gone from ${s}.runs
+  select id, epoch, ${isGone} as gone from ${s}.runs
   where ${condition} and state = 'running' and ${over("", `(select ${now})`)} and counts and crashes >= crash_limit
   limit ${limit}
 ), expired as materialized (
@@ -46,14 +57,13 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
 }
 
 export const RECLAIMED = ({ schema: s }: Dialect) => `
-select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
-  (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = x.owner) as lease_ms, null::uuid as told,
-  null::uuid as doomed, null::boolean as gone
+select run_id, claim_group, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
+  ${previousOwner(s, "x.owner")}, null::uuid as told, null::uuid as doomed, null::boolean as gone
 from (select * from swept order by lease_until, run_id) x, t
 union all
-select null, null, null, null, null, null, null, run_id, null, null from told
+select null, null, null, null, null, null, null, null, null, null, run_id, null, null from told
 union all
-select null, null, null, epoch, null, null, null, null, id, gone from doomed`;
+select null, null, null, null, epoch, null, null, null, null, null, null, id, gone from doomed`;
 
 export const sweepExpired = statement(
   "sweep_expired",

@@ -15,6 +15,7 @@ import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
+import { loneNodeCases } from "./lone-nodes.js";
 import { messageCases } from "./messages.js";
 import { nodeCases } from "./nodes.js";
 import { overflowCases } from "./overflow.js";
@@ -55,4 +56,5 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...leaseCases,
   ...timeoutCases,
   ...nodeCases,
+  ...loneNodeCases,
 ];

@@ -1,9 +1,11 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; the registration of nodes, limits, schedules and
+// events stand beside it.
 
 import type { Dialect } from "../dialect.js";
 import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
 import { tasks } from "./0001-tasks.js";
 import { timeouts } from "./0001-timeouts.js";
@@ -14,6 +16,7 @@ export const ground = {
   sql: (dialect: Dialect) =>
     [
       groundSql,
+      nodes,
       limits,
       schedules,
       events,
@@ -198,6 +201,10 @@ create table ${s}.nodes (
   absent_since timestamptz,
   -- The claim groups it claims from; how often it beats; for how long it claims.
   serves       int[] not null,
+  -- Its executors with their slots and queues, for people.
+  executors    jsonb not null default '[]',
+  -- It renews nothing and sweeps nothing, and no other lives in its env and stack.
+  alone        boolean not null default false,
   heartbeat_ms bigint,
   lease_ms     bigint,
   -- Whether it has said which events start its programs.
