@@ -40,7 +40,12 @@ export class DefinitionLoader {
     const unless = this.#revision === undefined ? {} : { unlessRevision: this.#revision };
     const { revision, definitions } = await store.list(env, unless);
     if (!definitions) return;
-    await this.#options.onChange(definitions.flatMap((record) => this.#read(record)));
+    const read = definitions.map((record) => ({ record, programs: this.#read(record) }));
+    await this.#options.onChange(read.flatMap(({ programs }) => programs ?? []));
+    for (const { record, programs } of read) {
+      const { kind, name, version, enabled } = record;
+      if (programs) this.#options.bus.emit("definition.loaded", { kind, name, version, enabled });
+    }
     // Only now: what failed is tried again with the next look.
     this.#revision = revision;
   }
@@ -84,17 +89,14 @@ export class DefinitionLoader {
     cancel();
   }
 
-  #read(record: DefinitionRecord): readonly AnyDefinition[] {
-    const { bus } = this.#options;
-    const { kind, name, version, enabled } = record;
+  #read(record: DefinitionRecord): readonly AnyDefinition[] | null {
     try {
-      const programs = this.#options.read(record);
-      bus.emit("definition.loaded", { kind, name, version, enabled });
-      return programs;
+      return this.#options.read(record);
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      bus.emit("definition.refused", { kind, name, version, error });
-      return [];
+      const { kind, name, version } = record;
+      this.#options.bus.emit("definition.refused", { kind, name, version, error });
+      return null;
     }
   }
 }

@@ -14,6 +14,7 @@ import type { Transaction } from "../store/contract/transaction.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
 import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type Queues, queuesOf } from "./queues.js";
@@ -80,6 +81,8 @@ export interface Client<Programs extends Listed> {
   /** Where runs of graphs are; forks, rewinds, comparisons. */
   readonly graphs: GraphRuns;
   readonly schedules: Schedules;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
 }
 
 export function createClient<Programs extends Listed = readonly []>(
@@ -112,6 +115,7 @@ export function createClient<Programs extends Listed = readonly []>(
     queues: queuesOf(store, inEnv, "client"),
     graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
+    definitions: definitionsIn(store, inEnv, "client"),
   };
   return client as Client<Programs>;
 }

@@ -1,6 +1,7 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
 import { type AnyActor, definitionsOf } from "../actor/actor.js";
+import type { Strategies } from "../actor/named-strategy.js";
 import { Engine } from "../engine/engine.js";
 import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
 import type { Codec } from "../kernel/codec.js";
@@ -14,6 +15,7 @@ import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, RunOfServices, Services } from "../program/household.js";
+import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
@@ -22,6 +24,8 @@ import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
+import { DynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
@@ -51,6 +55,8 @@ export interface NodeOptions<Executor extends string = string>
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
+  /** By name, what definitions in the database may use. With it, the node loads them and works on them. */
+  readonly strategies?: Strategies;
   /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
@@ -76,10 +82,13 @@ export class Node implements AsyncDisposable {
   readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
   readonly #scheduler: Scheduler;
+  readonly #dynamic: DynamicPrograms | null;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
   readonly #listen: () => () => void;
@@ -89,7 +98,7 @@ export class Node implements AsyncDisposable {
 
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, claiming, services, perRun, executors, serve, ...settings } = rest;
+    const { signals, sweeper, claiming, services, perRun, executors, serve, strategies, ...settings } = rest;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
@@ -111,6 +120,7 @@ export class Node implements AsyncDisposable {
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
+    this.definitions = definitionsIn(store, this.env, this.name);
     const household: Household = {
       codecs: opened,
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
@@ -136,17 +146,14 @@ export class Node implements AsyncDisposable {
       onReplaced: () => void this.stop(),
     });
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
-    this.#scheduler = new Scheduler({
-      store: store.schedules,
-      breakers: store.breakers,
-      world,
-      bus: told,
-      env: this.env,
-      stack: this.stack,
-      programs,
-      newRun: (program, input) => this.#runs.newRun(program, input, {}),
-      lookEveryMs: this.#settings.pollMaxMs,
-    });
+    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
+    const newRun = (program: Omit<Startable, "schema">, input: unknown) => this.#runs.newRun(program, input, {});
+    const newScheduler = (scheduled: readonly AnyDefinition[]) =>
+      new Scheduler({ ...place, store: store.schedules, breakers: store.breakers, programs: scheduled, newRun });
+    this.#scheduler = newScheduler(programs);
+    const engine = this.#engine;
+    const given = { ...place, store, crashLimit, programs, household, engine, newScheduler };
+    this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }
@@ -172,6 +179,7 @@ export class Node implements AsyncDisposable {
     if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
     await this.#engine.start();
     this.#scheduler.start();
+    await this.#dynamic?.open();
     this.#deafen = this.#listen();
   }
 
@@ -231,7 +239,7 @@ export class Node implements AsyncDisposable {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    await Promise.all([this.#scheduler.stop(), this.#engine.stop(graceMs)]);
+    await Promise.all([this.#scheduler.stop(), this.#dynamic?.stop(), this.#engine.stop(graceMs)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

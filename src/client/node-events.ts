@@ -1,5 +1,6 @@
 // The events of engine and triggers as a node tells them: each says which node it was, to listeners and to the logger.
 
+import type { ActorEvents } from "../actor/events.js";
 import type { EngineEvents } from "../engine/events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
 import type { TriggerEvents } from "../trigger/events.js";
@@ -12,7 +13,7 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
-type AllEvents = EngineEvents & TriggerEvents & ScheduleEvents;
+type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents;
 
 export type NodeEvents = {
   readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };

@@ -16,16 +16,21 @@ export interface AssignmentOptions {
 
 export class Assignments {
   readonly #options: AssignmentOptions;
+  /** Also those it no longer claims: what it was granted last may be one of them. */
   readonly #programs = new Map<number, Program>();
+  #groupIds: readonly number[] = [];
+  /** They may change while the node works; `give` makes it so. */
+  programs: readonly Program[];
 
   constructor(options: AssignmentOptions) {
     this.#options = options;
+    this.programs = options.programs;
   }
 
   /** Every program of the node, in its order. */
   get all(): readonly Served[] {
-    const { programs, routing } = this.#options;
-    return programs.map(({ name: program, queue, version }) => {
+    const { routing } = this.#options;
+    return this.programs.map(({ name: program, queue, version }) => {
       return { program, queue, version, executor: routing.executorOf(queue) };
     });
   }
@@ -40,7 +45,7 @@ export class Assignments {
   }
 
   get groupIds(): readonly number[] {
-    return [...this.#programs.keys()];
+    return this.#groupIds;
   }
 
   /** For people: each executor with its slots and the queues it works on. */
@@ -57,19 +62,19 @@ export class Assignments {
     const ids = await store.groupIds(served.flatMap(({ groups }) => groups));
     const found = new Map<string, number[]>(executors.map(({ name }) => [name, []]));
     const programs = served.flatMap(({ program, executor, groups }) => groups.map(() => ({ program, executor })));
-    this.#programs.clear();
     for (const [i, id] of ids.entries()) {
       const { program, executor } = programs[i]!;
       this.#programs.set(id, program);
       found.get(executor)!.push(id);
     }
+    this.#groupIds = [...new Set(ids)];
     for (const executor of executors) executor.groupIds = found.get(executor.name)!;
     await store.declare(this.#declared());
   }
 
   #served(): readonly { readonly program: Program; readonly executor: string; readonly groups: readonly RunGroup[] }[] {
-    const { programs, routing, env, stack } = this.#options;
-    return programs.flatMap((program) => {
+    const { routing, env, stack } = this.#options;
+    return this.programs.flatMap((program) => {
       const executor = routing.executorOf(program.queue);
       return executor === null ? [] : [{ program, executor, groups: groupsOf(program, env, stack) }];
     });
@@ -77,8 +82,8 @@ export class Assignments {
 
   /** Also of programs that others work on: whoever has the code knows their limits. */
   #declared() {
-    const { programs, env, stack } = this.#options;
-    return programs.flatMap((program) => {
+    const { env, stack } = this.#options;
+    return this.programs.flatMap((program) => {
       return groupsOf(program, env, stack).map((group) => ({ group, limits: program.limits }));
     });
   }

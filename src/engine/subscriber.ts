@@ -21,14 +21,22 @@ export interface SubscriberOptions {
 export class Subscriber {
   readonly #options: SubscriberOptions;
   readonly #over = new AbortController();
+  #subscriptions: readonly Subscription[];
   #going: Promise<void> = Promise.resolve();
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
+    this.#subscriptions = options.subscriptions;
+  }
+
+  /** From now on these and no others. */
+  async change(subscriptions: readonly Subscription[]): Promise<void> {
+    this.#subscriptions = subscriptions;
+    await this.#declare(subscriptions, true);
   }
 
   async start(): Promise<void> {
-    await this.#declare(this.#options.subscriptions, true);
+    await this.#declare(this.#subscriptions, true);
     this.#going = this.#goOn();
   }
 
@@ -40,11 +48,11 @@ export class Subscriber {
   }
 
   async #goOn(): Promise<void> {
-    const { world, bus, subscriptions } = this.#options;
+    const { world, bus } = this.#options;
     for (;;) {
       await sleep(world, EVERY_MS, this.#over.signal).catch(() => {});
       if (this.#over.signal.aborted) return;
-      await this.#declare(subscriptions, false).catch((error) => bus.emit("housekeeping.failed", { error }));
+      await this.#declare(this.#subscriptions, false).catch((error) => bus.emit("housekeeping.failed", { error }));
     }
   }
 

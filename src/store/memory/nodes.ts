@@ -66,6 +66,9 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       ...times,
       declares: false,
     });
+  } else {
+    const row = tables.nodes.get(incarnation)!;
+    tables.nodes.set(incarnation, { ...row, serves: [...(serves ?? [])], executors: structuredClone(executors ?? []) });
   }
   if (tables.nodes.get(incarnation)!.stoppedAtUs !== null) return { outcome: "stopped" };
   // Nobody's death is seen here before its heartbeats stop: only who is or was alone is replaced at the start.

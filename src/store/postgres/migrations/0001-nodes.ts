@@ -34,6 +34,10 @@ begin
       heartbeat_ms, lease_ms)
     values (me.incarnation, me.identity, me.name, me.env, me.stack, me.build, at, at, me.serves, me.executors, me.alone,
       me.heartbeat_ms, me.lease_ms);
+  else
+    -- What it works on may change while it runs.
+    update ${s}.nodes n set serves = me.serves, executors = me.executors
+    where n.incarnation = me.incarnation and (n.serves, n.executors) is distinct from (me.serves, me.executors);
   end if;
   outcome := case when exists (select from ${s}.nodes n where n.incarnation = me.incarnation and n.stopped_at is null)
     then 'registered' else 'stopped' end;
