@@ -5,6 +5,13 @@ export { BudgetExhausted, type BudgetOptions, type Spent, type Usage } from "./a
 export { CheckpointUnreadable } from "./actor/checkpoint.js";
 export { StrategyStuck } from "./actor/drive-strategy.js";
 export type { EpisodeContext } from "./actor/episode-context.js";
+export {
+  EpisodeFailed,
+  type EpisodeRetry,
+  type EpisodeTaskOptions,
+  episode,
+  type OnEpisodeFailure,
+} from "./actor/episode-task.js";
 export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
 export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
