@@ -5,7 +5,15 @@ export { BudgetExhausted, type BudgetOptions, type Spent, type Usage } from "./a
 export { CheckpointUnreadable } from "./actor/checkpoint.js";
 export { StrategyStuck } from "./actor/drive-strategy.js";
 export type { EpisodeContext } from "./actor/episode-context.js";
+export {
+  EpisodeFailed,
+  type EpisodeRetry,
+  type EpisodeTaskOptions,
+  episode,
+  type OnEpisodeFailure,
+} from "./actor/episode-task.js";
 export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
+export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export { createNode, type InstanceOptions, type Node, type NodeOptions } from "./client/create-node.js";
@@ -15,6 +23,13 @@ export {
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export {
+  DefinitionConflict,
+  type DefinitionInfo,
+  DefinitionInUse,
+  type Definitions,
+  type SaveOptions,
+} from "./client/definitions.js";
 export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
 export { DecisionStale, GateClosed } from "./client/expect-asked.js";
 export type { Visit } from "./client/graph-history.js";

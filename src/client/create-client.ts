@@ -20,6 +20,7 @@ import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import type { InstanceOptions } from "./create-node.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
 import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type Instances, instancesOf } from "./machines.js";
@@ -109,6 +110,8 @@ export interface Client<Programs extends Listed> {
   readonly graphs: GraphRuns;
   readonly schedules: Schedules;
   readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
 }
 
 export function createClient<Programs extends Listed = readonly []>(
@@ -156,6 +159,7 @@ export function createClient<Programs extends Listed = readonly []>(
     nodes: nodesOf(store, inEnv, "client"),
     graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
+    definitions: definitionsIn(store, inEnv, "client"),
   };
   return client as Client<Programs>;
 }

@@ -1,7 +1,8 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
 import { type AnyActor, definitionsOf } from "../actor/actor.js";
-import { Engine } from "../engine/engine.js";
+import type { Strategies } from "../actor/named-strategy.js";
+import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { Program } from "../engine/program.js";
 import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
@@ -16,13 +17,14 @@ import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import { isMachine, type MachineDefinition } from "../machine/definition.js";
+import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, RunOfServices, Services } from "../program/household.js";
+import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
@@ -31,6 +33,8 @@ import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
+import { DynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
@@ -67,6 +71,8 @@ export interface NodeOptions<Executor extends string = string>
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
+  /** By name, what definitions in the database may use. With it, the node loads them and works on them. */
+  readonly strategies?: Strategies;
   /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
@@ -82,6 +88,8 @@ export interface InstanceOptions {
 
 /** The identity is found, and nothing is taken from the environment. */
 export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
+
+type Told = ReturnType<typeof nodeTelemetry>;
 
 export class Node implements AsyncDisposable {
   readonly identity: string;
@@ -105,12 +113,15 @@ export class Node implements AsyncDisposable {
   readonly schedules: Schedules;
   /** Instances of machines, its own and those of other nodes of the env. */
   readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
   readonly #scheduler: Scheduler;
   readonly #instances: ReachedInstances;
   readonly #timers: TimerLoop;
+  readonly #dynamic: DynamicPrograms | null;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
   readonly #listen: () => Listening;
@@ -121,7 +132,7 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
-    const { takeDeferred, deferredExpiry, ...settings } = others;
+    const { takeDeferred, deferredExpiry, strategies, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
@@ -146,6 +157,7 @@ export class Node implements AsyncDisposable {
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
+    this.definitions = definitionsIn(store, this.env, this.name);
     this.nodes = nodesOf(store, this.env, this.name);
     const { env: inEnv, incarnation } = this;
     const obey = (state: ModeState) => this.#engine.obey(state);
@@ -168,43 +180,48 @@ export class Node implements AsyncDisposable {
       sweeper: sweeperOf(sweeper),
       alone: !claimingOf(claiming),
       routing,
-      onReplaced: () => void this.stop(),
       modes,
       mode: nodeMode(mode ?? "full"),
       takeDeferred: stacksOf(takeDeferred),
+      ...this.#answers(),
+    });
+    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
+    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
+    const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
+      return { ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) };
+    };
+    const newScheduler = (scheduled: readonly AnyDefinition[]) =>
+      new Scheduler({ ...place, store: store.schedules, breakers: store.breakers, programs: scheduled, modes, newRun });
+    this.#scheduler = newScheduler(here);
+    const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
+    const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
+    this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
+    const heard = signalsOf(signals);
+    this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+  }
+
+  /** What it does when its engine calls. */
+  #answers(): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint"> {
+    return {
+      onReplaced: () => void this.stop(),
       onRegistered: async () => {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
       },
       onExit: () => this.#listening?.exit(),
       onHint: (groupIds) => this.#timers.hear(groupIds),
-    });
-    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
-    const machines = here.filter(isMachine);
-    const lookEveryMs = this.#settings.pollMaxMs;
-    this.#timers = new TimerLoop({ instances: this.#instances, machines, world, bus: told, lookEveryMs });
-    this.#instances.onEffects = () => this.#engine.hint();
-    this.#instances.onTimer = (inMs) => this.#timers.knock(inMs);
-    this.#scheduler = new Scheduler({
-      store: store.schedules,
-      breakers: store.breakers,
-      world,
-      bus: told,
-      env: this.env,
-      stack: this.stack,
-      programs: here,
-      modes,
-      newRun: (program, input) => ({ ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) }),
-      lookEveryMs: this.#settings.pollMaxMs,
-    });
-    const heard = signalsOf(signals);
-    this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+    };
   }
 
-  #household(
-    { services, perRun }: Pick<NodeOptions, "services" | "perRun">,
-    codecs: Codecs,
-    bus: ReturnType<typeof nodeTelemetry>,
-  ): Household {
+  #timerLoop(machines: readonly AnyMachine[], bus: Told, world: World): TimerLoop {
+    const instances = this.#instances;
+    const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
+    instances.onEffects = () => this.#engine.hint();
+    instances.onTimer = (inMs) => loop.knock(inMs);
+    return loop;
+  }
+
+  #household({ services, perRun }: Pick<NodeOptions, "services" | "perRun">, codecs: Codecs, bus: Told): Household {
     const { historyWarning, historyLimit } = this.#settings;
     return {
       codecs,
@@ -237,6 +254,7 @@ export class Node implements AsyncDisposable {
   async open(): Promise<void> {
     await this.#engine.start();
     this.#scheduler.start();
+    await this.#dynamic?.open();
     await this.#timers.start();
     this.#listening = this.#listen();
   }
@@ -319,7 +337,7 @@ export class Node implements AsyncDisposable {
 
   async #stop(graceMs: number): Promise<void> {
     this.#instances.stop();
-    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#engine.stop(graceMs)]);
+    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#dynamic?.stop(), this.#engine.stop(graceMs)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,6 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
+import type { ActorEvents } from "../actor/events.js";
 import type { EngineEvents } from "../engine/events.js";
 import type { MachineEvents } from "../machine/events.js";
 import type { TriggerEvents } from "../trigger/events.js";
@@ -12,7 +13,12 @@ export interface Logger {
   error(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-type EventName = keyof EngineEvents | keyof TriggerEvents | keyof ScheduleEvents | keyof MachineEvents;
+type EventName =
+  | keyof ActorEvents
+  | keyof EngineEvents
+  | keyof TriggerEvents
+  | keyof ScheduleEvents
+  | keyof MachineEvents;
 
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
@@ -28,6 +34,8 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "run.reclaimed": "warn",
   "run.broken": "error",
   "run.history_long": "warn",
+  "run.overflowed": "warn",
+  "run.budget_exhausted": "warn",
   "claim.lost": "warn",
   "claim.in_doubt": "warn",
   "claim.failed": "warn",
@@ -39,6 +47,9 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "event.rejected": "warn",
   "housekeeping.failed": "warn",
   "sweeper.changed": "info",
+  "definition.loaded": "info",
+  "definition.refused": "warn",
+  "definitions.failed": "warn",
   "schedule.fired": "info",
   "schedule.skipped": "warn",
   "schedule.rejected": "warn",

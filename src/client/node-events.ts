@@ -1,5 +1,6 @@
 // The events of engine, triggers and machines as a node tells them: each says which node it was, to listeners and to the logger.
 
+import type { ActorEvents } from "../actor/events.js";
 import type { EngineEvents } from "../engine/events.js";
 import type { MachineEvents } from "../machine/events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
@@ -13,7 +14,7 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
-type AllEvents = EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents;
+type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents;
 
 export type NodeEvents = {
   readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };

@@ -25,20 +25,30 @@ export interface AssignmentOptions {
 
 export class Assignments {
   readonly #options: AssignmentOptions;
+  /** Also those it no longer claims: what it was granted last may be one of them. */
   readonly #programs = new Map<number, Program>();
+  #groupIds: readonly number[] = [];
+  #programsChanged = false;
+  #listed: readonly Program[];
   readonly #others: OtherStacks | null;
   readonly #executors = new Map<string, string | null>();
 
   constructor(options: AssignmentOptions) {
     this.#options = options;
+    this.#listed = options.programs;
     const { takeDeferred: from } = options;
-    const programs = options.programs.filter((program) => this.#executorOf(program) !== null);
-    this.#others = from === undefined ? null : new OtherStacks({ ...options, programs, from });
+    this.#others = from === undefined ? null : new OtherStacks({ ...options, programs: () => this.#ours(), from });
+  }
+
+  /** They may change while the node works; `declare` makes it so. */
+  set programs(programs: readonly Program[]) {
+    this.#listed = programs;
+    this.#programsChanged = true;
   }
 
   /** Every program of the node, in its order. */
   get all(): readonly Served[] {
-    return this.#options.programs.map((one) => {
+    return this.#listed.map((one) => {
       const { name: program, queue, version } = one;
       return { program, queue, version, executor: this.#executorOf(one) };
     });
@@ -50,7 +60,7 @@ export class Assignments {
   }
 
   get groupIds(): readonly number[] {
-    return [...this.#programs.keys()];
+    return this.#groupIds;
   }
 
   /** Null: the number was another group's before a failover, and the claim was asked for by then. */
@@ -68,13 +78,16 @@ export class Assignments {
 
   /** The groups are numbered, and what the programs ask of their runs is told to all, also of programs that others work on. */
   async declare(): Promise<void> {
-    const { store, programs, env, stack } = this.#options;
+    const { store, env, stack } = this.#options;
     const served = this.#served();
     const ids = await store.runs.groupIds(served.map(({ group }) => group));
-    this.#programs.clear();
+    // After a failover a number may be another group's; what was dropped by us goes on to its end.
+    if (!this.#programsChanged) this.#programs.clear();
+    this.#programsChanged = false;
     for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
+    this.#groupIds = [...new Set(ids)];
     await store.runs.declare(
-      programs.flatMap((program) => {
+      this.#listed.flatMap((program) => {
         const { limits, recovery = "resume" } = program;
         return groupsOf(program, env, stack).map((group): DeclaredProgram => ({ group, limits, recovery }));
       }),
@@ -86,7 +99,7 @@ export class Assignments {
     const { modes } = this.#options;
     const isOurs = (program: Program) =>
       modes.of(program.name) === "full" && (executor === undefined || this.#executorOf(program) === executor);
-    const own = [...this.#programs].filter(([, program]) => isOurs(program)).map(([id]) => id);
+    const own = this.#groupIds.filter((id) => isOurs(this.#programs.get(id)!));
     const others = this.#others?.now.filter((id) => isOurs(this.programOf(id)!)) ?? [];
     return others.length > 0 ? [...own, ...others] : own;
   }
@@ -114,10 +127,13 @@ export class Assignments {
     return executor;
   }
 
+  #ours(): readonly Program[] {
+    return this.#listed.filter((program) => this.#executorOf(program) !== null);
+  }
+
   #served(): readonly { readonly program: Program; readonly group: RunGroup }[] {
-    const { programs, env, stack } = this.#options;
-    const ours = programs.filter((program) => this.#executorOf(program) !== null);
-    return ours.flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
+    const { env, stack } = this.#options;
+    return this.#ours().flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
   }
 }
 

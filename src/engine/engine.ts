@@ -59,6 +59,8 @@ export interface EngineOptions extends AssignmentOptions {
 
 export class Engine {
   readonly nearby = new Nearby();
+  /** Something was left that is no run. */
+  onNews: () => void = () => {};
   readonly #options: EngineOptions;
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
@@ -106,7 +108,10 @@ export class Engine {
     const door = new Door(world);
     this.#attendance = await store.attend({
       incarnation,
-      onNews: () => door.knock(),
+      onNews: () => {
+        door.knock();
+        this.onNews();
+      },
       onSkipped: (runs) => {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
@@ -152,6 +157,17 @@ export class Engine {
   /** Every program of this node, and who of it works on it. */
   get serves(): readonly Served[] {
     return this.#assignments.all;
+  }
+
+  /**
+   * From now on these programs and no others; what is under way goes on. Their triggers go first: while this node is known to
+   * have a program, a trigger that nobody declares any more is removed.
+   */
+  async serve(programs: readonly Program[], subscriptions: readonly Subscription[]): Promise<void> {
+    await this.#subscriber.change(subscriptions);
+    this.#assignments.programs = programs;
+    await this.#registerAgain();
+    this.hint();
   }
 
   /** Null, or why it cannot work. */

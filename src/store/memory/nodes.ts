@@ -114,6 +114,9 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       ...times,
       declares: false,
     });
+  } else {
+    const row = tables.nodes.get(incarnation)!;
+    tables.nodes.set(incarnation, { ...row, serves: [...(serves ?? [])], executors: structuredClone(executors ?? []) });
   }
   const mine = tables.nodes.get(incarnation)!;
   if (mine.stoppedAtUs !== null) return { outcome: "stopped" };

@@ -41,6 +41,10 @@ begin
     from (select) one left join lateral (
       select k.mode, k.overrides from ${s}.kept_modes k where k.env = me.env and k.identity = me.identity
     ) k on true;
+  else
+    -- What it works on may change while it runs.
+    update ${s}.nodes n set serves = me.serves, executors = me.executors
+    where n.incarnation = me.incarnation and (n.serves, n.executors) is distinct from (me.serves, me.executors);
   end if;
   select n.* into mine from ${s}.nodes n where n.incarnation = me.incarnation;
   outcome := case when exists (select from ${s}.nodes n where n.incarnation = me.incarnation and n.stopped_at is null)
