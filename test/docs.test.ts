@@ -32,6 +32,16 @@ const EXPECTED: Record<string, string> = {
     "sync 1",
     "true",
   ].join("\n"),
+  "research-agent.ts": [
+    "model plan",
+    "search leaves",
+    "first process: SIGKILL",
+    "search pots",
+    "waits at review:1",
+    "  class n2 here",
+    "model write",
+    "An essay: all about leaves, all about pots.",
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
