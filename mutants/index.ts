@@ -3,6 +3,7 @@
 import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
+import { graph } from "./graph.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
@@ -16,5 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...graph,
   ...chaos,
 ];
