@@ -3,6 +3,7 @@
 import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
+import { graph } from "./graph.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
@@ -22,5 +23,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersEvents,
   ...triggersSimulated,
   ...timeouts,
+  ...graph,
   ...chaos,
 ];

@@ -53,6 +53,16 @@ const EXPECTED: Record<string, string> = {
     "node-2 leads, epoch 2",
     "node-2 stops its work: resigned",
   ].join("\n"),
+  "research-agent.ts": [
+    "model plan",
+    "search leaves",
+    "first process: SIGKILL",
+    "search pots",
+    "waits at review:1",
+    "  class n2 here",
+    "model write",
+    "An essay: all about leaves, all about pots.",
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
