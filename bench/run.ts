@@ -4,12 +4,19 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../src/embedded/index.js";
+import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
 import { benchTakeover } from "./takeover.js";
 import { benchTriggers } from "./triggers.js";
 import { benchWorkflow } from "./workflow.js";
 
-const BENCHES = { lane: benchLane, takeover: benchTakeover, triggers: benchTriggers, workflow: benchWorkflow };
+const BENCHES = {
+  graph: benchGraph,
+  lane: benchLane,
+  takeover: benchTakeover,
+  triggers: benchTriggers,
+  workflow: benchWorkflow,
+};
 
 const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const json = process.argv.includes("--json");

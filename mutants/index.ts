@@ -6,8 +6,10 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
+import { triggersSimulated } from "./triggers-simulated.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ground,
@@ -16,5 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...triggersSimulated,
+  ...timeouts,
   ...chaos,
 ];

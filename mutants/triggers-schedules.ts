@@ -47,6 +47,24 @@ export const schedules: readonly Mutant[] = [
     killedBy: [{ file: "test/store/races-schedules.test.ts", test: "stays where it was" }],
   },
   {
+    name: "a schedule asks no circuit breaker",
+    breaks: "the circuit breaker",
+    edits: [
+      {
+        file: SCHEDULER,
+        find: "await this.#guard(schedules.map((row) => this.#decide(row, now)))",
+        put: "schedules.map((row) => this.#decide(row, now))",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "while the breaker is open windows start nothing" }],
+  },
+  {
+    name: "two schedules try at once",
+    breaks: "the circuit breaker",
+    edits: [{ file: FIRE, find: "`${OF_MOVED} and ${MAY_START}`", put: "OF_MOVED" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run that is to try goes in with its probe" }],
+  },
+  {
     name: "a schedule moves on from wherever it is",
     breaks: "S10",
     edits: [

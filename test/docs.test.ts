@@ -32,6 +32,19 @@ const EXPECTED: Record<string, string> = {
     "sync 1",
     "true",
   ].join("\n"),
+  "durable-timeouts.ts": [
+    "[",
+    "  { id: 'order-1', state: 'expired' },",
+    "  { id: 'order-2', state: 'paid' }",
+    "]",
+    "{ fired: 1, skipped: 1, errors: 0 }",
+  ].join("\n"),
+  "leader.ts": [
+    "node-1 leads, epoch 1",
+    "node-1 stops its work: resigned",
+    "node-2 leads, epoch 2",
+    "node-2 stops its work: resigned",
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
@@ -94,7 +107,7 @@ describe("every example works", () => {
 
   test("no example is left out", () => {
     const demo = ["demo.ts", "demo-screen.ts", "demo-worker.ts", "order.ts"];
-    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts"];
+    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 

@@ -75,6 +75,9 @@ export type Applied =
     }
   | { readonly op: "probe"; readonly request: ProbeRequest; readonly taken: boolean };
 
+/** Answers what it was given, and has it recorded. */
+export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
+
 /** One short line for the trace; ids are cut, payloads left out. */
 export function describeApplied(applied: Applied): string {
   const id = (runId: string) => runId.slice(-6);

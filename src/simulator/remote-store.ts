@@ -4,7 +4,7 @@
 import type { ProbeRequest } from "../store/contract/breakers.js";
 import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
-import type { Applied } from "./applied.js";
+import type { Applied, Recorder } from "./applied.js";
 import type { Link } from "./link.js";
 import { RemoteTransaction } from "./remote-transaction.js";
 import { remoteBreakers, remoteEvents } from "./remote-triggers.js";
@@ -115,8 +115,6 @@ export function remoteNodes(link: Link): Store["nodes"] {
     list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
   };
 }
-
-export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
 
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;

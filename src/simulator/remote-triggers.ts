@@ -2,20 +2,22 @@
 
 import type { BreakerStore } from "../store/contract/breakers.js";
 import type { EventStore } from "../store/contract/events.js";
+import type { Recorder } from "./applied.js";
 import type { Link } from "./link.js";
-import type { Recorder } from "./remote-store.js";
 
 export function remoteEvents(link: Link, recorded: Recorder): EventStore {
   const { events } = link.database.store;
+  let triggered = false;
   return {
     // A node without triggers says only that: not sent, because each trip is a draw, and the old seeds would tell other stories.
-    subscribe: (declaration) =>
-      declaration.subscriptions.length === 0
-        ? events.subscribe(declaration)
-        : link.call("subscribe", () => {
-            const { subscriptions } = declaration;
-            return recorded(events.subscribe(declaration), (removed) => ({ op: "subscribe", subscriptions, removed }));
-          }),
+    subscribe: (declaration) => {
+      const { subscriptions } = declaration;
+      triggered ||= subscriptions.length > 0;
+      if (!triggered) return events.subscribe(declaration);
+      return link.call("subscribe", () =>
+        recorded(events.subscribe(declaration), (removed) => ({ op: "subscribe", subscriptions, removed })),
+      );
+    },
     subscriptions: (env) => link.call("list subscriptions", () => events.subscriptions(env)),
     match: (asked) =>
       link.call("match", () => recorded(events.match(asked), (answers) => ({ op: "match", events: asked, answers }))),

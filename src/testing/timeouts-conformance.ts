@@ -222,6 +222,9 @@ const claiming: TimeoutsCase[] = [
       const anew = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
       same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim");
       same(await timeouts.get("i"), anew, "it stands as it was scheduled");
+      const due = await timeouts.schedule("i", { state: "pending", sequence: 5, in: 0 });
+      same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim of one that is due, too");
+      same(await timeouts.get("i"), due, "it waits for who reads it");
     },
   },
   {

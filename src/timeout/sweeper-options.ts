@@ -26,7 +26,7 @@ export interface FireContext {
 export type Fire<Id extends string = string, State extends string = string> = (
   timeout: ClaimedTimeout<Id, State>,
   context: FireContext,
-) => FireOutcome | Promise<FireOutcome>;
+) => Promise<FireOutcome>;
 
 export interface LeaderElection extends LeaderTiming {
   /** Where the leader is elected. Default: the store that keeps the timeouts. */

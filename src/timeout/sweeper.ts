@@ -105,7 +105,6 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
 
   async #sweep(): Promise<Swept & { readonly more: boolean }> {
     const { batchSize, sweepIntervalMs } = this.#settings;
-    this.#hintedAt = Number.POSITIVE_INFINITY;
     try {
       const { timeouts, nextInMs } = await this.#store.queryExpired(batchSize);
       this.#sweeps++;
@@ -123,6 +122,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     if (this.#stopped.signal.aborted) return;
     const now = this.#world.monotonicNow();
     this.#pausedUntil = Math.min(now + ms, Math.max(this.#hintedAt, now));
+    this.#hintedAt = Number.POSITIVE_INFINITY;
     while (this.#pausedUntil > this.#world.monotonicNow() && !this.#stopped.signal.aborted) {
       this.#pause = new AbortController();
       const leftMs = this.#pausedUntil - this.#world.monotonicNow();
@@ -134,7 +134,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
   /** Something will be due in so many ms: a pause that lasts longer is made shorter. */
   #hint(inMs: number): void {
     const at = this.#world.monotonicNow() + inMs;
-    this.#hintedAt = Math.min(this.#hintedAt, at);
+    if (this.#pausedUntil === 0) this.#hintedAt = Math.min(this.#hintedAt, at);
     if (at >= this.#pausedUntil) return;
     this.#pausedUntil = at;
     this.#pause.abort("hinted");

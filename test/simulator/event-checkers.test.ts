@@ -112,6 +112,11 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
   ],
   [
     "S10",
+    "a subscription that is removed although every node declares it",
+    (s) => s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 1 }),
+  ],
+  [
+    "S10",
     "an event for a subscription whose filter it does not meet",
     (s) => {
       s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 0 });
@@ -160,7 +165,15 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       await settle(s, claim);
     },
   ],
-  ["S10", "a last event that nobody has begun with", (s) => debounce(s, 1)],
+  [
+    "S10",
+    "a last event whose run has ended without it",
+    async (s) => {
+      await debounce(s, 1);
+      await s.world.advance(WINDOW_MS);
+      await s.commit(await s.claim(), done("null"));
+    },
+  ],
   [
     "S4",
     "a subject that is settled under a claim that is lost",

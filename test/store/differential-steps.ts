@@ -1,5 +1,6 @@
 // Draws one operation after the other: mostly sensible ones, some stale, repeated or bad. Those on runs stand here.
 
+import type { Claim } from "../../src/kernel/claim.js";
 import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
 import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
@@ -62,6 +63,7 @@ export class Steps {
       [5, () => this.#sweep()],
       [4, () => this.#wake()],
       [5, () => this.#cancel()],
+      [6, () => this.#operate()],
       [4, () => this.#redrive()],
       [3, () => this.#transact()],
       [2, () => this.#retain()],
@@ -178,8 +180,9 @@ export class Steps {
 
   #claimWith(request: (ids: readonly number[]) => ClaimRequest): Step {
     const learn = (claimed: readonly ClaimedRun[]) => {
-      for (const { runId, epoch, token, seq, debounce } of claimed) {
-        this.#held.push({ claim: { runId, epoch, token }, seq, debounce });
+      for (const { runId, epoch, token, counts, seq, debounce } of claimed) {
+        const claim: Claim & { counts: boolean } = { runId, epoch, token, counts };
+        this.#held.push({ claim, seq, debounce });
       }
     };
     return { name: "claim", call: (store, ids) => store.runs.claim(request(ids)), learn };
@@ -214,6 +217,7 @@ export class Steps {
   #effects(runId: string): Effect[] {
     if (this.#dice.chance(0.02)) return [];
     const effects = this.#dice.many(0, 2, () => this.#effect(runId));
+    if (this.#dice.chance(0.2)) return [...effects, ...this.#tasks(), ...this.#awaiting(runId)];
     if (effects.length === 0 || this.#dice.chance(0.5)) effects.push(this.#settling(runId));
     if (this.#dice.chance(0.02)) effects.push({ kind: "append", entry: { kind: "step", name: "after" } });
     return effects;
@@ -231,6 +235,25 @@ export class Steps {
       [2, () => ({ kind: "enqueue", name: "child", run: this.#child() })],
       [0.3, { kind: "append", entry: { kind: "step", name: "\ud800" } }],
     ]);
+  }
+
+  /** A few tasks, each of which may need some of those before it; rarely one that is not there. */
+  #tasks(): Effect[] {
+    const ids: string[] = [];
+    return this.#dice.many(1, 4, (): Effect => {
+      const run = this.#child();
+      const needs = ids.filter(() => this.#dice.chance(0.5));
+      if (this.#dice.chance(0.02)) needs.push(this.#runId());
+      ids.push(run.id);
+      return { kind: "enqueue", name: "task", run, task: { needs } };
+    });
+  }
+
+  #awaiting(runId: string): Effect[] {
+    const seenInboxSeq = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
+    const [wakeInMs, wakeAfter] = [this.#dice.one([null, 10, 5000]), this.#dice.one([1, 1000])];
+    const park: Effect = { kind: "park", wakeInMs, wakeAfter, seenInboxSeq, forTasks: true };
+    return this.#dice.chance(0.85) ? [park] : [];
   }
 
   #child(): Extract<Effect, { kind: "enqueue" }>["run"] {
@@ -275,6 +298,7 @@ export class Steps {
       ],
       [4, () => ({ kind: "retry", delayMs: this.#dice.int(0, 30), error: json("no") })],
       [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
+      [2, () => ({ kind: "park", wakeInMs, wakeAfter: 1000, seenInboxSeq, forTasks: true })],
       [3, { kind: "handBack" }],
       [1, { kind: "pause" }],
       [2, () => ({ kind: "continue", input: json("next"), reopen: this.#takenOf(runId) })],
@@ -337,6 +361,20 @@ export class Steps {
     return { name: "cancel", call: (store) => store.runs.cancel(runId, options) };
   }
 
+  /** Mostly of a run that has tasks. */
+  #operate(): Step {
+    const parents = this.#both.snapshot().journal.filter(({ kind }) => kind === "task");
+    const runId =
+      parents.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(parents.slice(-12)).runId : this.#runId();
+    return this.#dice.pick<Step>([
+      [3, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
+      [5, step("resume", (store) => store.runs.resume(runId, { by: "you" }))],
+      [2, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
+      [2, step("cancel", (store) => store.runs.cancel(runId, { by: "me" }))],
+      [1, step("reconcile", (store) => store.runs.reconcile())],
+    ]);
+  }
+
   #redrive(): Step {
     if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
     const runIds = this.#dice.many(1, 4, () => this.#runId());
@@ -383,12 +421,16 @@ export class Steps {
       limit: this.#dice.int(1, 20),
       ...(this.#dice.chance(0.3) ? { before: this.#dice.chance(0.1) ? "x" : runId } : {}),
     };
+    const peeked = this.#dice.many(1, 3, () => {
+      return { runId: this.#runId(), what: this.#dice.one(["start", "end"] as const) };
+    });
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
       [2, step("nextDue", (store, ids) => store.runs.nextDue(ids))],
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],
+      [3, step("journal.peek", (store) => store.journal.peek(peeked))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],
       [3, step("inbox.unread", (store) => store.inbox.unread(runId))],
     ]);

@@ -14,7 +14,7 @@ import { snapshotPostgres } from "./snapshot-postgres.js";
 const TABLES = [
   ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
-  ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions"],
+  ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
   ...["deferred_runs", "kept_modes"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);

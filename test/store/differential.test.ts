@@ -92,6 +92,10 @@ const EXPECTED = [
   ...["schedules.declare false", "schedules.declare threw", "schedules.due some", "schedules.list some"],
   ...["true", "false"].flatMap((outcome) => [`schedules.pause ${outcome}`, `schedules.resume ${outcome}`]),
   ...["cancelled", "requested", "ended", "unknown"].map((outcome) => `cancel ${outcome}`),
+  ...["paused", "requested", "ended", "unknown"].map((outcome) => `pause ${outcome}`),
+  ...["resumed", "not paused", "unknown"].map((outcome) => `resume ${outcome}`),
+  ...["cancelTasks true", "cancelTasks false", "reconcile some", "journal.peek some", "journal.peek none"],
+  "sweepExpired paused",
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),
   ...["acquired", "stolen", "busy"].map((outcome) => `leases.acquire ${outcome}`),
   ...["renew", "complete", "fail", "release", "owns"].flatMap((name) => [

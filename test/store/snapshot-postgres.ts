@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions] = events;
+  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, needs] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -57,6 +57,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     deferred: deferred!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
     definitions: definitions!,
+    needs: needs!,
   };
 }
 
@@ -67,8 +68,8 @@ const READS = [
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
     r.parent_id as "parentId", r.recovered_from as "recoveredFrom", coalesce(r.recoveries, 0) as recoveries,
     ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
-    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter"
-   , (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
+    ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing,
+    (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
       from {s}.deferred_runs f where f.run_id = r.id) as deferred
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
@@ -105,4 +106,5 @@ const READS = [
     released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
   `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
    from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
+  `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,
 ];

@@ -35,7 +35,7 @@ export class Instances {
   }
 
   /** One conditional write, as `update … where state = $2 and entered = $3` is. */
-  readonly fire: Fire = (timeout) => this.expire(timeout);
+  readonly fire: Fire = async (timeout) => this.expire(timeout);
 
   expire({
     instance: id,

@@ -81,7 +81,7 @@ describe("what is due", () => {
     const at: number[] = [];
     const { calls, counted } = counting(timeouts);
     for (let i = 0; i < 20; i++) await arm(`i${i}`, 60_000 + i * 7_777);
-    const fire: SweeperOptions["fire"] = (timeout) => {
+    const fire: SweeperOptions["fire"] = async (timeout) => {
       at.push(world.wallNow() - timeout.deadline);
       return instances.expire(timeout);
     };
@@ -132,7 +132,7 @@ describe("what is due", () => {
     const deadlines: number[] = [];
     const start = world.wallNow();
     sweep({
-      fire: (timeout) => {
+      fire: async (timeout) => {
         deadlines.push(start - timeout.deadline);
         return instances.expire(timeout);
       },
@@ -298,7 +298,7 @@ describe("a handler", () => {
     for (let i = 0; i < 50; i++) await arm(`good${i}`, 1_001);
     const failed: number[] = [];
     const sweeper = sweep({
-      fire: (timeout) => {
+      fire: async (timeout) => {
         if (!timeout.instance.startsWith("poison")) return instances.expire(timeout);
         tries++;
         throw new HandlerFailed("no");
@@ -324,7 +324,7 @@ describe("a handler", () => {
     let broken = true;
     await arm("a", 1_000);
     sweep({
-      fire: (timeout) => {
+      fire: async (timeout) => {
         if (broken) throw new HandlerFailed("no");
         return instances.expire(timeout);
       },
@@ -342,7 +342,7 @@ describe("a handler", () => {
     const sweeper = sweep({
       concurrency: 1,
       claimDuration: "5s",
-      fire: (timeout, { signal }) => {
+      fire: async (timeout, { signal }) => {
         if (timeout.instance !== "hangs") return instances.expire(timeout);
         signal.addEventListener("abort", () => {
           reason = signal.reason;

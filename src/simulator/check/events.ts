@@ -9,7 +9,9 @@ import type { ModelRun } from "./model.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
-export function checkSubscribe(history: History, { subscriptions }: Of<"subscribe">): void {
+/** All nodes of a simulation have the same code: nothing is ever removed, whoever comes and goes. */
+export function checkSubscribe(history: History, { subscriptions, removed }: Of<"subscribe">): void {
+  if (removed > 0) history.broken("S10", null, `${removed} subscriptions were removed that every node declares`);
   for (const one of subscriptions) history.subscriptions.set(one.id, one);
 }
 
@@ -100,10 +102,11 @@ function settle(history: History, run: ModelRun, { claim, ticket, answer }: Of<"
   history.observe(run);
 }
 
-/** Everything is over: an event that nobody began with is lost, unless its run was stopped before it could. */
+/** An event whose run has ended without it is lost, unless that was stopped before it could begin. L3 is about the others. */
 export function checkGathered(history: History): void {
   for (const [subject, { runId }] of history.gathering) {
-    const state = history.runs.get(runId)?.state;
-    if (state !== "cancelled" && state !== "dead") history.broken("S10", runId, `the last event of ${subject} is lost`);
+    const state = history.runs.get(runId)?.state ?? "gone";
+    const excused = state === "cancelled" || state === "dead" || (state !== "gone" && !isEnded(state));
+    if (!excused) history.broken("S10", runId, `the last event of ${subject} is lost`);
   }
 }

@@ -30,6 +30,9 @@ export function admitting(tables: Tables, hearers: Hearers, world: World): Admit
     const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
     tables.rung.clear();
     admit({ runIds: held });
+    const left = [...tables.left];
+    tables.left.clear();
+    if (left.length > 0) admit({ runIds: left });
     return answer;
   };
   return { admit, ringing, tellReady };

@@ -44,6 +44,7 @@ export function cancelTasks(tables: Tables, runId: string, who: Canceller): numb
   const running = open.filter(({ state }) => state === "running");
   const ended = open.filter(({ state }) => state !== "running").map((row) => end(tables, row, who, nowUs));
   settleEnds(tables, ended, nowUs);
+  for (const { row } of ended) if (row.limited) tables.left.add(row.id);
   for (const row of running) request(tables, row, who, nowUs);
   return running.length;
 }

@@ -96,6 +96,7 @@ function registerNode(tables: Tables, node: NodeRegistration): ModeState {
     claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
     modes,
     ...times,
+    declares: false,
   });
   return structuredClone(modes);
 }

@@ -141,6 +141,8 @@ export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;
+  /** Whether it has said which events start its programs. */
+  declares: boolean;
 }
 
 /** Who may try while a circuit breaker is half-open. */

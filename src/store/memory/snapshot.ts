@@ -27,6 +27,7 @@ import type {
   NodeRow,
   PausedQueueRow,
   ProbeRow,
+  RunRow,
   TimeoutRow,
 } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
@@ -35,7 +36,7 @@ import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
-  readonly runs: readonly (RunRecord & { readonly token: string | null; readonly wakeAfter: number })[];
+  readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing">)[];
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
   /** By run and order of acceptance. */
@@ -52,6 +53,8 @@ export interface Snapshot {
   readonly deferred: readonly { readonly runId: string; readonly pending: boolean }[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
+  /** By the task that is needed, and those that need it. */
+  readonly needs: readonly { readonly needId: string; readonly runId: string }[];
   /** By key. */
   readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
   /** By env and queue. */
@@ -87,13 +90,17 @@ export function snapshotMemory(store: Store): Snapshot {
   const byId = [...runs.values()].sort((a, b) => compareText(a.id, b.id));
   const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
   return {
-    runs: byId.map((row) => ({ ...runRecord(tables, row), token: row.token, wakeAfter: row.wakeAfter })),
+    runs: byId.map((row) => {
+      const { token, wakeAfter, counts, pausing } = row;
+      return { ...runRecord(tables, row), token, wakeAfter, counts, pausing };
+    }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
     nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
     limits: byId.flatMap(({ id }) => tables.limits.get(id) ?? []).map(limitOf),
+    needs: [...tables.needs].sort(([a], [b]) => compareText(a, b)).flatMap(needsOf),
     rates: sortedBy([...tables.rates], ([key]) => [key]).map(([key, nextUs]) => ({ key, nextAt: toMs(nextUs) })),
     pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
       ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
@@ -154,6 +161,10 @@ function messageOf(row: MessageRow): Snapshot["inbox"][number] {
 
 function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRow): Snapshot["keys"][number] {
   return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
+}
+
+function needsOf([needId, by]: readonly [string, readonly string[]]): Snapshot["needs"] {
+  return [...by].sort(compareText).map((runId) => ({ needId, runId }));
 }
 
 function limitOf({ availableAtUs, ...row }: LimitRow): Snapshot["limits"][number] {

@@ -34,10 +34,12 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
     const by = tables.subscribers.get(at);
     if (by) tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
   }
+  const node = tables.nodes.get(incarnation);
+  if (node) node.declares = true;
   return retire(tables, env, incarnation);
 }
 
-/** Nobody declares it, and somebody alive has its program. Who asks is there, whatever its heartbeat says. */
+/** Nobody declares it, and somebody alive has its program and has said what it declares. Who asks is there, whatever its heartbeat says. */
 function retire(tables: Tables, env: string, asking: string): number {
   const sinceUs = tables.nowUs() - toUs(FORGOTTEN_AFTER_MS);
   const known = [...tables.nodes.values()].filter(
@@ -46,7 +48,9 @@ function retire(tables: Tables, env: string, asking: string): number {
   );
   const alive = known.filter((node) => node.incarnation === asking || isAlive(tables, node));
   const incarnations = new Set(known.map((node) => node.incarnation));
-  const groups = alive.flatMap((node) => node.serves.flatMap((id) => tables.groups.groupOf(id) ?? []));
+  const groups = alive
+    .filter(({ declares }) => declares)
+    .flatMap((node) => node.serves.flatMap((id) => tables.groups.groupOf(id) ?? []));
   const served = new Set(groups.map(({ stack, program }) => joinKey(stack, program)));
   let removed = 0;
   for (const [at, one] of tables.subscriptions) {

@@ -49,6 +49,8 @@ export interface Tables {
   readonly needs: Map<string, readonly string[]>;
   /** Tasks that became ready since somebody was last told. */
   readonly ready: Set<RunRow>;
+  /** Limited runs that were cancelled with others: somebody may take their places. */
+  readonly left: Set<string>;
   /** Found no place under a limit; not told yet. */
   readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
@@ -90,6 +92,7 @@ export function newTables(world: World): Tables {
     rung: new Set(),
     needs: new Map(),
     ready: new Set(),
+    left: new Set(),
     skipped: [],
     pausedQueues: new Map(),
     schedules: new Map(),

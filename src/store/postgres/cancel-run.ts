@@ -9,7 +9,7 @@ import { sleep } from "../../kernel/world.js";
 import { checkName, checkText, optional, refuse } from "../check/value.js";
 import type { CancelAnswer } from "../contract/runs.js";
 import { admitAfter } from "./admit-runs.js";
-import { countDown, TURN, takeTurn } from "./count-down.js";
+import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "./count-down.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
@@ -52,7 +52,7 @@ with ${task ? `${takeTurn(d, "select $1::uuid")}, ` : ""}l as materialized (
 ), ${endNotices(d)}${task ? `, ${countDown(d)}` : ""}
 select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from told) as told,
   (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
-  ${task ? "array(select claim_group from up where state = 'waiting')" : "array[]::int[]"} as ready
+  ${task ? READY : "null::jsonb"} as ready
 from l`;
 }
 
@@ -87,7 +87,7 @@ with recursive ${taskTree(d, "select $1::uuid")}
 ), ${endNotices(d)}, ${countDown(d, "x.id not in (select run_id from cancelled)")}
 select (select count(*)::int from l where state = 'running' and id <> $1) as running,
   array(select run_id from requested) as requested, array(select run_id from cancelled where limited) as left_lines,
-  array(select claim_group from up where state = 'waiting') as ready`;
+  ${READY} as ready`;
 });
 
 interface Row {
@@ -99,14 +99,14 @@ interface Row {
   /** It had limits: somebody may take its place. */
   left_line: string | null;
   cancelled: boolean;
-  ready: number[];
+  ready: Ready;
 }
 
 interface TasksRow {
   running: number;
   requested: string[];
   left_lines: string[];
-  ready: number[];
+  ready: Ready;
 }
 
 /** A task that is just being committed is asked for again. */
@@ -148,7 +148,7 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
     await sleep(db.world, AGAIN_MS);
   }
   if (!row) return undefined;
-  db.onWork(row.ready);
+  await tellReady(db, row.ready);
   const rung = row.requested ?? row.told;
   if (rung) await ring(db, [rung]);
   if (row.left_line) await admitAfter(db, [row.left_line]);
@@ -158,7 +158,7 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
 async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
   const [row] = await db.run<TasksRow>(cancelTasks, values);
   const { running, requested, left_lines, ready } = row!;
-  db.onWork(ready);
+  await tellReady(db, ready);
   if (requested.length > 0) await ring(db, requested);
   await admitAfter(db, left_lines);
   return running;

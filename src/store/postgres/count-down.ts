@@ -4,7 +4,9 @@
 // Locks: the rows that will be counted down are locked first, in the order of their ids, and waited for; the runs that end
 // are taken after them and never waited for. Whoever waits holds only rows with smaller ids, so nothing closes a circle.
 
+import { admitAfter } from "./admit-runs.js";
 import { oneOf } from "./batch.js";
+import type { Database } from "./database.js";
 import type { Dialect } from "./dialect.js";
 
 /**
@@ -25,6 +27,21 @@ export function takeTurn({ schema: s }: Dialect, ending: string): string {
 }
 
 export const TURN = "(select count(*) from turn) >= 0";
+
+/** Those that `up` made ready, as a value: told of, and looked after where they have limits. */
+export const READY =
+  "(select jsonb_agg(jsonb_build_array(id, claim_group, state)) from up where state in ('waiting', 'held'))";
+
+export type Ready = readonly (readonly [runId: string, group: number, state: "waiting" | "held"])[] | null;
+
+export async function tellReady(db: Database, ready: Ready): Promise<void> {
+  if (!ready) return;
+  db.onWork(ready.flatMap(([, group, state]) => (state === "waiting" ? group : [])));
+  await admitAfter(
+    db,
+    ready.flatMap(([id, , state]) => (state === "held" ? id : [])),
+  );
+}
 
 /** True when this very statement counts the run down: a row is written once per statement, so it must not change otherwise. */
 export const isWaiter = (runId: string) => oneOf(runId, "select id from waiters");

@@ -27,6 +27,7 @@ with recursive ${taskTree(d, "select $1::uuid")}
       inbox_seq = r.inbox_seq + (l.state = 'running')::int, seq = r.seq + (l.id = $1 and l.state <> 'running')::int
   from l
   where r.id = l.id and l.state not in ${ENDED} and l.state <> 'paused' and not l.pausing
+    and exists (select from l root where root.id = $1 and root.state not in ${ENDED})
   returning r.id, r.state, r.seq, r.inbox_seq, r.limited
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, at)

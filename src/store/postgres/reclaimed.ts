@@ -1,7 +1,7 @@
 // What a sweep took back: parents of the dead are rung, and tasks that are to die are buried, each in a statement of its own.
 
 import type { Reclaimed } from "../contract/runs.js";
-import { countDown, TURN, takeTurn } from "./count-down.js";
+import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "./count-down.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
@@ -51,16 +51,20 @@ with t as materialized (select ${now} as now
 ), ${endNotices(d)}, ${countDown(d)}
 select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
   (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = buried.owner) as lease_ms,
-  (select run_id from told) as told, array(select claim_group from up where state = 'waiting') as ready
+  (select run_id from told) as told, ${READY} as ready
 from buried, t`;
 });
 
 async function bury(db: Database, { doomed, epoch, gone, verdict }: ReclaimedRow): Promise<ReclaimedRow[]> {
-  const rows = await db.run<ReclaimedRow & { ready: number[] }>(buryTask, [doomed, epoch, gone === true, verdict]);
-  db.onWork(rows.flatMap(({ ready }) => ready));
+  const rows = await db.run<ReclaimedRow & { ready: Ready }>(buryTask, [doomed, epoch, gone === true, verdict]);
+  for (const { ready } of rows) await tellReady(db, ready);
   const told = rows.flatMap((row) => row.told ?? []);
   if (told.length > 0) await ring(db, told);
   return rows;
+}
+
+function longestFirst(a: ReclaimedRow, b: ReclaimedRow): number {
+  return b.expired_for_ms - a.expired_for_ms || (a.run_id! < b.run_id! ? -1 : 1);
 }
 
 /** Answers what was taken back. */
@@ -69,7 +73,8 @@ export async function settleReclaimed(db: Database, rows: readonly ReclaimedRow[
   if (parents.length > 0) await ring(db, parents);
   const buried: ReclaimedRow[] = [];
   for (const row of rows) if (row.doomed !== null) buried.push(...(await bury(db, row)));
-  return [...rows, ...buried]
+  const all = buried.length > 0 ? [...rows, ...buried].sort(longestFirst) : rows;
+  return all
     .filter((row) => row.run_id !== null)
     .map((row) => ({
       runId: row.run_id!,

@@ -2,6 +2,7 @@
 // When only this was done, its tasks work on and its row counts them: the same call repeated finishes it.
 
 import { unnest } from "./batch.js";
+import { type Ready, tellReady } from "./count-down.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
@@ -63,10 +64,10 @@ with recursive roots as materialized (
   where tree.id in (select id from opened)
     and ((i.run_id = tree.id and i.key = 'cancel') or (i.run_id = tree.parent and i.key = 'child:' || tree.id))
 )
-select id, claim_group, state from o`;
+select (select jsonb_agg(jsonb_build_array(id, claim_group, state)) from o where state in ('waiting', 'held')) as ready`;
 });
 
 export async function reopen(db: Database, runIds: readonly string[], by: string, callId: string): Promise<void> {
-  const rows = await db.run<{ claim_group: number; state: string }>(reopenTasks, [runIds, by, callId]);
-  db.onWork(rows.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
+  const [row] = await db.run<{ ready: Ready }>(reopenTasks, [runIds, by, callId]);
+  await tellReady(db, row!.ready);
 }

@@ -210,6 +210,8 @@ create table ${s}.nodes (
   overrides    jsonb not null,
   drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
-  lease_ms     bigint
+  lease_ms     bigint,
+  -- Whether it has said which events start its programs.
+  declares     boolean not null default false
 ) with (fillfactor = 50);
 `;

@@ -197,7 +197,7 @@ begin
       case (select b.overflow from beyond b where b.run_id = k.run_id limit 1)
         when 'drop' then '${overflowReason("drop")}' else '${overflowReason("shed-oldest")}' end, at
     from skipped k
-  ), ended as (select k.run_id, k.parent_id, k.state from skipped k
+  ), ended as (select k.run_id, k.parent_id, k.state, false as counted from skipped k
   ), ${endNotices(d)}
   select k.run_id, k.claim_group, k.state, at, (select b.overflow from beyond b where b.run_id = k.run_id limit 1),
     (select o.run_id from told o where o.run_id = k.parent_id limit 1)

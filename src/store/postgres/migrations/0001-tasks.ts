@@ -42,7 +42,8 @@ begin
     raise exception 'tasks need read committed: a snapshot older than the locks counts wrong';
   end if;
   waiters := array(select r.id from ${s}.runs r where r.state not in ${ENDED} and (
-    r.pending > 0 or r.state = 'blocked' or exists (select from ${s}.journal j where j.run_id = r.id and j.kind = 'task')));
+    r.pending > 0 or r.state = 'blocked' or exists (
+      select from ${s}.journal j where j.run_id = r.id and j.kind = 'task' and j.seq > r.base_seq)));
   perform from ${s}.runs r where r.id = any(waiters) order by r.id for no key update;
   return query
   with open as materialized (
