@@ -6,6 +6,7 @@ import { flow } from "./flow.js";
 import { ground } from "./ground.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { routing } from "./routing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
@@ -15,6 +16,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ground,
   ...engine,
   ...node,
+  ...routing,
   ...flow,
   ...schedules,
   ...triggersEvents,

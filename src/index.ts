@@ -5,16 +5,31 @@ export { BudgetExhausted, type BudgetOptions, type Spent, type Usage } from "./a
 export { CheckpointUnreadable } from "./actor/checkpoint.js";
 export { StrategyStuck } from "./actor/drive-strategy.js";
 export type { EpisodeContext } from "./actor/episode-context.js";
+export {
+  EpisodeFailed,
+  type EpisodeRetry,
+  type EpisodeTaskOptions,
+  episode,
+  type OnEpisodeFailure,
+} from "./actor/episode-task.js";
 export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
+export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
-export { createNode, type Node, type NodeOptions } from "./client/create-node.js";
+export { createNode, type InstanceOptions, type Node, type NodeOptions } from "./client/create-node.js";
 export {
   type DeadFilter,
   type DeadLetter,
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export {
+  DefinitionConflict,
+  type DefinitionInfo,
+  DefinitionInUse,
+  type Definitions,
+  type SaveOptions,
+} from "./client/definitions.js";
 export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
 export { DecisionStale, GateClosed } from "./client/expect-asked.js";
 export type { Visit } from "./client/graph-history.js";
@@ -26,6 +41,7 @@ export {
   RewindRefused,
 } from "./client/graph-runs.js";
 export type { Logger } from "./client/logger.js";
+export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
 export type { Queues } from "./client/queues.js";
 export type { RunEvent } from "./client/run-event.js";
@@ -54,13 +70,16 @@ export type { TaskContext } from "./dag/task-context.js";
 export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
+export type { RoutingOptions, Served, ServeRule } from "./engine/routing.js";
+export type { NodeOptions as GraphNodeOptions } from "./graph/attempt-rules.js";
 export { GraphInvalid } from "./graph/check-plan.js";
 export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
 export type { Graph } from "./graph/graph-value.js";
 export { BudgetExceeded, EdgeNotTaken, IterationLimit } from "./graph/limits.js";
 export { PositionUnknown } from "./graph/load.js";
 export type { ItemContext, NodeContext } from "./graph/node-context.js";
-export type { NodeFunction, NodeOptions as GraphNodeOptions } from "./graph/plan.js";
+export type { NodeFunction } from "./graph/plan.js";
 export { GraphChanged } from "./graph/plan-at.js";
 export { append, merge, type Reducer, replace } from "./graph/reducer.js";
 export { type State, state } from "./graph/state.js";

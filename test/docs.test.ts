@@ -26,6 +26,14 @@ const EXPECTED: Record<string, string> = {
     "indexed at 12 %",
   ].join("\n"),
   "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
+  "routing.ts": [
+    "etl::load on cpu-farm, default",
+    "heavy_sort on cpu-farm, big",
+    "mail on general, default",
+    "ml on general, default",
+    "ml::prepare on gpu-box, default",
+    "ml::train on gpu-box, gpu",
+  ].join("\n"),
   "schedules.ts": [
     "report | cron 0 2 * * * (Europe/Berlin) | all | 3",
     "sync | every 1s | last | 3",

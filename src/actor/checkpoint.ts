@@ -7,6 +7,7 @@ import type { Codecs } from "../kernel/codecs.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Spent } from "./budget.js";
+import { DEFINITION } from "./named-strategy.js";
 import type { Checkpoints } from "./strategy.js";
 
 export const CHECKPOINT = "checkpoint";
@@ -38,7 +39,7 @@ export class CheckpointUnreadable extends HoldfastError {
 
 export interface Split {
   readonly checkpoint: Checkpoint | null;
-  /** The start, messages that nobody has heard yet, and what came after the checkpoint. */
+  /** The start, what it began with, messages that nobody has heard yet, and what came after the checkpoint. */
   readonly log: readonly JournalEntry[];
 }
 
@@ -47,13 +48,14 @@ export function splitAtCheckpoint(log: readonly JournalEntry[], codecs: Codecs):
   if (at < 0) return { checkpoint: null, log };
   const checkpoint = codecs.decode(log[at]!.payload!) as Checkpoint;
   const heard = new Map(checkpoint.heard);
-  const unheard = log.slice(1, at).filter(({ kind, key, name }) => {
+  const kept = log.slice(1, at).filter(({ kind, key, name }) => {
+    if (kind === "value" && name === DEFINITION) return true;
     if (kind !== "take" || !key?.startsWith("signal:")) return false;
     const left = heard.get(name) ?? 0;
     heard.set(name, left - 1);
     return left <= 0;
   });
-  return { checkpoint, log: [log[0]!, ...unheard, ...log.slice(at + 1)] };
+  return { checkpoint, log: [log[0]!, ...kept, ...log.slice(at + 1)] };
 }
 
 /** The state in this code's version. */

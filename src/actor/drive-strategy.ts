@@ -37,6 +37,8 @@ export interface DriveOptions {
   readonly purse: Purse;
   readonly checkpoint: Checkpoint | null;
   readonly retry: Retry | undefined;
+  /** Of a definition in the database. */
+  readonly config: unknown;
   readonly onCheckpoint: (version: number) => void;
 }
 
@@ -86,9 +88,9 @@ export class Drive {
   }
 
   #init(input: unknown): Promise<unknown> {
-    const { strategy, surroundings, retry } = this.#options;
+    const { strategy, surroundings, retry, config } = this.#options;
     const work = strategy.init as (...args: unknown[]) => unknown;
-    return this.#ctx.step("init", retryOf(retry), (step) => work(step, input, surroundings.services));
+    return this.#ctx.step("init", retryOf(retry), (step) => work(step, input, surroundings.services, config));
   }
 
   #handled(state: unknown, done: AnyDone): unknown {

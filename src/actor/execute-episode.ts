@@ -2,19 +2,22 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codecs.js";
 import type { Effect } from "../kernel/effect.js";
-import type { Retry } from "../kernel/retry.js";
+import { type Retry, retryPolicy } from "../kernel/retry.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
-import { readRecorded } from "../replay/recorded.js";
+import { callId, readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import { settlement } from "../workflow/execute.js";
-import { messageTaker } from "../workflow/take-messages.js";
+import { play, settlement } from "../workflow/execute.js";
+import { StepCall } from "../workflow/step-call.js";
+import type { Surroundings } from "../workflow/workflow-context.js";
 import { type Budget, BudgetExhausted, Purse, workedMs } from "./budget.js";
-import { CheckpointUnreadable, splitAtCheckpoint } from "./checkpoint.js";
+import { type Checkpoint, CheckpointUnreadable, splitAtCheckpoint } from "./checkpoint.js";
 import { Drive } from "./drive-strategy.js";
 import { BudgetedContext } from "./episode-context.js";
 import type { AnyExpectation, Exhausted } from "./expectation.js";
+import { DEFINITION, type RegisteredStrategy, StrategyUnknown, strategyOf, type Used } from "./named-strategy.js";
 
 export interface EpisodeParts extends Omit<Program, "execute"> {
   readonly budget: Budget;
@@ -45,7 +48,7 @@ class Episode {
   }
 
   async execute(): Promise<void> {
-    const { historyLimit, historyWarning, onLongHistory } = this.#household;
+    const { historyLimit } = this.#household;
     const session = this.#session;
     const log = await session.history(false);
     const split = splitAtCheckpoint(log, this.#household.codecs);
@@ -53,43 +56,43 @@ class Episode {
     this.#purse = new Purse(this.#parts.budget, split.checkpoint?.spent);
     const { timeoutMs: budgetMs } = this.#parts.budget;
     const leftMs = budgetMs === null ? null : Math.max(budgetMs - workedMs(log), 0);
-    // The replay counts from the start; only what is left of the budget counts from now on.
-    const timeoutMs = leftMs === null ? null : session.databaseNow() - recorded.since + leftMs;
-    const replay = new Replay(session, recorded, { timeoutMs, historyLimit, atWork: true });
-    const takeMessages = messageTaker(replay);
-    await takeMessages();
-    const before = session.length;
-    const { body } = await this.#start(replay, split.checkpoint);
-    const outcome = await replay.run(body, takeMessages);
-    const after = session.length;
-    if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
+    const since = session.databaseNow();
+    const replay = new Replay(session, recorded, { timeoutMs: leftMs, since, historyLimit, atWork: true });
+    const outcome = await play(replay, this.#household, () => this.#begin(replay, split.checkpoint));
     await session.commit([this.#settlement(outcome)]);
   }
 
   /** The strategy's own promise, boxed: it is under way when this resolves. */
-  async #start(
-    replay: Replay,
-    checkpoint: ReturnType<typeof splitAtCheckpoint>["checkpoint"],
-  ): Promise<{ body: Promise<unknown> }> {
+  async #begin(replay: Replay, checkpoint: Checkpoint | null): Promise<{ body: Promise<unknown> }> {
     const { codecs, newChild, servicesFor } = this.#household;
-    const { strategy, name: program, retry } = this.#parts;
+    const { strategy, name: program } = this.#parts;
     const { runId } = this.#session.run;
     try {
       const input = codecs.decode(replay.recorded.start.payload!);
       this.#input = input;
       const services = await servicesFor({ runId, program, input });
       const surroundings = { codecs, newChild, services };
-      if (typeof strategy === "function") {
-        const ctx = new BudgetedContext(replay, surroundings, this.#purse, retry);
-        return { body: (async () => strategy(ctx, input))() };
-      }
-      const onCheckpoint = (version: number) => this.#session.bus.emit("run.checkpoint", { runId, program, version });
-      const rest = { replay, surroundings, purse: this.#purse, checkpoint, retry, onCheckpoint };
-      this.#drive = new Drive({ strategy: strategy.options, ...rest });
-      return { body: this.#drive.run(input) };
+      const run = (found: RegisteredStrategy, config: unknown) =>
+        this.#run({ strategy: found, config, replay, surroundings, checkpoint, input });
+      if (typeof strategy === "function" || strategy.kind === "strategy") return { body: run(strategy, undefined) };
+      const { used, registry } = strategy;
+      return { body: recordedUse(replay, codecs, used).then((its) => run(strategyOf(its, registry), its.config)) };
     } catch (error) {
       return { body: Promise.reject(error) };
     }
+  }
+
+  async #run(work: Work): Promise<unknown> {
+    const { strategy, config, replay, surroundings, checkpoint, input } = work;
+    const { name: program, retry } = this.#parts;
+    const { runId } = this.#session.run;
+    if (typeof strategy === "function") {
+      return strategy(new BudgetedContext(replay, surroundings, this.#purse, retry), input, config);
+    }
+    const onCheckpoint = (version: number) => this.#session.bus.emit("run.checkpoint", { runId, program, version });
+    const rest = { replay, surroundings, purse: this.#purse, checkpoint, retry, config, onCheckpoint };
+    this.#drive = new Drive({ strategy: strategy.options, ...rest });
+    return this.#drive.run(input);
   }
 
   #settlement(outcome: Outcome): Effect {
@@ -98,7 +101,7 @@ class Episode {
     if (outcome.kind === "timeout")
       return this.#exhausted(new BudgetExhausted("timeout", timeoutMs!, this.#purse.spent));
     if (outcome.kind === "threw" && outcome.error instanceof BudgetExhausted) return this.#exhausted(outcome.error);
-    if (outcome.kind === "threw" && outcome.error instanceof CheckpointUnreadable)
+    if (outcome.kind === "threw" && isUnknownHere(outcome.error))
       return { kind: "fail", as: "quarantined", reason: storeError(codecs, outcome.error) };
     return settlement(outcome, codecs, this.#session);
   }
@@ -120,4 +123,26 @@ class Episode {
       return { kind: "threw", error: thrown };
     }
   }
+}
+
+interface Work {
+  readonly strategy: RegisteredStrategy;
+  readonly config: unknown;
+  readonly replay: Replay;
+  readonly surroundings: Surroundings;
+  readonly checkpoint: Checkpoint | null;
+  readonly input: unknown;
+}
+
+/** What another node, or this one after a deploy, may be able to go on with. */
+function isUnknownHere(error: unknown): boolean {
+  return error instanceof CheckpointUnreadable || error instanceof StrategyUnknown;
+}
+
+/** What the definition says now, the first time; from then on what it said then. */
+function recordedUse(replay: Replay, codecs: Codecs, used: Used): Promise<Used> {
+  return new Promise((resolve, reject) => {
+    const call = { kind: "value", id: callId("value", DEFINITION, "1"), name: DEFINITION, key: "1" } as const;
+    replay.ask(new StepCall({ ...call, work: () => used, policy: retryPolicy(1), replay, codecs, resolve, reject }));
+  });
 }

@@ -8,6 +8,7 @@ import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { BudgetLimit, BudgetOptions, Spent } from "./budget.js";
 import type { EpisodeContext } from "./episode-context.js";
+import type { NamedStrategy } from "./named-strategy.js";
 import type { Strategy } from "./strategy.js";
 
 export type EpisodeFunction<In, Out> = (ctx: EpisodeContext<In>, input: In) => Promise<Out>;
@@ -41,7 +42,7 @@ export interface ExpectationOptions<In, Out> {
 
 export interface Expectation<In, Out, Parsed = In> {
   readonly kind: "expectation";
-  readonly strategy: EpisodeFunction<Parsed, Out> | Strategy<Parsed, Out>;
+  readonly strategy: EpisodeFunction<Parsed, Out> | Strategy<Parsed, Out> | NamedStrategy;
   readonly options: ExpectationOptions<Parsed, Out> & {
     readonly input?: Schema<In, Parsed>;
     // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings

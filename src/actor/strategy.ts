@@ -99,8 +99,8 @@ export interface StrategyOptions<In, State, D extends Deeds, S extends Signals, 
   readonly signals?: S;
   /** Default: version 1. */
   readonly checkpoints?: Checkpoints;
-  /** Recorded: done once. */
-  readonly init: (step: StepInfo, input: In, services: Services) => State | Promise<State>;
+  /** Recorded: done once. `config`: what a definition in the database brings. */
+  readonly init: (step: StepInfo, input: In, services: Services, config: unknown) => State | Promise<State>;
   readonly next: (state: NoInfer<State>, spent: Spent) => Move<D, S, Out>;
   readonly handle: (state: NoInfer<State>, step: Done<D, S>, counter: Counter) => NoInfer<State>;
   /** When a call has failed for good. Default: the episode fails with it. */

@@ -7,15 +7,23 @@ import { envName, programName, queueName, stackName, versionName } from "../kern
 import { withDefaults } from "../kernel/setting-options.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
+import { isMachine, type MachineDefinition } from "../machine/definition.js";
+import { Instance } from "../machine/instance.js";
+import { Instances as ReachedInstances } from "../machine/instances.js";
+import type { MachineEvent } from "../machine/logic.js";
+import { NamedInstance } from "../machine/named-instance.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
+import type { InstanceOptions } from "./create-node.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
 import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
+import { type Instances, instancesOf } from "./machines.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
@@ -48,15 +56,33 @@ type Named<Programs extends Listed, Name> = Extract<Each<Programs[number]>, { re
 type InputOf<D> = D extends Definition<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
 type OutputOf<D> = D extends Definition<string, infer _In, infer Out, infer _Parsed> ? Out : never;
 
+type MachineNames<Programs extends Listed> = Extract<Programs[number], { readonly kind: "machine" }>["name"];
+type EventOf<D> = D extends { readonly "~machine"?: infer Carries }
+  ? NonNullable<Carries> extends (event: infer Ev extends MachineEvent) => unknown
+    ? Ev
+    : never
+  : never;
+
 export interface Client<Programs extends Listed> {
   start<Name extends NameIn<Programs>>(
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
   ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
+  /** With the machine's code, the instance is there at once; by its name alone, a node starts it, and the run is its life. */
+  start<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    ...rest: StartArguments<In, InstanceOptions>
+  ): Promise<Instance<Ev, Value, Context, Out>>;
   start<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
     ...rest: StartArguments<In>
   ): Promise<RunHandle<Out>>;
+  instance<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    id: string,
+  ): Instance<Ev, Value, Context, Out>;
+  /** By its name alone: what is sent is stored, and applied by a node. */
+  instance<Name extends MachineNames<Programs>>(name: Name, id: string): NamedInstance<EventOf<Named<Programs, Name>>>;
   /** Many in one call to the store; the answers stand in the order of the items. */
   startMany<Name extends NameIn<Programs>>(
     name: Name,
@@ -83,6 +109,9 @@ export interface Client<Programs extends Listed> {
   /** Where runs of graphs are; forks, rewinds, comparisons. */
   readonly graphs: GraphRuns;
   readonly schedules: Schedules;
+  readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
 }
 
 export function createClient<Programs extends Listed = readonly []>(
@@ -101,10 +130,24 @@ export function createClient<Programs extends Listed = readonly []>(
   const inPlace = { ...place, crashLimit: withDefaults({}).crashLimit };
   const runs = new Runs(inPlace);
   const emitter = new Emitter(place);
+  const instances = new ReachedInstances({ ...place, crashLimit: withDefaults({}).crashLimit });
   const client = {
+    instances: instancesOf(instances),
+    instance: (machine: string | AnyDefinition, id: string) => {
+      if (typeof machine === "string") return new NamedInstance(machine, id, instances);
+      return isMachine(machine) ? new Instance(machine, id, instances) : null;
+    },
     emit: emitter.emit.bind(emitter),
-    start: async (program: string | Startable, input?: unknown, options: StartOptions & ByName = {}) =>
-      runs.start(await startable(runs, program, options), input, options),
+    start: async (
+      program: string | Startable,
+      input?: unknown,
+      options: StartOptions & ByName & InstanceOptions = {},
+    ) => {
+      if (typeof program === "string" || !isMachine(program)) {
+        return runs.start(await startable(runs, program, options), input, options);
+      }
+      return new Instance(program, await instances.start(program, input, options), instances);
+    },
     startMany: async (
       program: string | Startable,
       items: readonly StartItem<unknown>[],
@@ -116,6 +159,7 @@ export function createClient<Programs extends Listed = readonly []>(
     nodes: nodesOf(store, inEnv, "client"),
     graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
+    definitions: definitionsIn(store, inEnv, "client"),
   };
   return client as Client<Programs>;
 }

@@ -1,12 +1,14 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
 import { type AnyActor, definitionsOf } from "../actor/actor.js";
-import { Engine } from "../engine/engine.js";
+import type { Strategies } from "../actor/named-strategy.js";
+import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { Program } from "../engine/program.js";
+import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
 import { StartGate } from "../engine/start-gate.js";
 import type { Codec } from "../kernel/codec.js";
-import { codecs as openCodecs } from "../kernel/codecs.js";
+import { type Codecs, codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
@@ -15,35 +17,55 @@ import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
+import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
+import { Instance } from "../machine/instance.js";
+import { Instances as ReachedInstances } from "../machine/instances.js";
+import type { MachineEvent } from "../machine/logic.js";
+import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, RunOfServices, Services } from "../program/household.js";
+import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Bus, createBus } from "../telemetry/bus.js";
+import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
+import { DynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
+import { type Instances, instancesOf } from "./machines.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Listening, type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
-import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
+import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
+import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
 
-export interface NodeOptions extends SettingOptions, IdentityOptions {
+export interface NodeOptions<Executor extends string = string>
+  extends SettingOptions,
+    IdentityOptions,
+    RoutingOptions<Executor> {
   readonly store: Store;
   readonly programs: readonly (AnyDefinition | AnyActor)[];
   /** Whether every node takes back the runs of dead ones, one at a time under a lease, or this one never. Default: every. */
   readonly sweeper?: "every" | "one" | "off";
+  /**
+   * `false`: this node is the only one of its env and stack. It renews a claim once at most, and does not start beside
+   * another that lives. Default: true.
+   */
+  readonly claiming?: boolean;
   /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
   readonly takeDeferred?: "all" | string | readonly string[];
+  /** Asked for a right before the work of each run begins: see `WorkClaims`. Default: none, and nothing is asked. */
+  readonly claims?: ClaimsOption;
   /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
   readonly deferredExpiry?: Duration | false;
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
@@ -52,14 +74,25 @@ export interface NodeOptions extends SettingOptions, IdentityOptions {
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
+  /** By name, what definitions in the database may use. With it, the node loads them and works on them. */
+  readonly strategies?: Strategies;
   /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
   readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
 }
 
+export interface InstanceOptions {
+  /** Default: a new one. */
+  readonly id?: string;
+  /** Your own transaction: the instance is there when you commit. */
+  readonly tx?: Transaction;
+}
+
 /** The identity is found, and nothing is taken from the environment. */
 export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
+
+type Told = ReturnType<typeof nodeTelemetry>;
 
 export class Node implements AsyncDisposable {
   readonly identity: string;
@@ -81,10 +114,17 @@ export class Node implements AsyncDisposable {
   readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
+  /** Instances of machines, its own and those of other nodes of the env. */
+  readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
   readonly #scheduler: Scheduler;
+  readonly #instances: ReachedInstances;
+  readonly #timers: TimerLoop;
+  readonly #dynamic: DynamicPrograms | null;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
   readonly #listen: () => Listening;
@@ -94,11 +134,12 @@ export class Node implements AsyncDisposable {
 
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, services, perRun, mode, takeDeferred, deferredExpiry, ...settings } = rest;
+    const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
+    const { takeDeferred, deferredExpiry, strategies, claims, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
-    this.warnings = resolved.warnings;
+    const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
     this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
     this.name = nodeName(name ?? this.identity, "name");
@@ -106,7 +147,7 @@ export class Node implements AsyncDisposable {
     this.stack = stack === undefined ? null : stackName(stack, "stack");
     this.build = build === undefined ? null : versionName(build, "build");
     this.incarnation = world.token();
-    const { crashLimit, historyWarning, historyLimit } = this.#settings;
+    const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const modes = new Modes();
@@ -119,18 +160,14 @@ export class Node implements AsyncDisposable {
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
+    this.definitions = definitionsIn(store, this.env, this.name);
     this.nodes = nodesOf(store, this.env, this.name);
     const { env: inEnv, incarnation } = this;
     const obey = (state: ModeState) => this.#engine.obey(state);
     this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
-    const household: Household = {
-      codecs: opened,
-      newChild: (child, input) => this.#runs.newRun(child, input, {}),
-      historyWarning,
-      historyLimit,
-      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
-      onLongHistory: (runId, length) => told.emit("run.history_long", { runId, length }),
-    };
+    this.#instances = new ReachedInstances({ ...runs, bus: told });
+    this.instances = instancesOf(this.#instances);
+    const household = this.#household(options, opened, told);
     const here = programs.filter(({ stacks }) => isAllowed(stacks, this.stack));
     this.#engine = new Engine({
       store,
@@ -144,28 +181,66 @@ export class Node implements AsyncDisposable {
       stack: this.stack,
       build: this.build,
       sweeper: sweeperOf(sweeper),
+      alone: !claimingOf(claiming),
+      routing,
       modes,
       mode: nodeMode(mode ?? "full"),
       takeDeferred: stacksOf(takeDeferred),
+      ...(claims && { around: this.#guard(claims, store, told, world) }),
+      ...this.#answers(),
+    });
+    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
+    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
+    const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
+      return { ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) };
+    };
+    const newScheduler = (scheduled: readonly AnyDefinition[]) =>
+      new Scheduler({ ...place, store: store.schedules, breakers: store.breakers, programs: scheduled, modes, newRun });
+    this.#scheduler = newScheduler(here);
+    const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
+    const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
+    this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
+    const heard = signalsOf(signals);
+    this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+  }
+
+  #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {
+    const { leaseMs } = this.#settings;
+    return workGuard({ claims, store, bus, world, owner: this.identity, env: this.env, leaseMs });
+  }
+
+  /** What it does when its engine calls. */
+  #answers(): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint"> {
+    return {
+      onReplaced: () => void this.stop(),
       onRegistered: async () => {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
       },
       onExit: () => this.#listening?.exit(),
-    });
-    this.#scheduler = new Scheduler({
-      store: store.schedules,
-      breakers: store.breakers,
-      world,
-      bus: told,
-      env: this.env,
-      stack: this.stack,
-      programs: here,
-      modes,
-      newRun: (program, input) => ({ ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) }),
-      lookEveryMs: this.#settings.pollMaxMs,
-    });
-    const heard = signalsOf(signals);
-    this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+      onHint: (groupIds) => this.#timers.hear(groupIds),
+    };
+  }
+
+  #timerLoop(machines: readonly AnyMachine[], bus: Told, world: World): TimerLoop {
+    const instances = this.#instances;
+    const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
+    instances.onEffects = () => this.#engine.hint();
+    instances.onTimer = (inMs) => loop.knock(inMs);
+    return loop;
+  }
+
+  #household({ services, perRun }: Pick<NodeOptions, "services" | "perRun">, codecs: Codecs, bus: Told): Household {
+    const { historyWarning, historyLimit } = this.#settings;
+    return {
+      codecs,
+      instances: this.#instances,
+      newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      historyWarning,
+      historyLimit,
+      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
+    };
   }
 
   get #info(): NodeInfo {
@@ -177,20 +252,41 @@ export class Node implements AsyncDisposable {
     return this.#engine.active;
   }
 
+  /** Each of its programs with the executor that works on it; null when no rule of \`serve\` fits its queue. */
+  serves(): readonly Served[] {
+    return this.#engine.serves;
+  }
+
   on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
 
   /** Called by createNode. */
   async open(): Promise<void> {
     await this.#engine.start();
     this.#scheduler.start();
+    await this.#dynamic?.open();
+    await this.#timers.start();
     this.#listening = this.#listen();
   }
 
-  async start<In, Out, Parsed>(
+  /** Of a machine: an instance, under your id or a new one. The same id and input again: the one that is there. */
+  start<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    ...args: StartArguments<In, InstanceOptions>
+  ): Promise<Instance<Ev, Value, Context, Out>>;
+  start<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
-    ...[input, options = {}]: StartArguments<In>
-  ): Promise<RunHandle<Out>> {
-    const run = await this.#runs.start<Out>(program, input, options);
+    ...args: StartArguments<In>
+  ): Promise<RunHandle<Out>>;
+  async start(
+    program: AnyDefinition,
+    input?: unknown,
+    options: StartOptions & InstanceOptions = {},
+  ): Promise<RunHandle<unknown> | Instance<MachineEvent, unknown, unknown, unknown>> {
+    if (isMachine(program)) {
+      const id = await this.#instances.start(program, input, options);
+      return new Instance(program, id, this.#instances);
+    }
+    const run = await this.#runs.start(program, input, options);
     if (!options.tx) this.#engine.hint();
     return run;
   }
@@ -215,6 +311,13 @@ export class Node implements AsyncDisposable {
     const emitted = await this.#emitter.emit(type, payload, options);
     if (!options.tx && emitted.runs.length > 0) this.#engine.hint();
     return emitted;
+  }
+
+  instance<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    id: string,
+  ): Instance<Ev, Value, Context, Out> {
+    return new Instance(machine, id, this.#instances);
   }
 
   run<Out = unknown>(id: string): RunHandle<Out> {
@@ -242,7 +345,8 @@ export class Node implements AsyncDisposable {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    await Promise.all([this.#scheduler.stop(), this.#engine.stop(graceMs)]);
+    this.#instances.stop();
+    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#dynamic?.stop(), this.#engine.stop(graceMs)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -277,8 +381,16 @@ function stacksOf(takeDeferred: NodeOptions["takeDeferred"]): readonly string[] 
   return [takeDeferred].flat().map((stack) => stackName(stack, "takeDeferred"));
 }
 
-export async function createNode(options: NodeOptions, world: World = systemWorld()): Promise<Node> {
-  const found = { ...options, ...(await findIdentity(options)) } as FoundNodeOptions;
+function claimingOf(claiming: boolean = true): boolean {
+  if (typeof claiming === "boolean") return claiming;
+  throw new InvalidInput("claiming", "must be true or false");
+}
+
+export async function createNode<const Executor extends string = "default">(
+  options: NodeOptions<Executor>,
+  world: World = systemWorld(),
+): Promise<Node> {
+  const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
   const node = new Node(found, world);
   await node.open();
   return node;

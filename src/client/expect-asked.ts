@@ -49,7 +49,7 @@ export async function expectAsked(
   const question = asked?.payload ? (codecs.decode(asked.payload) as Question & { hash: string }) : null;
   if (shown !== undefined && question?.hash !== shown) throw new DecisionStale(approval);
   // A workflow may be told before it asks. A graph's gates are told apart by their visits: another one is a mistake.
-  if (!question && entries.some(({ kind }) => kind === "snapshot" || kind === "node"))
+  if (!question && entries.some(({ kind }) => kind === "begun" || kind === "snapshot" || kind === "node"))
     throw new GateClosed(approval, nth);
   if (question && !question.choices.includes(choice))
     throw new InvalidInput("choice", `${JSON.stringify(choice)} is none of ${question.choices.join(", ")}`);

@@ -43,7 +43,17 @@ export type GraphEvent =
       readonly error: RecordedError;
     };
 
-const KINDS = ["snapshot", "frame", "node", "node.tried", "node.failed", "item", "item.tried", "item.failed"] as const;
+const KINDS = [
+  "begun",
+  "snapshot",
+  "frame",
+  "node",
+  "node.tried",
+  "node.failed",
+  "item",
+  "item.tried",
+  "item.failed",
+] as const;
 type Kind = (typeof KINDS)[number];
 
 export function isOfGraph({ kind }: JournalEntry): boolean {
@@ -55,6 +65,8 @@ export function graphEvents(entry: JournalEntry, value: unknown): readonly Graph
   const key = entry.key ?? "";
   const failed = (state: "tried" | "failed") => ({ state, error: decodeError(value as StoredError) });
   switch (entry.kind as Kind) {
+    case "begun":
+      return begun(ROOT, `${(value as { start: string }).start}:1`);
     case "snapshot":
       return name === "begins" ? begun(ROOT, (value as { frames: { "": { at: string } } }).frames[""].at) : [];
     case "frame":

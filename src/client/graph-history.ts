@@ -50,7 +50,8 @@ export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): Gra
   let position: string | null = null;
   for (const { kind, name, key, payload, at } of entries) {
     const value = () => codecs.decode(payload!);
-    if (kind === "snapshot" && name === "begins") {
+    if (kind === "begun") position = arrive(`${(value() as { start: string }).start}:1`, at);
+    else if (kind === "snapshot" && name === "begins") {
       position = arrive((value() as { frames: { "": { at: string } } }).frames[""].at, at);
     } else if (kind === "item") inner[`${name}[${key!.slice(key!.lastIndexOf(".") + 1)}]`] = value();
     else if (kind === "node" && name.includes("/")) Object.assign(inner, named(name, (value() as NodeRecord).update));

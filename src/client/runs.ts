@@ -14,11 +14,14 @@ import type { Startable } from "../program/startable.js";
 import type { InsertAnswer } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { lifetimeOf } from "../trigger/event.js";
 import { type Nearby, RunHandle } from "./run-handle.js";
 
 export interface StartOptions {
   /** The same key and input: the existing run. The same key, other input: `KeyConflict`. */
   readonly key?: string;
+  /** How long the key is taken: while its run lives, until it is archived, or for a time. Default: until archived. */
+  readonly once?: "while live" | "until archived" | Duration;
   /** Lower first. Default 0. */
   readonly priority?: number;
   readonly delay?: Duration;
@@ -119,7 +122,7 @@ export class Runs {
       crashLimit,
       input: codecs.encode(input, "input"),
       ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
-      ...(options.key !== undefined && { key: newKey(program, options.key, input) }),
+      ...(options.key !== undefined && { key: newKey(program, options, input) }),
     };
   }
 
@@ -165,9 +168,10 @@ export class Runs {
   }
 }
 
-function newKey(scope: string, key: string, input: unknown): NewKey {
+function newKey(scope: string, { key, once }: StartOptions, input: unknown): NewKey {
   const payload = payloadHash(input, "input");
-  return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime: "archived", onMismatch: "conflict" };
+  const lifetime = lifetimeOf(once);
+  return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime, onMismatch: "conflict" };
 }
 
 /** Of a program that nodes of this stack do not serve: any of those that do may take it. */

@@ -12,6 +12,8 @@ export interface ClaimLoopOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
+  /** Runs worked on at the same time. */
+  readonly size: number;
   /** Asked for each claim: what a node takes depends on its mode. */
   readonly groupIds: () => readonly number[];
   /** `askedAt` is the monotonic time before the claim was sent: the lease is counted from there. */
@@ -76,11 +78,11 @@ export class ClaimLoop {
   }
 
   async #loop(): Promise<void> {
-    const { settings, world } = this.#options;
+    const { settings, size, world } = this.#options;
     let pauseMs = settings.pollIntervalMs;
     while (!this.#stop.signal.aborted) {
       this.#hinted = false;
-      const free = settings.concurrency + settings.prefetch - this.#active;
+      const free = size + settings.prefetch - this.#active;
       const lookers = this.#lookers.splice(0);
       const claimed = free > 0 ? await this.#claim(free) : null;
       for (const tell of lookers) tell(claimed);

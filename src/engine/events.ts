@@ -3,7 +3,9 @@
 import type { RunGroup } from "../kernel/new-run.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { SkippedRun } from "../store/contract/attend.js";
+import type { NodeExecutor } from "../store/contract/nodes.js";
 import type { Reclaimed } from "../store/contract/runs.js";
+import type { Served } from "./routing.js";
 
 interface OfRun {
   readonly runId: string;
@@ -20,11 +22,20 @@ export interface StepFacts {
 }
 
 export interface EngineEvents {
-  "node.started": { readonly serves: readonly RunGroup[] };
+  /** `serves`: the groups it claims from. `programs`: all it has, each with the executor that works on it. */
+  "node.started": {
+    readonly serves: readonly RunGroup[];
+    readonly executors: readonly NodeExecutor[];
+    readonly programs: readonly Served[];
+  };
+  /** Programs of this node that no rule of \`serve\` gives to an executor: their runs are left to other nodes. */
+  "node.unserved": { readonly programs: readonly Served[] };
   /** It claims nothing more, and lets what it works on come to an end. */
   "node.stopping": { readonly active: number; readonly graceMs: number };
   /** `left`: runs whose work ignored its abort. They were not handed back and wait for their leases. */
   "node.stopped": { readonly left: number };
+  /** Another node works in the place of this one, which stops: both were alone, or it was taken for dead. */
+  "node.replaced": { readonly error: unknown };
   /** It is to do something else with its programs; what runs goes on. */
   "mode.changed": {
     readonly nodeMode: NodeMode;
@@ -41,7 +52,7 @@ export interface EngineEvents {
   "run.deferred_taken": OfRun & { readonly by: string };
   /** Nobody took it in time; it is cancelled. */
   "run.expired": { readonly runId: string };
-  "run.claimed": OfRun & { readonly attempt: number };
+  "run.claimed": OfRun & { readonly executor: string; readonly attempt: number };
   /** The claim was given back in order; `as` is what the journal's last entry says. */
   "run.settled": OfRun & { readonly as: string };
   /** The node stops: another may take the run at once, and it cost the run nothing. */

@@ -3,6 +3,7 @@
 import type { ModeState } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { HouseReport } from "../store/contract/house.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
@@ -23,6 +24,12 @@ export interface HousekeepingOptions {
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
+  /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
+  readonly alone: boolean;
+  /** The store does not know this node any more. */
+  readonly onForgotten: () => Promise<void>;
+  /** Runs of ours that have unread messages: told to a node that is alone. */
+  readonly onCalled: (called: HouseReport["called"]) => void;
   readonly modes: Modes;
   /** False: somebody else takes back the runs of dead nodes. */
   readonly reclaims: boolean;
@@ -101,7 +108,7 @@ async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolea
 }
 
 async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
-  const { store, bus, settings, incarnation, modes, onWork } = options;
+  const { store, bus, settings, incarnation, modes, alone, onWork } = options;
   // A disabled node makes nothing, not even of others' runs.
   const reclaims = graceIsOver && options.reclaims && modes.state.mode !== "disabled";
   const { told } = modes;
@@ -109,8 +116,11 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
     incarnation,
     limit: PAGE,
     reclaim: reclaims && (await mayReclaim(options)),
+    alone,
     presenceGraceMs: settings.presenceGraceMs,
   });
+  if (!report.registered) await options.onForgotten();
+  options.onCalled(report.called);
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
   // A second statement, but only while somebody waits for a limit.
   const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;

@@ -8,7 +8,7 @@ export interface OtherStacksOptions {
   readonly store: Store;
   readonly env: string;
   readonly stack: string | null;
-  readonly programs: readonly Program[];
+  readonly programs: () => readonly Program[];
   /** Null: all stacks. */
   readonly from: readonly string[] | null;
 }
@@ -35,7 +35,7 @@ export class OtherStacks {
   /** Looks again; answers whether something changed. Nodes of another stack come and go. */
   async look(): Promise<boolean> {
     const { store, env, stack, programs, from } = this.#options;
-    const wanted = programs.flatMap((program) => groupsOf(program).map((group) => ({ group, program })));
+    const wanted = programs().flatMap((program) => groupsOf(program).map((group) => ({ group, program })));
     const asked = wanted.map(({ group }) => group);
     const found = await store.runs.unservedGroups({ env, own: stack, stacks: from, programs: asked });
     for (const { id, group } of found) {

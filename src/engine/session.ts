@@ -50,7 +50,7 @@ export class Session {
   onChange: () => void = () => {};
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
-  readonly #leaseMs: number;
+  #leaseMs: number;
   readonly #onCommitted: (runId: string) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
@@ -253,9 +253,10 @@ export class Session {
     return this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs;
   }
 
-  /** `sentAt`: the lease runs from when its renewal was asked for. */
-  renewed(sentAt: number): void {
+  /** `sentAt`: the lease runs from when its renewal was asked for, for as long as before or for `leaseMs`. */
+  renewed(sentAt: number, leaseMs = this.#leaseMs): void {
     this.#renewedAt = sentAt;
+    this.#leaseMs = leaseMs;
     this.#wake();
   }
 
@@ -269,6 +270,13 @@ export class Session {
   /** The node's grace is over: the work is aborted, and its run can still be handed back when it ends. */
   expire(): void {
     this.#over.abort(new NodeStopping());
+    this.#wake();
+  }
+
+  /** Somebody else has the right to this work: it is aborted, and its run handed back when it ends. */
+  giveUp(reason: unknown): void {
+    this.stop(Promise.resolve());
+    this.#over.abort(reason);
     this.#wake();
   }
 

@@ -23,6 +23,7 @@ export interface SubscriberOptions {
 export class Subscriber {
   readonly #options: SubscriberOptions;
   readonly #over = new AbortController();
+  #subscriptions: readonly Subscription[];
   #going: Promise<void> = Promise.resolve();
   #changed = () => {};
   /** By id: what the store was told last. */
@@ -30,6 +31,13 @@ export class Subscriber {
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
+    this.#subscriptions = options.subscriptions;
+  }
+
+  /** From now on these and no others. */
+  async change(subscriptions: readonly Subscription[]): Promise<void> {
+    this.#subscriptions = subscriptions;
+    await this.#declare(this.#wanted(), true);
   }
 
   async start(): Promise<void> {
@@ -46,11 +54,11 @@ export class Subscriber {
   }
 
   async #goOn(): Promise<void> {
-    const { world, bus, subscriptions } = this.#options;
+    const { world, bus } = this.#options;
     for (;;) {
       const changed = new AbortController();
       // A node that has none has nothing to withdraw.
-      if (subscriptions.length > 0) this.#changed = () => changed.abort("changed");
+      if (this.#subscriptions.length > 0) this.#changed = () => changed.abort("changed");
       await sleep(world, EVERY_MS, AbortSignal.any([this.#over.signal, changed.signal])).catch(() => {});
       if (this.#over.signal.aborted) return;
       await this.#declare(this.#wanted(), false).catch((error) => bus.emit("housekeeping.failed", { error }));
@@ -59,8 +67,8 @@ export class Subscriber {
 
   /** A program that is disabled here is started by no event for this node's sake. */
   #wanted(): readonly Subscription[] {
-    const { subscriptions, modes } = this.#options;
-    return subscriptions.filter(({ program }) => modes.of(program) !== "disabled");
+    const { modes } = this.#options;
+    return this.#subscriptions.filter(({ program }) => modes.of(program) !== "disabled");
   }
 
   async #declare(subscriptions: readonly Subscription[], starting: boolean): Promise<void> {

@@ -2,16 +2,19 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codecs.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
 import { settlement } from "../workflow/execute.js";
 import { messageTaker } from "../workflow/take-messages.js";
+import type { FrameRecord } from "./fold.js";
 import type { AnyGraph } from "./graph-value.js";
 import { type Loaded, load, PositionUnknown } from "./load.js";
 import type { Memory } from "./memory.js";
 import { GraphChanged } from "./plan-at.js";
+import { parsePosition } from "./position.js";
 import { GraphRun } from "./run-graph.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 
@@ -32,9 +35,10 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     return;
   }
   const { memory, unwritten } = loaded;
-  const first = unwritten && snapshotEffect(memory, codecs, "begins");
+  const moved = unwritten && snapshotEffect(memory, codecs, "begins");
   // Awaited: written behind an entry of a node, it would undo it.
-  if (first) await session.commit([first]);
+  if (moved) await session.commit([moved]);
+  else if (!memory.begun) tellBegun(memory, session, codecs);
   const replay = new Replay(session, readRecorded(remembered(memory, session), session.run.baseSeq), {
     timeoutMs: plan.bounds.timeoutMs,
     historyLimit: Number.POSITIVE_INFINITY,
@@ -46,8 +50,25 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     );
   });
   await takeMessages();
-  const outcome = replay.stopped ?? (await replay.run(begin(graph, household, replay, memory), takeMessages));
-  await session.commit([settle(outcome, household, session)]);
+  try {
+    const outcome = replay.stopped ?? (await replay.run(begin(graph, household, replay, memory), takeMessages));
+    if (session.settledAs === null) await session.commit([settle(outcome, household, session)]);
+  } catch (error) {
+    // The last node's commit ended the run; what came in meanwhile was too late for it.
+    if (session.settledAs === null) throw error;
+  }
+}
+
+/** Not waited for: it goes out with the first node's result, and one that comes late changes nothing. */
+function tellBegun(memory: Memory, session: Session, codecs: Codecs): void {
+  const { state, at } = memory.frames.get("")!;
+  const record: FrameRecord = { state, start: parsePosition(at).node };
+  try {
+    const payload = codecs.encode(record, "state");
+    session.commit([{ kind: "append", entry: { kind: "begun", name: "", payload } }]).catch(() => {});
+  } catch {
+    // Too large to be written twice: the run goes on from its input.
+  }
 }
 
 /** What the calls of nodes under way go on from. */

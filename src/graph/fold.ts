@@ -87,8 +87,11 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
       memory.calls.push(entry);
       return memory;
     case "take":
-      memory.mail.push(entry);
+      // One whose commit was sent again stands behind the snapshot that has it.
+      if (!memory.mail.some((one) => one.key === key)) memory.mail.push(entry);
       return memory;
+    case "begun":
+      return begun(memory, value() as FrameRecord);
     case "spent":
       spend(memory, value() as Readonly<Record<string, number>>);
       return memory;
@@ -106,6 +109,13 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
 export function begin(memory: Memory, plan: GraphPlan, input: unknown, at: number): Memory {
   memory.since = at;
   if (!isFork(input)) enter(memory, ROOT, { state: plan.init(input), start: plan.start });
+  return memory;
+}
+
+/** The first state as it was worked out then; it changes nothing once a node has built on it. */
+function begun(memory: Memory, record: FrameRecord): Memory {
+  memory.begun = true;
+  if (memory.recorded === 0 && memory.results.size === 0) enter(memory, ROOT, record);
   return memory;
 }
 
@@ -147,7 +157,7 @@ export function leave(memory: Memory, plan: GraphPlan, place: Place, record: Nod
   let state = frame.state;
   for (const update of updatesOf(memory, place, record)) state = reduced(reducers, state, update);
   memory.forget(place, { results: true });
-  const visits = position === END ? frame.visits : { ...frame.visits, ...arrival(position) };
+  const visits = position === END ? frame.visits : arrived(frame.visits, position);
   const failed = failure ? { node, error: failure } : null;
   memory.frames.set(id, { state, at: position, visits, moves: frame.moves + 1, failure: failed });
   memory.iterations++;
@@ -192,7 +202,7 @@ function reopen(memory: Memory, at: number, note: { readonly rewind?: Rewind } |
   return memory;
 }
 
-function arrival(position: Position): Record<string, number> {
+function arrived(visits: Frame["visits"], position: Position): Frame["visits"] {
   const { node, visit } = parsePosition(position);
-  return { [node]: visit };
+  return { ...visits, [node]: visit };
 }

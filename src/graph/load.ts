@@ -25,7 +25,7 @@ export class PositionUnknown extends HoldfastError {
 
 export interface Loaded {
   readonly memory: Memory;
-  /** The memory does not follow from the journal alone: it is written down before anything is done. */
+  /** The memory does not follow from this journal alone: it is written down before anything is done. */
   readonly unwritten: boolean;
 }
 
@@ -43,7 +43,7 @@ export async function load(session: Session, plan: GraphPlan, codecs: Codecs): P
   const memory = fold(entries, options);
   if (memory.frames.size === 0) return begin(session, entries[0]!, options, memory);
   if (memory.rewind) return rewound(session, memory, memory.rewind, options);
-  return { memory, unwritten: !entries.some(({ kind }) => kind === "snapshot") };
+  return { memory, unwritten: false };
 }
 
 /** From the last snapshot on; from the start of the generation when there is none. */
@@ -63,7 +63,7 @@ async function tail(session: Session): Promise<readonly JournalEntry[]> {
 
 async function begin(session: Session, start: JournalEntry, options: FoldOptions, taken?: Memory): Promise<Loaded> {
   const input = options.codecs.decode(start.payload!);
-  if (!isFork(input)) return { memory: fold([start], options), unwritten: true };
+  if (!isFork(input)) return { memory: fold([start], options), unwritten: false };
   const memory = await forked(session, input, options);
   memory.since = taken?.since ?? start.at;
   memory.mail = taken?.mail ?? [];

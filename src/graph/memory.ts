@@ -62,6 +62,8 @@ export class Memory {
   recorded = 0;
   /** How many nodes were left when the last snapshot was written. */
   written = 0;
+  /** Whether it stands in the journal how it began. */
+  begun = false;
   rewind: Rewind | null = null;
 
   /** Nothing but frames and messages: everything else has been folded into them. */
@@ -81,6 +83,7 @@ export class Memory {
     copy.since = this.since;
     copy.recorded = this.recorded;
     copy.written = this.written;
+    copy.begun = this.begun;
     copy.rewind = this.rewind;
     return copy;
   }
@@ -89,9 +92,10 @@ export class Memory {
   forget(place: Place, { results }: { readonly results: boolean }): void {
     this.calls =
       this.calls.length === 0 ? this.calls : this.calls.filter((call) => !isWithin(placeOfCall(call), place));
-    for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
-    for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
-    if (!results) return;
+    if (this.frames.size > 1)
+      for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
+    if (this.told.size > 0) for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
+    if (!results || this.results.size === 0) return;
     for (const [id, result] of this.results) if (isWithin(result.place, place)) this.results.delete(id);
   }
 }
@@ -115,6 +119,7 @@ export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: numb
   memory.since = snapshot.since;
   memory.recorded = snapshot.recorded;
   memory.written = snapshot.iterations;
+  memory.begun = true;
   return memory;
 }
 

@@ -1,21 +1,12 @@
 // What a graph is made of, as plain values: the kinds of nodes, edges and limits.
 
 import type { Duration } from "../kernel/duration.js";
-import type { Retry } from "../kernel/retry.js";
 import type { Schema } from "../program/schema.js";
 import type { ApprovalOptions, Decision } from "../workflow/context.js";
 import type { Signal } from "../workflow/signal.js";
+import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import type { Fields, Reducers } from "./reducer.js";
-
-export interface NodeOptions {
-  /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
-  readonly retry?: Retry;
-  /** Which errors are worth another attempt. Default: all but PermanentError. */
-  readonly retryIf?: (error: unknown) => boolean;
-  /** Of each attempt. Default: none. */
-  readonly timeout?: Duration;
-}
 
 /** Fields that are left out stay as they are. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing changes nothing
@@ -30,13 +21,13 @@ interface OfState<S> {
 
 export interface FunctionNode<S> extends OfState<S> {
   readonly kind: "function";
-  readonly options: NodeOptions;
+  readonly rules: AttemptRules;
   readonly run: NodeFunction<S>;
 }
 
 export interface MapNode<S> extends OfState<S> {
   readonly kind: "map";
-  readonly options: NodeOptions;
+  readonly rules: AttemptRules;
   readonly items: (state: Readonly<S>) => readonly unknown[];
   readonly each: (ctx: ItemContext, item: never, state: Readonly<S>) => unknown;
   readonly into: string;
@@ -83,8 +74,10 @@ export type AnyNode = NodeKind<any>;
 /** A plain function is a node, too. */
 export type GraphNode<S> = NodeFunction<S> | NodeKind<S>;
 
+const DEFAULT_RULES = attemptRules({});
+
 export function nodeKind<S>(node: GraphNode<S>): NodeKind<S> {
-  return typeof node === "function" ? { kind: "function", options: {}, run: node } : node;
+  return typeof node === "function" ? { kind: "function", rules: DEFAULT_RULES, run: node } : node;
 }
 
 export interface EdgeValue {

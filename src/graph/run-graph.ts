@@ -1,15 +1,16 @@
 // Walks through a graph from where its run is: one node after the other, each recorded before the next one begins.
 
-import type { AppendEffect } from "../kernel/effect.js";
+import type { Effect } from "../kernel/effect.js";
 import type { Payload } from "../kernel/payload.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
-import { retryPolicy } from "../kernel/retry.js";
 import { callId } from "../replay/recorded.js";
 import { PermanentError, StepCall, type StepInfo } from "../workflow/step-call.js";
+import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { frozen } from "./frozen.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
-import type { AnyNode, EdgeValue, GraphPlan, NodeOptions } from "./plan.js";
+import type { Memory } from "./memory.js";
+import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
 import { own } from "./plan-at.js";
 import { END, frameId, type Place, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
 import { type Fields, reduced } from "./reducer.js";
@@ -17,7 +18,9 @@ import { runNode } from "./run-node.js";
 import type { RunParts, Scene, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 import { Spending } from "./spending.js";
-import { stepRules } from "./step-rules.js";
+
+const NOTHING: readonly Effect[] = [];
+const ONCE = attemptRules({ retry: 1 });
 
 export class GraphRun implements Walker {
   readonly parts: RunParts;
@@ -44,15 +47,21 @@ export class GraphRun implements Walker {
       const { state, failure, visits } = frame;
       const edge = plan.edges[node]!;
       const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
+      const leading = (record: NodeRecord, name: string): NodeRecord => {
+        scene.isLast = name === END && place === ROOT;
+        return { ...record, next: target(name) };
+      };
       const finish = (record: NodeRecord): NodeRecord => {
         let after = state;
-        for (const update of updatesOf(memory, here, record)) after = reduced(plan.reducers, after, frozen(update));
-        return { ...record, next: target(targetOf(node, edge, after)) };
+        const updates = edge.choose ? updatesOf(memory, here, record) : [];
+        for (const update of updates) after = reduced(plan.reducers, after, frozen(update));
+        return leading(record, targetOf(node, edge, after));
       };
       const { failed } = edge;
       const rescue = (error: StoredError) =>
-        failed === null || endsTheRun(error) ? undefined : { failure: error, next: target(failed) };
-      const record = await this.node(spec, { place: here, state, failure, finish, rescue, alone });
+        failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
+      const scene: Scene = { place: here, state, failure, finish, rescue, alone, isLast: false };
+      const record = await this.node(spec, scene);
       leave(memory, this.parts.plan, here, frozen(record));
     }
   }
@@ -67,14 +76,14 @@ export class GraphRun implements Walker {
 
   /** Records the end of a node that does no work itself: its branches, items or its person did. */
   close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord> {
-    return this.call("node", scene, { retry: 1 }, () => scene.finish(record()));
+    return this.call("node", scene, ONCE, () => scene.finish(record()));
   }
 
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
     scene: Scene,
-    options: NodeOptions,
+    rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T> {
     const { replay, codecs, memory, plan } = this.parts;
@@ -86,14 +95,14 @@ export class GraphRun implements Walker {
         id: callId(kind, path, visit),
         name: path,
         key: visit,
-        policy: retryPolicy(options.retry),
-        ...stepRules(options, path),
+        ...rules,
         ...(scene.rescue && kind === "node" && { rescue: scene.rescue }),
         work: (info) => work(info, spending),
-        along: (written, payload) => [
-          ...spending.effects(scene.place, codecs),
-          ...this.#snapshot(scene, written, payload),
-        ],
+        along: (written, payload) => {
+          const spent = spending.effects(scene.place, codecs);
+          const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
+          return more.length === 0 ? spent : [...spent, ...more];
+        },
         replay,
         codecs,
         resolve: resolve as (value: never) => void,
@@ -105,16 +114,27 @@ export class GraphRun implements Walker {
     return called;
   }
 
-  /** In the commit of a node that its frame moves on with. */
-  #snapshot(scene: Scene, kind: string, payload: Payload): readonly AppendEffect[] {
+  /** What else is said in the commit of a node that its frame moves on with: that the run is over, or what it remembers now. */
+  #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
     const { memory, plan, codecs } = this.parts;
-    if (kind !== "node" || !scene.alone) return [];
-    if (memory.iterations + 1 - memory.written < plan.snapshotEvery) return [];
+    const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
+    if (!scene.isLast && !isDue) return NOTHING;
     const after = memory.clone();
     leave(after, plan, scene.place, frozen(codecs.decode(payload) as NodeRecord));
+    if (scene.isLast) return this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;
     return effect ? [effect] : [];
+  }
+
+  /** None when the result cannot be had or stored: then that is what the run fails with, after this commit. */
+  #completion(after: Memory): readonly Effect[] {
+    const { plan, codecs } = this.parts;
+    try {
+      return [{ kind: "complete", output: codecs.encode(plan.output(after.frames.get("")!.state), "result") }];
+    } catch {
+      return [];
+    }
   }
 
   #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: Place): void {

@@ -48,7 +48,7 @@ function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: Sce
 }
 
 function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promise<NodeRecord> {
-  return run.call("node", scene, spec.options, async (info, spending) => {
+  return run.call("node", scene, spec.rules, async (info, spending) => {
     const update = await spec.run(nodeContext(run, scene, info, spending), scene.state);
     return scene.finish(updateOf(update));
   });
@@ -77,7 +77,7 @@ async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unkn
   if (done && "value" in done) return;
   if (done) throw decodeError(done.error);
   const inner = { ...scene, place, rescue: null };
-  const value = await run.call("item", inner, spec.options, (info, spending) =>
+  const value = await run.call("item", inner, spec.rules, (info, spending) =>
     spec.each(itemContext(run, inner, info, spending, index), item as never, scene.state),
   );
   keep(memory, place, { value: frozen(value) });

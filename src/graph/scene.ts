@@ -5,9 +5,10 @@ import type { StoredError } from "../kernel/recorded-error.js";
 import type { Services } from "../program/household.js";
 import type { Replay } from "../replay/replay.js";
 import type { StepInfo } from "../workflow/step-call.js";
+import type { AttemptRules } from "./attempt-rules.js";
 import type { NodeRecord } from "./fold.js";
 import type { Memory } from "./memory.js";
-import type { AnyNode, GraphPlan, NodeOptions } from "./plan.js";
+import type { AnyNode, GraphPlan } from "./plan.js";
 import type { Place } from "./position.js";
 import type { Fields } from "./reducer.js";
 import type { Spending } from "./spending.js";
@@ -25,11 +26,13 @@ export interface Scene {
   readonly place: Place;
   readonly state: Fields;
   readonly failure: { readonly node: string; readonly error: StoredError } | null;
-  /** Adds where its frame goes next. */
+  /** Adds where its frame goes next, and says whether that is the end of the run. */
   readonly finish: (record: NodeRecord) => NodeRecord;
   readonly rescue: ((error: StoredError) => NodeRecord | undefined) | null;
   /** Whether everything that runs besides is written down when this node is: then the memory is, too. */
   readonly alone: boolean;
+  /** Told by `finish` and `rescue`: with this node the whole run is over. */
+  isLast: boolean;
 }
 
 export interface Walker {
@@ -44,7 +47,7 @@ export interface Walker {
   call<T>(
     kind: "node" | "item",
     scene: Scene,
-    options: NodeOptions,
+    rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T>;
 }

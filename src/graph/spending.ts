@@ -9,6 +9,8 @@ import type { Memory } from "./memory.js";
 import type { Bounds } from "./plan.js";
 import type { Place } from "./position.js";
 
+const NOTHING: readonly AppendEffect[] = [];
+
 export class Spending {
   readonly #memory: Memory;
   readonly #bounds: Bounds;
@@ -31,7 +33,7 @@ export class Spending {
 
   /** What was not recorded yet. */
   effects({ path, visit }: Place, codecs: Codecs): readonly AppendEffect[] {
-    if (!this.#pending) return [];
+    if (!this.#pending) return NOTHING;
     const payload = codecs.encode(this.#pending);
     this.#pending = null;
     return [{ kind: "append", entry: { kind: "spent", name: path, key: visit, payload } }];

@@ -4,6 +4,7 @@ import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { ApprovalOptions, Decision } from "../workflow/context.js";
 import type { Signal } from "../workflow/signal.js";
+import { attemptRules, type NodeOptions } from "./attempt-rules.js";
 import type { Graph } from "./graph-value.js";
 import type { ItemContext } from "./node-context.js";
 import {
@@ -12,7 +13,6 @@ import {
   type GraphNode,
   type MapNode,
   type NodeFunction,
-  type NodeOptions,
   nodeKind,
   type ParallelNode,
   type SubgraphNode,
@@ -87,14 +87,14 @@ export function state<S extends object>(
     if (typeof reducer !== "function") throw new InvalidInput(`state.${field}`, "must be a reducer, like append()");
   const made = {
     reducers: reducers as Reducers,
-    node: (options: NodeOptions, run: NodeFunction<S>) => ({ kind: "function", options, run }),
+    node: (options: NodeOptions, run: NodeFunction<S>) => ({ kind: "function", rules: attemptRules(options), run }),
     map: (
       items: MapNode<S>["items"],
       each: MapNode<S>["each"],
       { into, limit = DEFAULT_ITEMS_AT_ONCE, ...options }: MapOptions<keyof S>,
     ) => {
       if (!Number.isInteger(limit) || limit < 1) throw new InvalidInput("map.limit", "must be a whole number from 1");
-      return { kind: "map", items, each, into: String(into), limit, options };
+      return { kind: "map", items, each, into: String(into), limit, rules: attemptRules(options) };
     },
     parallel: (branches: Readonly<Record<string, GraphNode<S>>>) => {
       const named = Object.entries(branches).map(([name, node]) => [

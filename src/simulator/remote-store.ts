@@ -6,6 +6,7 @@ import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";
 import type { Link } from "./link.js";
+import { remoteMachines } from "./remote-machines.js";
 import { RemoteTransaction } from "./remote-transaction.js";
 import { remoteBreakers, remoteEvents } from "./remote-triggers.js";
 
@@ -70,6 +71,7 @@ export function remoteStore(link: Link): Store {
       complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
       release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
     },
+    machines: remoteMachines(link),
     attend: ({ incarnation, onHint, onSkipped }) =>
       link.call("attend", () =>
         store.attend({

@@ -8,14 +8,20 @@ import type { Chance } from "./chance.js";
 import type { History } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import type { Client } from "./client.js";
-import type { EffectLog } from "./effect-log.js";
-import type { StepOp } from "./script.js";
+import type { EffectKind, EffectLog } from "./effect-log.js";
 import type { Swarm } from "./swarm.js";
+
+/** How an attempt goes: how long it takes, how often it fails, how often it kills its node. */
+export interface EffectOp extends EffectKind {
+  readonly ms: number;
+  readonly fails: number;
+  readonly kills: number;
+}
 
 /** Where a step works: inside one incarnation of a node, watched by the effect log. */
 export interface Place {
   /** Answers something that no other attempt answers. `after`: idempotency keys of the results it builds on. */
-  effect(runId: string, info: StepInfo, op: StepOp, after: readonly string[]): Promise<string>;
+  effect(runId: string, info: StepInfo, op: EffectOp, after: readonly string[]): Promise<string>;
   /** Starts a run in a transaction of a step. */
   start(workflow: AnyDefinition, input: unknown, tx: Transaction): Promise<void>;
   /** Emits an event in a transaction of a step. */

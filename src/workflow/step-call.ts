@@ -5,7 +5,7 @@ import type { StepFacts } from "../engine/events.js";
 import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
-import type { AppendEffect } from "../kernel/effect.js";
+import type { AppendEffect, Effect } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
@@ -69,7 +69,7 @@ export interface StepCallOptions {
   /** Makes a result of the last failure; undefined leaves it a failure. */
   readonly rescue?: (error: StoredError) => unknown;
   /** What is written in the same commit, behind the entry of this kind with this payload. */
-  readonly along?: (kind: string, payload: Payload) => readonly AppendEffect[];
+  readonly along?: (kind: string, payload: Payload) => readonly Effect[];
   /** With a transaction when the kind is one: its statements and the result are committed together. */
   readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
   readonly replay: Replay;

@@ -13,6 +13,7 @@ const QUIET: HouseReport = {
   registered: true,
   woken: 0,
   reclaimed: [],
+  called: [],
   held: false,
   mode: null,
   overdue: false,
@@ -35,9 +36,11 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const work: number[] = [];
   const onWork = () => work.push(world.monotonicNow());
   const [sweeper, door] = [null, new Door(world)];
+  const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
+  const who = { incarnation: world.token(), alone: false };
   const modes = new Modes();
-  const rest = { modes, reclaims: true, onRound: async () => {}, sweeper, door, onWork };
-  const options = { store, settings, world, bus: createBus(), incarnation: world.token(), ...rest };
+  const rest = { modes, reclaims: true, onRound: async () => {}, sweeper, door, ...told };
+  const options = { store, settings, world, bus: createBus(), ...who, ...rest };
   const keeping = keepHouse(options, stop.signal);
   const end = () => {
     stop.abort("stop");

@@ -39,7 +39,7 @@ onBothStores((bench) => {
     const { entries } = (await bench.store.journal.read(run.id))!;
     expect(entries.map(({ kind, name, key }) => [kind, name, key])).toEqual([
       ["start", "line", null],
-      ["snapshot", "", null],
+      ["begun", "", null],
       ["node", "a", "1"],
       ["node", "b", "1"],
       ["node", "c", "1"],

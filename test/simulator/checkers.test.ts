@@ -164,6 +164,8 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
         crashes: 1,
         expiredForMs: 0,
         renewedAgoMs: 0,
+        previousIdentity: null,
+        previousName: null,
       } as const;
       s.tell({ op: "sweep", reclaimed: [swept] });
     },

@@ -1,6 +1,7 @@
 // Draws operations beside the runs: paused queues, named leases, nodes.
 
 import type { LeaseFence } from "../../src/store/contract/leases.js";
+import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { Dice } from "./dice.js";
 import { type Drawer, GROUPS, type Step, step } from "./differential-step.js";
 
@@ -71,20 +72,26 @@ export class HouseSteps {
       this.#drawn.nodes.length > 0 && this.#dice.chance(0.8)
         ? this.#dice.one(this.#drawn.nodes.slice(-6))
         : this.#dice.uuid();
-    const node = {
-      incarnation: this.#dice.chance(0.2) ? known : this.#dice.uuid(),
+    const node: NodeRegistration = {
+      stack: null,
+      incarnation: this.#dice.chance(0.3) ? known : this.#dice.uuid(),
       identity: "i",
       name: "n",
       env: "test",
-      stack: null,
       build: "1",
-      ...(this.#dice.chance(0.5) && { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }),
+      ...(this.#dice.chance(0.3) && { executors: [{ name: "gpu", slots: 1, queues: ["q"] }] }),
+      ...this.#dice.pick<object>([
+        [4, {}],
+        [4, { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }],
+        [3, { stack: "lone", alone: true, leaseMs: 50, heartbeatMs: this.#dice.one([3, 3000]) }],
+        [1, { stack: "lone", leaseMs: 50, heartbeatMs: 30 }],
+      ]),
     };
     const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
     const stopped = this.#dice.chance(0.5);
     return this.#dice.pick<Step>([
       [
-        3,
+        5,
         () => {
           this.#drawn.nodes.push(node.incarnation);
           return step("nodes.register", (store, ids) =>

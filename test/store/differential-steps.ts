@@ -10,6 +10,7 @@ import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/s
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
 import { HouseSteps } from "./differential-house-steps.js";
+import { MachineSteps } from "./differential-machines.js";
 import { ModeSteps } from "./differential-mode-steps.js";
 import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
@@ -29,6 +30,7 @@ export class Steps {
   readonly #house: HouseSteps;
   readonly #modes: ModeSteps;
   readonly #timeouts: TimeoutSteps;
+  readonly #machines: MachineSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -51,6 +53,7 @@ export class Steps {
     this.#house = new HouseSteps(drawer);
     this.#modes = new ModeSteps(drawer);
     this.#timeouts = new TimeoutSteps(this.#dice);
+    this.#machines = new MachineSteps(this.#dice, both);
   }
 
   next(): Step {
@@ -71,15 +74,16 @@ export class Steps {
       [3, () => this.#house.queue()],
       [3, () => this.#house.definition()],
       [8, () => this.#triggers.schedule()],
-      [9, () => this.#triggers.event()],
+      [11, () => this.#triggers.event()],
       [3, () => this.#triggers.breaker()],
       [10, () => this.#house.lease()],
-      [3, () => this.#house.node()],
+      [5, () => this.#house.node()],
       [3, () => this.#modes.recovery()],
       [2, () => this.#modes.deferred()],
       [2, () => this.#modes.mode()],
       [8, () => this.#timeouts.next()],
-      [7, () => this.#read()],
+      [16, () => this.#machines.next()],
+      [10, () => this.#read()],
     ]);
   }
 

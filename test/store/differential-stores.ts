@@ -16,6 +16,7 @@ const TABLES = [
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
   ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
   ...["deferred_runs", "kept_modes"],
+  ...["instances", "instance_events", "timers"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);
 

@@ -91,6 +91,15 @@ const EXPECTED = [
   ...["fired", "moved", "threw", "empty"].map((outcome) => `schedules.fire ${outcome}`),
   ...["schedules.declare false", "schedules.declare threw", "schedules.due some", "schedules.list some"],
   ...["true", "false"].flatMap((outcome) => [`schedules.pause ${outcome}`, `schedules.resume ${outcome}`]),
+  ...["created", "existing", "conflict", "refused"].map((outcome) => `machines.create ${outcome}`),
+  ...["accepted", "recorded", "moved", "taken", "ended", "refused"].map((outcome) => `machines.append ${outcome}`),
+  ...["accepted", "ended", "unknown", "refused"].map((outcome) => `machines.tell ${outcome}`),
+  ...["machines.claimTimers some", "machines.claimTimers threw", "machines.load some", "machines.load none"],
+  ...["machines.events some", "machines.timers some", "machines.list some"],
+  ...["settleTimers", "note", "redriveTimers", "prune"].flatMap((name) => [
+    `machines.${name} true`,
+    `machines.${name} false`,
+  ]),
   ...["cancelled", "requested", "ended", "unknown"].map((outcome) => `cancel ${outcome}`),
   ...["paused", "requested", "ended", "unknown"].map((outcome) => `pause ${outcome}`),
   ...["resumed", "not paused", "unknown"].map((outcome) => `resume ${outcome}`),
@@ -106,7 +115,8 @@ const EXPECTED = [
   ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
   ...["cancel", "complete", "release"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
-  ...["nodes.register some", "nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
+  ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
+  ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
   ...["get some", "get none", "list some", "count some", "journal.read some", "journal.read none"],
 ];
 

@@ -14,8 +14,15 @@ import {
   fenceColumns,
   reopenColumns,
   takeColumns,
+  taskColumns,
 } from "../../src/store/postgres/commit-columns.js";
-import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
+import {
+  commitRuns,
+  commitRunsAndMore,
+  commitTasks,
+  commitTasksAndMore,
+  refusedCommits,
+} from "../../src/store/postgres/commit-sql.js";
 import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
@@ -30,6 +37,8 @@ import {
   type Places,
 } from "../../src/store/postgres/insert-runs.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
+import { takeBackClaims } from "../../src/store/postgres/nodes.js";
+import { peekJournals } from "../../src/store/postgres/peek-journals.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
@@ -40,6 +49,7 @@ import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
+import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
 
 /** Of each: running with a lease, running without, parked with a message. */
@@ -52,7 +62,16 @@ const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
   const events = ["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"];
-  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", ...events]) {
+  for (const table of [
+    "runs",
+    "journal",
+    "inbox",
+    "run_keys",
+    "run_limits",
+    "run_needs",
+    ...events,
+    ...MACHINE_TABLES,
+  ]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -76,6 +95,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await runs("held", "interval '0'", HELD, "running", claim("1 hour"));
   await runs("expired", "interval '0'", HELD, "running", claim("-1 hour"));
   await runs("parked", "interval '0'", HELD, "parked");
+  await fillTasks(pool, s, runs, claim("1 hour"));
   await runs("failed", "interval '0'", HELD, "failed");
   await pool.query(`insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
     select id, 1, 0, 'start', 'p', 'json', '{}', now() from ${s}.runs where state <> 'completed'`);
@@ -93,6 +113,26 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
+  await fillMachines(pool, s);
+}
+
+/** Tasks of parked runs, each needed by two others, among many needs of runs that have ended. */
+async function fillTasks(
+  pool: pg.Pool,
+  s: string,
+  runs: (kind: string, from: string, count: number, state: string, claim?: string) => Promise<unknown>,
+  claim: string,
+): Promise<void> {
+  await runs("task", "interval '0'", HELD, "running", claim);
+  await runs("blocked", "interval '0'", 2 * HELD, "blocked");
+  await pool.query(`update ${s}.runs r set counts = true, parent_id = md5('parked' || n)::uuid
+    from generate_series(1, ${HELD}) n where r.id = md5('task' || n)::uuid`);
+  await pool.query(`update ${s}.runs set pending = 1 where state in ('blocked', 'parked')`);
+  await pool.query(`insert into ${s}.run_needs select md5('task' || n)::uuid, md5('blocked' || n + k * ${HELD})::uuid
+    from generate_series(1, ${HELD}) n, generate_series(0, 1) k`);
+  await pool.query(
+    `insert into ${s}.run_needs select md5('ended' || n)::uuid, md5('ended' || n + 1)::uuid from generate_series(1, 20000) n`,
+  );
 }
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
@@ -117,8 +157,8 @@ async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
 }
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups,
-    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts`);
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs,
+    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 
 export interface HotStatement {
@@ -131,10 +171,11 @@ export interface HotStatement {
 }
 
 export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotStatement[]> {
-  const [held, parked, troubled] = await Promise.all([
+  const [held, parked, troubled, tasks] = await Promise.all([
     idsOf(pool, "held", batch),
     idsOf(pool, "parked", batch),
     idsOf(pool, "failed", batch),
+    idsOf(pool, "task", batch),
   ]);
   const claims = held.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
   const commits = (...effects: Effect[]) => claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects }));
@@ -167,7 +208,9 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...takeColumns(more),
       ...(await childColumns(ONE_GROUP, more)),
       ...reopenColumns(more),
+      ...taskColumns(more),
     ]),
+    ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
     hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
@@ -190,7 +233,8 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
         each(() => 1),
       ],
     ]),
-    hot(sweepExpired, [batch], 2 * HELD),
+    hot(sweepExpired, [batch], 3 * HELD),
+    hot(takeBackClaims, [[OWNER], batch], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),
     hot(sendMessages, [
@@ -205,10 +249,30 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     ]),
     hot(readJournal, [held[0], 0, null]),
     ...(await eventStatements(batch, held[0]!)),
+    ...(await machineStatements(pool, ONE_GROUP, batch)),
     hot(expiredTimeouts, ["test", "order", batch]),
     hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
     hot(completeTimeouts, [held, held.map(() => TOKEN)]),
     hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000)]),
+  ];
+}
+
+/** Per task: the row itself, its parent and the two that need it, each looked up, locked and written. */
+async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
+  const claims = ids.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
+  const ends = claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects: [append("a"), complete] }));
+  const starts = claims.map((claim): Commit => {
+    const [a, b] = [newRun(), newRun()];
+    const task = (run: NewRun, needs: string[]): Effect => ({ kind: "enqueue", name: "t", run, task: { needs } });
+    return { claim, expectedSeq: 1, effects: [task(a, []), task(b, [a.id]), complete] };
+  });
+  const fenced = (commits: readonly Commit[]) => [...fenceColumns(commits), ...entryColumns(commits)];
+  const more = [...takeColumns(starts), ...(await childColumns(ONE_GROUP, starts)), ...reopenColumns(starts)];
+  const reads = 12 * ids.length;
+  return [
+    { statement: commitTasks, values: fenced(ends), alsoReads: reads },
+    { statement: commitTasksAndMore, values: [...fenced(starts), ...more, ...taskColumns(starts)], alsoReads: reads },
+    { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
   ];
 }
 
@@ -231,10 +295,14 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   ];
 }
 
-/** The columns of no child at all, for `commitRunsAndMore`. */
+/** The columns of no child at all, for `commitRunsAndMore` with one commit. */
 export const NO_CHILDREN: unknown[][] = [
   ...(await childColumns({ ids: async () => [] } as unknown as Groups, [])),
   ...reopenColumns([]),
+  [0],
+  [0],
+  [],
+  [],
 ];
 
 const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;

@@ -71,6 +71,7 @@ async function empty(): Promise<void> {
       ...["run_limits", "limit_rates", "paused_queues", "schedules"],
       ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
       ...["deferred_runs", "kept_modes"],
+      ...["instances", "instance_events", "timers"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
     await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);

@@ -4,11 +4,14 @@ import { randomUUID } from "node:crypto";
 import type { Effect } from "../../src/kernel/effect.js";
 import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
+import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
+import { machineOperations } from "./unanswered-machines.js";
 import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
+import { taskOperations } from "./unanswered-tasks.js";
 import { timeoutOperations } from "./unanswered-timeouts.js";
 import { triggerOperations } from "./unanswered-trigger-operations.js";
 
@@ -60,11 +63,36 @@ function onLease(act: (store: Store, fence: LeaseFence) => Promise<unknown>, lea
   };
 }
 
+const NODE = { identity: "i", name: "n", env: "test", stack: null, build: null };
+
 function onNode(act: (store: Store, incarnation: string) => Promise<unknown>, registered = true) {
-  const node = { incarnation: randomUUID(), identity: "i", name: "n", env: "test", stack: null, build: null };
+  const node = { ...NODE, incarnation: randomUUID() };
   return async (store: Store) => {
     if (registered) await store.nodes.register(node);
     return () => (registered ? act(store, node.incarnation) : store.nodes.register(node));
+  };
+}
+
+/** A node that was alone and fell silent with a claim; another that is alone follows it. */
+function onFollower(act: (store: Store, follower: NodeRegistration) => Promise<unknown>) {
+  const who = {
+    identity: "i",
+    name: "n",
+    env: "test",
+    stack: null,
+    build: null,
+    alone: true,
+    heartbeatMs: 1,
+    leaseMs: 1,
+  };
+  const [silent, follower] = [randomUUID(), randomUUID()];
+  const run = newRun({ group: ownGroup() });
+  const drawn = { owner: silent, token: randomUUID() };
+  return async (store: Store) => {
+    await store.nodes.register({ ...who, incarnation: silent });
+    await claimed(store, [run], 60_000, drawn);
+    while ((await store.nodes.list({ env: "test" })).some(({ alive }) => alive));
+    return () => act(store, { ...who, incarnation: follower });
   };
 }
 
@@ -324,7 +352,25 @@ export function operations(): readonly Operation[] {
     ...triggerOperations(),
     ...modeOperations(),
     ...timeoutOperations(),
+    ...taskOperations(),
+    ...machineOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
+    {
+      name: "nodes.register beside a live one",
+      statement: "register_node",
+      prepare: onNode((store, incarnation) =>
+        store.nodes.register({ ...NODE, incarnation: incarnation.replace(/^./, "f"), alone: true }),
+      ),
+    },
+    ...["register_node", "take_back_claims"].map((statement): Operation => {
+      const prepare = onFollower((store, follower) => store.nodes.register(follower));
+      return {
+        name: `nodes.register in the place of a dead one, ${statement}`,
+        statement,
+        prepare,
+        answersWhatItDid: true,
+      };
+    }),
     {
       name: "nodes.heartbeat",
       statement: "heartbeat_node",

@@ -1,9 +1,12 @@
 // Opens nodes with quick settings on either store, for the suites that need nothing else.
 
+import pg from "pg";
 import { afterAll, beforeAll, describe } from "vitest";
 import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
+import type { Transaction } from "../../src/store/contract/transaction.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { memoryTransaction } from "../../src/store/memory/transaction.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 
@@ -13,6 +16,8 @@ export interface Bench {
   readonly store: Store;
   /** Stopped after the suite. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
+  /** A transaction of the caller's own. */
+  begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
 }
 
 /** Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. */
@@ -39,6 +44,11 @@ export function onBothStores(suite: (bench: Bench) => void): void {
           nodes.push(node);
           return node;
         },
+        async begin() {
+          if (name === "on PostgreSQL") return beginOn(url);
+          const tx = memoryTransaction(bench.store);
+          return { tx, commit: async () => tx.commit(), rollback: async () => tx.rollback() };
+        },
       };
       beforeAll(async () => {
         bench.store = await openStore();
@@ -50,4 +60,15 @@ export function onBothStores(suite: (bench: Bench) => void): void {
       suite(bench);
     });
   }
+}
+
+async function beginOn(url: string): ReturnType<Bench["begin"]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("begin");
+  const end = async (how: string) => {
+    await client.query(how);
+    await client.end();
+  };
+  return { tx: client, commit: () => end("commit"), rollback: () => end("rollback") };
 }

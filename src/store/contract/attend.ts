@@ -21,5 +21,7 @@ export interface SkippedRun {
 export interface Attendance {
   /** Whether its death is seen before its lease is over. False behind a transaction pooler, and in memory. */
   readonly seen: boolean;
+  /** After it had to register anew, because the store had lost that. */
+  again(): Promise<void>;
   leave(): Promise<void>;
 }

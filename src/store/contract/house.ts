@@ -10,6 +10,8 @@ export interface HouseRound {
   readonly limit: number;
   /** False while the node's own start-up grace lasts: it takes nothing from anybody. */
   readonly reclaim: boolean;
+  /** It renews nothing: the report tells which of its runs have unread messages. */
+  readonly alone?: boolean;
   /** A node that attended and is not there for so long has died: its claims are reclaimed before their leases are over. */
   readonly presenceGraceMs: number;
 }
@@ -20,6 +22,8 @@ export interface HouseReport {
   /** Parked runs that are claimable now. */
   readonly woken: number;
   readonly reclaimed: readonly Reclaimed[];
+  /** Runs that it holds and whose inbox has unread messages; empty unless it is alone. */
+  readonly called: readonly { readonly runId: string; readonly inboxSeq: number }[];
   /** Held runs are due: somebody should call `runs.admit`. */
   readonly held: boolean;
   /** In which mode this node is to be; null while it is not registered. */

@@ -2,6 +2,14 @@
 
 import type { RunGroup } from "../../kernel/new-run.js";
 import type { ModeChange, ModeState, NodeMode } from "../../kernel/node-mode.js";
+import type { Reclaimed } from "./runs.js";
+
+/** Part of a node with slots of its own, and the queues it works on. */
+export interface NodeExecutor {
+  readonly name: string;
+  readonly slots: number;
+  readonly queues: readonly string[];
+}
 
 export interface NodeRegistration {
   /** Fresh at every start. */
@@ -13,6 +21,9 @@ export interface NodeRegistration {
   readonly build: string | null;
   /** The groups of its programs, by their numbers. */
   readonly serves?: readonly number[];
+  readonly executors?: readonly NodeExecutor[];
+  /** The only node of its env and stack: it renews nothing, and is registered only while no other lives there. */
+  readonly alone?: boolean;
   /** The mode it starts in, unless another was kept for its identity. Default: full. */
   readonly mode?: NodeMode;
   /** How often it gives a sign of life. */
@@ -26,8 +37,28 @@ export const MISSED_HEARTBEATS = 3;
 /** For a node that did not say how often it beats. */
 export const UNSAID_HEARTBEAT_MS = 5_000;
 
-export interface NodeRecord extends Omit<NodeRegistration, "serves" | "heartbeatMs" | "leaseMs" | "mode">, ModeState {
+/** Another node, in whose way a registration would be. */
+export interface Rival {
+  readonly incarnation: string;
+  readonly identity: string;
+  readonly name: string;
+  readonly alone: boolean;
+}
+
+export type RegisterAnswer =
+  /** `mode`: what it starts in, kept for its identity or given. `reclaimed`: what the dead held whose place it takes, waiting again. */
+  | { readonly outcome: "registered"; readonly mode: ModeState; readonly reclaimed: readonly Reclaimed[] }
+  /** It asks to be alone and another lives in its env and stack, or one that lives there is alone. */
+  | { readonly outcome: "refused"; readonly by: Rival }
+  /** This incarnation has stopped, or was replaced by one that took it for dead. */
+  | { readonly outcome: "stopped" };
+
+export interface NodeRecord
+  extends Omit<NodeRegistration, "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "mode">,
+    ModeState {
   readonly serves: readonly RunGroup[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
   /** Those of which it takes runs now, in its mode. */
   readonly claims: readonly RunGroup[];
   readonly heartbeatMs: number | null;
@@ -48,8 +79,11 @@ export interface ModeChangeOptions {
 }
 
 export interface NodeStore {
-  /** Answers the mode it starts in: what was kept for its identity, else what it was given. */
-  register(node: NodeRegistration): Promise<ModeState>;
+  /**
+   * A start under the identity of a node that is seen to be dead takes its claims back at once, and so does one that is
+   * alone from everybody in its env and stack who does not live.
+   */
+  register(node: NodeRegistration): Promise<RegisterAnswer>;
   /** False: this incarnation is not registered (any more). */
   heartbeat(incarnation: string): Promise<boolean>;
   /** Told by a node when its mode or its programs change: the groups of which it takes runs from now on. */

@@ -94,7 +94,10 @@ export interface Reclaimed {
    * `paused`: somebody had asked for it.
    */
   readonly outcome: "waiting" | "restarted" | "failed" | "dead" | "paused";
+  /** The incarnation that held it; whose it was, when that is registered. */
   readonly previousOwner: string;
+  readonly previousIdentity: string | null;
+  readonly previousName: string | null;
   readonly epoch: number;
   readonly crashes: number;
   /** How long the lease had been over; less than nothing when its node was missed before that. */

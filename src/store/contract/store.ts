@@ -22,6 +22,7 @@ import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
 import type { JournalStore } from "./journal.js";
 import type { LeaseStore } from "./leases.js";
+import type { MachineStore } from "./machines.js";
 import type { NodeStore } from "./nodes.js";
 import type { QueueStore } from "./queues.js";
 import type { RunStore } from "./runs.js";
@@ -40,6 +41,7 @@ export interface Store {
   readonly breakers: BreakerStore;
   readonly definitions: DefinitionStore;
   readonly timeouts: TimeoutTable;
+  readonly machines: MachineStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */

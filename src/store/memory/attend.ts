@@ -1,6 +1,6 @@
 // Hints within this process: who inserts runs tells those who may work on them.
 
-import type { NewRun } from "../../kernel/new-run.js";
+import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { World } from "../../kernel/world.js";
 import type { Attendance, Attendee } from "../contract/attend.js";
 import type { RunRow } from "./rows.js";
@@ -12,6 +12,7 @@ export function attend(hearers: Hearers, attendee: Attendee): Attendance {
   hearers.add(attendee);
   return {
     seen: false,
+    again: async () => {},
     leave: async () => {
       hearers.delete(attendee);
     },
@@ -22,6 +23,10 @@ export function hint(hearers: Hearers, tables: Tables, runs: readonly NewRun[]):
   if (hearers.size === 0) return;
   const known = runs.filter((run) => tables.runs.has(run?.id));
   tell(hearers, new Set(known.map(({ group }) => tables.groups.idOf(group))));
+}
+
+export function hintGroups(hearers: Hearers, tables: Tables, groups: readonly RunGroup[]): void {
+  tell(hearers, new Set(groups.map((group) => tables.groups.idOf(group))));
 }
 
 /** Runs that are claimable, now or at their time: whoever hears of them is told then. */

@@ -1,11 +1,11 @@
 // Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
 
-import type { Effect } from "../../kernel/effect.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
+import type { Commit } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitting } from "./admitting.js";
-import { attend, type Hearers, hint, tellNews } from "./attend.js";
+import { attend, type Hearers, hint, hintGroups, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
@@ -17,6 +17,7 @@ import { housekeep } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
+import { memoryMachines } from "./machines.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
@@ -62,8 +63,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       commit: async (commits) => {
         const answers = ringing(commit(tables, commits));
         const written = commits.filter((_, i) => answers[i]!.outcome === "accepted");
-        const touched = written.flatMap(({ claim, effects }) => [claim.runId, ...childrenOf(effects)]);
-        tellReady(touched.flatMap((id) => tables.runs.get(id) ?? []).filter(({ state }) => state === "waiting"));
+        const rows = written.flatMap(touchedBy).flatMap((id) => tables.runs.get(id) ?? []);
+        tellReady(rows.filter(({ state }) => state === "waiting"));
         return answers;
       },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
@@ -99,7 +100,9 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     }),
     definitions: memoryDefinitions(tables, () => tellNews(hearers)),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
-    ...quietParts(tables, () => tellNews(hearers)),
+    nodes: memoryNodes(tables, ringing, () => tellNews(hearers)),
+    machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
+    ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
@@ -109,15 +112,14 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 }
 
 /** What makes no run claimable, so that nobody has to be told. */
-function quietParts(tables: Tables, onNews: () => void): Pick<Store, "leases" | "nodes" | "breakers" | "timeouts"> {
+function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts"> {
   return {
     leases: memoryLeases(tables),
-    nodes: memoryNodes(tables, onNews),
     breakers: memoryBreakers(tables),
     timeouts: memoryTimeouts(tables),
   };
 }
 
-function childrenOf(effects: readonly Effect[]): string[] {
-  return effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []));
+function touchedBy({ claim, effects }: Commit): string[] {
+  return [claim.runId, ...effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.id : []))];
 }

@@ -6,7 +6,8 @@ import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
-import type { NodeRegistration } from "../contract/nodes.js";
+import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
+import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
 
 export interface RunRow {
   readonly id: string;
@@ -134,6 +135,8 @@ export interface LeaseRow {
 
 export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "mode"> {
   readonly serves: readonly number[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
   claims: readonly number[];
   modes: ModeState;
   readonly heartbeatMs: number | null;
@@ -203,4 +206,46 @@ export interface TimeoutRow {
   readonly claimedUntilUs: number | null;
   readonly token: string | null;
   readonly releasedToken: string | null;
+}
+
+/** Replaced as a whole. */
+export interface InstanceRow {
+  readonly key: string;
+  readonly id: string;
+  readonly groupId: number;
+  readonly group: RunGroup;
+  readonly inputHash: string;
+  readonly redact: readonly string[];
+  readonly version: string | null;
+  readonly status: InstanceStatus;
+  readonly seq: number;
+  readonly value: string;
+  readonly snapshot: Payload;
+  readonly snapshotSeq: number;
+  readonly problem: string | null;
+  readonly createdAtUs: number;
+  readonly updatedAtUs: number;
+  readonly endedAtUs: number | null;
+}
+
+export interface InstanceEventRow extends NewInstanceEvent {
+  readonly seq: number;
+  readonly token: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface TimerRow {
+  readonly id: string;
+  readonly instanceKey: string;
+  readonly groupId: number;
+  readonly generation: number;
+  readonly kind: TimerKind;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly dueAtUs: number;
+  readonly tryAtUs: number;
+  readonly attempts: number;
+  readonly state: "pending" | "dead";
+  readonly problem: string | null;
 }

@@ -6,12 +6,14 @@ import type { Subscription } from "../contract/events.js";
 import type { Message } from "../contract/inbox.js";
 import type { JournalEntry } from "../contract/journal.js";
 import type { LeaseRecord } from "../contract/leases.js";
+import type { InstanceEvent, LoadedInstance, TimerRecord } from "../contract/machines.js";
 import type { NodeRecord } from "../contract/nodes.js";
 import type { RunRecord } from "../contract/runs.js";
 import type { ScheduleRecord } from "../contract/schedules.js";
 import type { Store } from "../contract/store.js";
 import type { TimeoutRecord } from "../contract/timeouts.js";
 import { compareText } from "./compare-text.js";
+import { loadedInstance, timerRecord } from "./instance-records.js";
 import { joinKey } from "./join-key.js";
 import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
@@ -46,7 +48,7 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims" | "executors">[];
   /** By env and identity. */
   readonly keptModes: readonly (Omit<KeptModeRow, "atUs"> & { readonly at: number })[];
   /** By run. */
@@ -69,6 +71,12 @@ export interface Snapshot {
   readonly definitions: readonly DefinitionRecord[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
+  /** By key. */
+  readonly instances: readonly (LoadedInstance & { readonly inputHash: string })[];
+  /** By instance and sequence. */
+  readonly instanceEvents: readonly (InstanceEvent & { readonly instance: string; readonly token: string })[];
+  /** By id. */
+  readonly timers: readonly TimerRecord[];
   /** By env, scope and instance. */
   readonly timeouts: readonly SnapshotTimeout[];
 }
@@ -121,6 +129,7 @@ export function snapshotMemory(store: Store): Snapshot {
     ),
     ...eventsOf(tables),
     timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
+    ...machinesOf(tables),
   };
 }
 
@@ -136,6 +145,19 @@ function eventsOf({ subscriptions, subscribers, debounces, probes }: Tables) {
     probes: sortedBy([...probes.values()], (row) => [row.env, row.program, row.opening, String(row.n)]).map(
       ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
     ),
+  };
+}
+
+function machinesOf({ instances, instanceEvents, timers }: Tables) {
+  const byKey = sortedBy([...instances.values()], ({ key }) => [key]);
+  return {
+    instances: byKey.map((row) => ({ ...loadedInstance(row), inputHash: row.inputHash })),
+    instanceEvents: byKey.flatMap(({ key }) =>
+      (instanceEvents.get(key) ?? []).map(({ atUs, payload, ...row }) => {
+        return { instance: key, ...row, payload: copyPayload(payload), at: toMs(atUs) };
+      }),
+    ),
+    timers: sortedBy([...timers.values()], ({ id }) => [id]).map(timerRecord),
   };
 }
 
@@ -187,7 +209,7 @@ function timeoutOf(row: TimeoutRow): SnapshotTimeout {
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...row.modes, ...times };
+  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...row.modes, ...times };
 }

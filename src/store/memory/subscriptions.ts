@@ -29,14 +29,24 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
     if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
     tables.subscribers.set(at, new Set([...(tables.subscribers.get(at) ?? []), incarnation]));
   }
+  if (starting) drop(tables, declaration);
+  const node = tables.nodes.get(incarnation);
+  if (node) node.declares = true;
   for (const id of withdrawn) {
     const at = joinKey(env, id);
     const by = tables.subscribers.get(at);
     if (by) tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
   }
-  const node = tables.nodes.get(incarnation);
-  if (node) node.declares = true;
   return retire(tables, env, incarnation);
+}
+
+/** What the node said before and says no more. */
+function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration): void {
+  const said = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
+  for (const [at, by] of tables.subscribers) {
+    if (tables.subscriptions.get(at)?.env === env && !said.has(at))
+      tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
+  }
 }
 
 /** Nobody declares it, and somebody alive has its program and has said what it declares. Who asks is there, whatever its heartbeat says. */

@@ -18,17 +18,40 @@ export interface ExpiredRow extends RunRow {
   owner: string;
 }
 
-/** Running rows whose lease has been over since then, the oldest first. */
-export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
+/** Running rows of which that is true, those first whose lease was over first. */
+function runningThat(tables: Tables, isOver: (row: ExpiredRow) => boolean): ExpiredRow[] {
   return runsInState(tables, "running")
-    .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && row.leaseUntilUs <= atUs)
+    .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && isOver(row as ExpiredRow))
     .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id));
 }
 
-export function sweepExpired(tables: Tables, options: { readonly limit: number }): readonly Reclaimed[] {
+/** Running rows whose lease has been over since then, the oldest first. */
+export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
+  return runningThat(tables, ({ leaseUntilUs }) => leaseUntilUs <= atUs);
+}
+
+export function sweepExpired(
+  tables: Tables,
+  options: { readonly limit: number },
+  gone: ReadonlySet<string> = new Set(),
+): readonly Reclaimed[] {
   refuse(checkLimit("limit", options.limit));
-  const rows = expiredSince(tables, tables.nowUs()).slice(0, Math.max(options.limit, 0));
-  return takeBack(tables, rows, (row) => tables.groups.recoveryOf(row.groupId) ?? "resume");
+  const nowUs = tables.nowUs();
+  const rows = runningThat(tables, ({ leaseUntilUs, owner }) => leaseUntilUs <= nowUs || gone.has(owner));
+  return takeBack(tables, rows.slice(0, Math.max(options.limit, 0)), declared(tables));
+}
+
+/** What these owners hold. */
+export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>): readonly Reclaimed[] {
+  return takeBack(
+    tables,
+    runningThat(tables, ({ owner }) => owners.has(owner)),
+    declared(tables),
+  );
+}
+
+function declared(tables: Tables): (row: ExpiredRow) => Recovery {
+  return ({ groupId }) => tables.groups.recoveryOf(groupId) ?? "resume";
 }
 
 /** Those that ended tell their parents when all are settled. */
@@ -58,9 +81,11 @@ function takeOneBack(tables: Tables, row: ExpiredRow, policy: Recovery, ended: E
     const reason = outcome === "dead" ? { code: "CRASH_LIMIT", crashes } : orphanedError(previousOwner);
     appendEntry(tables, row, { kind: outcome, name: "", key: null, payload: jsonPayload(reason) }, nowUs);
   }
-  const leaseMs = tables.nodes.get(previousOwner)?.leaseMs ?? null;
+  const node = tables.nodes.get(previousOwner);
+  const leaseMs = node?.alone ? null : (node?.leaseMs ?? null);
   const renewedAgoMs = leaseMs === null ? null : expiredForMs + leaseMs;
-  return { runId, outcome, previousOwner, epoch, crashes, expiredForMs, renewedAgoMs };
+  const previous = { previousOwner, previousIdentity: node?.identity ?? null, previousName: node?.name ?? null };
+  return { runId, outcome, ...previous, epoch, crashes, expiredForMs, renewedAgoMs };
 }
 
 /** A run that gathers events has not begun: whatever its program says, another node goes on with it. */

@@ -10,6 +10,8 @@ import type {
   DebounceRow,
   DeferredRow,
   DefinitionRow,
+  InstanceEventRow,
+  InstanceRow,
   JournalRow,
   KeptModeRow,
   KeyRow,
@@ -22,6 +24,7 @@ import type {
   RunRow,
   ScheduleRow,
   TimeoutRow,
+  TimerRow,
 } from "./rows.js";
 
 export interface Tables {
@@ -72,6 +75,10 @@ export interface Tables {
   readonly definitions: Map<string, DefinitionRow>;
   /** By env, scope and instance. */
   readonly timeouts: Map<string, TimeoutRow>;
+  readonly instances: Map<string, InstanceRow>;
+  /** By instance, in order. Only appended to. */
+  readonly instanceEvents: Map<string, InstanceEventRow[]>;
+  readonly timers: Map<string, TimerRow>;
 }
 
 export function newTables(world: World): Tables {
@@ -104,6 +111,9 @@ export function newTables(world: World): Tables {
     deferred: new Map(),
     definitions: new Map(),
     timeouts: new Map(),
+    instances: new Map(),
+    instanceEvents: new Map(),
+    timers: new Map(),
   };
 }
 

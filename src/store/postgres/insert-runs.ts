@@ -26,7 +26,7 @@ export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: bo
   select id, claim_group, priority, ${limited ? "case when limited then 'held' else 'waiting' end" : "'waiting'"},
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now, ${limited ? "limited" : "false"}
   from new, t ${onConflict}${limited ? "\n  returning id" : ""}`;
-const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
+export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
 

@@ -5,28 +5,23 @@ import { nodeName } from "../../kernel/name.js";
 import { checkModeChange, type ModeChange, type ModeState } from "../../kernel/node-mode.js";
 import { checkGroupIds, checkNode } from "../check/node.js";
 import { checkName, checkText, refuse } from "../check/value.js";
-import { MISSED_HEARTBEATS, type NodeRecord, type NodeStore, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
+import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../contract/nodes.js";
+import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
-import { interval, ms } from "./instant.js";
+import { ms } from "./instant.js";
+import { isHeard } from "./presence-sql.js";
+import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { orphanParts, RECLAIMED } from "./sweep-expired.js";
 
 /** What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in
  * another it tells from which. */
 const registerNode = statement(
   "register_node",
   ({ schema: s, now }) => `
-with n as (
-  insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, heartbeat_ms, lease_ms,
-    claims, mode, overrides)
-  select $1, $2, $3, $4, $5, $6, ${now}, ${now}, $7::int[], $8, $9,
-    case when coalesce(k.mode, $10) = 'full' and coalesce(k.overrides, '{}') = '{}' then $7::int[] else '{}' end,
-    coalesce(k.mode, $10), coalesce(k.overrides, '{}')
-  from (select) one left join ${s}.kept_modes k on k.env = $4 and k.identity = $2
-  on conflict (incarnation) do nothing
-  returning mode, overrides, drain
-)
-select mode, overrides, drain from n
-union all select mode, overrides, drain from ${s}.nodes where incarnation = $1`,
+select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
+  (mine).mode, (mine).overrides, (mine).drain
+from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${now})`,
 );
 
 const claimsFrom = statement(
@@ -54,6 +49,16 @@ with n as (
 select mode, overrides, drain from n`,
 );
 
+/** What the dead held. The UPDATE asks again whether they still do. */
+export const takeBackClaims = statement(
+  "take_back_claims",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), ${orphanParts(d, "$2", "true", () => "r.owner = any($1::uuid[])", "true")}${RECLAIMED(d)}`,
+);
+/** More than a node can hold. */
+const ALL = 100_000;
+
 const heartbeatNode = statement(
   "heartbeat_node",
   ({ schema: s, now }) => `
@@ -76,9 +81,8 @@ const listNodes = statement(
   ({ schema: s, now }) => `
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
   ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
-  n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
-  n.stopped_at is null and n.seen_at >= ${now}
-    - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive,
+  n.executors, n.alone, n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
+  n.stopped_at is null and ${isHeard(now)} as alive,
   n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
   (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
 from ${s}.nodes n
@@ -95,13 +99,7 @@ interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
 /** `onNews`: told when a node's mode was changed. */
 export function nodeStore(db: Database, onNews: () => void): NodeStore {
   return {
-    async register(node) {
-      refuse(checkNode(node));
-      const { incarnation, identity, name, env, stack, build, serves, heartbeatMs, leaseMs, mode = "full" } = node;
-      const said = [serves ?? [], heartbeatMs ?? null, leaseMs ?? null, mode];
-      const [state] = await db.run<ModeState>(registerNode, [incarnation, identity, name, env, stack, build, ...said]);
-      return state!;
-    },
+    register: (node) => register(db, node),
     async claimsFrom(incarnation, groupIds) {
       refuse(checkGroupIds("groupIds", groupIds));
       if (isUuid(incarnation)) await db.run(claimsFrom, [incarnation, groupIds]);
@@ -128,6 +126,50 @@ export function nodeStore(db: Database, onNews: () => void): NodeStore {
         return { ...node, startedAt: started_at, seenAt: seen_at, stoppedAt: stopped_at };
       });
     },
+  };
+}
+
+interface RegisterRow {
+  outcome: RegisterAnswer["outcome"];
+  dead: string[] | null;
+  incarnation: string;
+  identity: string;
+  name: string;
+  alone: boolean;
+  mode: ModeState["mode"];
+  overrides: ModeState["overrides"];
+  drain: ModeState["drain"];
+}
+
+/** What is taken back is a statement of its own: a start that dies before it is made again finds the same dead. */
+async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
+  refuse(checkNode(node));
+  const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
+  const { outcome, dead, mode, overrides, drain, ...by } = row!;
+  if (outcome === "refused") return { outcome, by };
+  if (outcome === "stopped") return { outcome };
+  const reclaimed = dead && dead.length > 0 ? await takeBack(db, dead) : [];
+  return { outcome, mode: { mode, overrides, drain }, reclaimed };
+}
+
+async function takeBack(db: Database, dead: readonly string[]): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL]);
+  db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
+  return settleReclaimed(db, rows);
+}
+
+function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
+  const { heartbeatMs, leaseMs } = node;
+  const who = { incarnation, identity, name, env, stack, build };
+  const lists = { serves: serves ?? [], executors: executors ?? [] };
+  return {
+    ...who,
+    ...lists,
+    mode,
+    alone: alone ?? false,
+    heartbeat_ms: heartbeatMs ?? null,
+    lease_ms: leaseMs ?? null,
   };
 }
 

@@ -34,6 +34,7 @@ import { insert } from "./insert-runs.js";
 import { leaseStore } from "./leases.js";
 import { isLimited } from "./limit-columns.js";
 import { count, get, list } from "./list-runs.js";
+import { machineStore } from "./machines.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
@@ -128,11 +129,7 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
-  const attendees = new Set<Attendee>();
-  db.onSkipped = async (runs, parents) => {
-    [...attendees][0]?.onSkipped?.(runs);
-    if (parents.length > 0) await ring(db, parents);
-  };
+  const attending = attendedBy(db, world, retryForMs);
   /** Tasks that are claimed together read their needs together. */
   const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
@@ -154,19 +151,9 @@ export function openPostgres(
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
     timeouts: timeoutTable(db),
+    machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
-    attend: async (attendee) => {
-      await checkSchema(db);
-      const { connections } = db;
-      const { schema } = db.dialect;
-      const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
-      attendees.add(attendee);
-      const leave = () => {
-        attendees.delete(attendee);
-        return attendance.leave();
-      };
-      return { seen: attendance.seen, leave };
-    },
+    attend: attending,
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
     get pooled() {
@@ -243,5 +230,26 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     nextDue: (groupIds) => next(db, groupIds),
     redrive: (runIds, options) => redrive(db, runIds, options),
     transact: (work) => transact(db, work),
+  };
+}
+
+/** Whoever attends first is told of skipped runs: it is the process that is told. */
+function attendedBy(db: Database, world: World, retryForMs: number): Store["attend"] {
+  const attendees = new Set<Attendee>();
+  db.onSkipped = async (runs, parents) => {
+    [...attendees][0]?.onSkipped?.(runs);
+    if (parents.length > 0) await ring(db, parents);
+  };
+  return async (attendee) => {
+    await checkSchema(db);
+    const { connections, dialect } = db;
+    const { schema } = dialect;
+    const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
+    attendees.add(attendee);
+    const leave = () => {
+      attendees.delete(attendee);
+      return attendance.leave();
+    };
+    return { ...attendance, leave };
   };
 }

@@ -10,16 +10,26 @@ import { reason } from "./take-back.js";
 
 export interface ReclaimedRow {
   run_id: string | null;
+  claim_group: number | null;
   verdict: Reclaimed["outcome"];
   owner: string;
   epoch: string;
   crashes: number;
   expired_for_ms: number;
   lease_ms: number | null;
+  identity: string | null;
+  name: string | null;
   told: string | null;
   /** A task that is to be buried, held in this epoch. */
   doomed: string | null;
   gone: boolean | null;
+}
+
+/** Columns that tell whose a claim was. One that was alone did not renew, so that its lease tells nothing. */
+export function previousOwner(schema: string, owner: string): string {
+  const column = (sql: string) => `(select ${sql} from ${schema}.nodes n where n.incarnation = ${owner})`;
+  const leaseMs = column("case when n.alone then null else n.lease_ms::float8 end");
+  return `${leaseMs} as lease_ms, ${column("n.identity")} as identity, ${column("n.name")} as name`;
 }
 
 /**
@@ -50,7 +60,7 @@ with t as materialized (select ${now} as now
   select run_id, seq, 0, verdict, '', 'json', ${reason()}, t.now from buried, t
 ), ${endNotices(d)}, ${countDown(d)}
 select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
-  (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = buried.owner) as lease_ms,
+  ${previousOwner(s, "buried.owner")},
   (select run_id from told) as told, ${READY} as ready
 from buried, t`;
 });
@@ -80,6 +90,8 @@ export async function settleReclaimed(db: Database, rows: readonly ReclaimedRow[
       runId: row.run_id!,
       outcome: row.verdict,
       previousOwner: row.owner,
+      previousIdentity: row.identity,
+      previousName: row.name,
       epoch: Number(row.epoch),
       crashes: row.crashes,
       expiredForMs: row.expired_for_ms,

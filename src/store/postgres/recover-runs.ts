@@ -37,8 +37,7 @@ with t as materialized (select ${d.now} as now
     where r.id = w.id and r.epoch = w.epoch and r.token is not null and r.${over(`(select ${d.now})`)}
     limit 1 for no key update skip locked
   ) r
-), ${takeBackParts(d, `r.${over("t.now")}`)}
-select x.*, s.claim_group from (${RECLAIMED(d)}) x left join swept s on s.run_id = x.run_id and s.state = 'waiting'`;
+), ${takeBackParts(d, `r.${over("t.now")}`)}${RECLAIMED(d)}`;
 });
 
 interface OrphanRow {
@@ -91,7 +90,7 @@ export async function recover(
     decisions.map(({ epoch }) => epoch),
     decisions.map(({ policy }) => policy),
   ];
-  const rows = await db.run<ReclaimedRow & { claim_group: number | null }>(recoverRuns, [...columns, staleMs]);
+  const rows = await db.run<ReclaimedRow>(recoverRuns, [...columns, staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
   return settleReclaimed(db, rows);
 }

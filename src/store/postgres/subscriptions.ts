@@ -69,6 +69,16 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
 const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interval(ms)}`;
 
 /**
+ * What a node said before it changed its programs, and says no more. A statement of its own, before the one that retires: in
+ * one, two nodes that drop the same at the same moment would each see the other still there.
+ */
+const dropSubscriptions = statement(
+  "drop_subscriptions",
+  ({ schema: s }) => `
+delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription <> all($3::text[])`,
+);
+
+/**
  * Nobody declares it, and somebody alive has its program and has said what it declares: its code was changed. (One that was
  * about to say so let another, which stopped in that moment, take away what both declare.) A subscriber whose node is gone is
  * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
@@ -166,6 +176,8 @@ export async function subscribe(db: Database, declaration: Declaration): Promise
   if (subscriptions.length > 0) {
     await db.run(declareSubscriptions, [...columnsOf(subscriptions), starting, env, incarnation]);
   }
+  const said = subscriptions.map(({ id }) => id);
+  if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);
   return (await db.run(retireSubscriptions, [env, incarnation])).length;
 }
 

@@ -3,7 +3,7 @@
 import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
-import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { previousOwner, type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
 import { EXPIRED, takeBackParts } from "./take-back.js";
 
 /**
@@ -12,10 +12,21 @@ import { EXPIRED, takeBackParts } from "./take-back.js";
  * planner read the whole index of running rows a second time.) What becomes of a run is its program's to say.
  */
 export function sweepParts(d: Dialect, limit: string, condition = "true", gone = ""): string {
-  const { schema: s, now } = d;
   const over = (time: string) => `(r.lease_until <= ${time}${gone && ` or r.owner = any(${gone})`})`;
+  return orphanParts(d, limit, condition, over, gone ? `r.owner = any(${gone})` : "false");
+}
+
+/** The same for claims of which `over` tells at a time. `isGone`: whatever the lease. */
+export function orphanParts(
+  d: Dialect,
+  limit: string,
+  condition: string,
+  over: (time: string) => string,
+  isGone: string,
+): string {
+  const { schema: s, now } = d;
   return `expired as materialized (
-  select ${EXPIRED}, ${gone ? `r.owner = any(${gone})` : "false"} as gone,
+  select ${EXPIRED}, ${isGone} as gone,
     (select g.recovery from ${s}.claim_groups g where g.id = r.claim_group) as policy
   from ${s}.runs r
   where ${condition} and r.state = 'running' and ${over(`(select ${now})`)}
@@ -26,14 +37,14 @@ export function sweepParts(d: Dialect, limit: string, condition = "true", gone =
 }
 
 export const RECLAIMED = ({ schema: s }: Dialect) => `
-select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
-  (select n.lease_ms::float8 from ${s}.nodes n where n.incarnation = x.owner) as lease_ms, null::uuid as told,
-  null::uuid as doomed, null::boolean as gone
+select run_id, case state when 'waiting' then claim_group end as claim_group, verdict, owner, epoch, crashes,
+  floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
+  ${previousOwner(s, "x.owner")}, null::uuid as told, null::uuid as doomed, null::boolean as gone
 from (select * from swept order by lease_until, run_id) x, t
 union all
-select null, null, null, null, null, null, null, run_id, null, null from told
+select null, null, null, null, null, null, null, null, null, null, run_id, null, null from told
 union all
-select null, verdict, null, epoch, null, null, null, null, id, gone from doomed`;
+select null, null, verdict, null, epoch, null, null, null, null, null, null, id, gone from doomed`;
 
 export const sweepExpired = statement(
   "sweep_expired",

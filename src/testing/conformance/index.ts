@@ -15,6 +15,8 @@ import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
+import { loneNodeCases } from "./lone-nodes.js";
+import { machineCases } from "./machines.js";
 import { messageCases } from "./messages.js";
 import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
@@ -26,6 +28,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { taskCases } from "./tasks.js";
 import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
@@ -41,6 +44,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...sealedTransactionCases,
   ...messageCases,
   ...childCases,
+  ...taskCases,
   ...sweepCases,
   ...wakeCases,
   ...recoveryCases,
@@ -53,11 +57,13 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...eventCases,
   ...breakerCases,
   ...definitionCases,
+  ...machineCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,
   ...timeoutCases,
   ...nodeCases,
+  ...loneNodeCases,
   ...modeCases,
   ...deferredCases,
 ];

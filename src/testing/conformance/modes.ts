@@ -9,7 +9,8 @@ import { LONG_MS, PAST_MS, payload, type Scene, SHORT_MS } from "./scene.js";
 async function register(s: Scene, options: Partial<NodeRegistration> = {}) {
   const node = { incarnation: s.token(), identity: "host-1", name: "one", env: s.env, stack: null, build: null };
   const registered = { ...node, ...options };
-  return { ...registered, state: await s.store.nodes.register(registered) };
+  const answer = await s.store.nodes.register(registered);
+  return { ...registered, state: answer.outcome === "registered" ? answer.mode : null };
 }
 
 const change = (s: Scene, incarnation: string, what: ModeChange, keep = false) =>

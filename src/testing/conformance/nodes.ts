@@ -26,6 +26,8 @@ export const nodeCases = cases("nodes", {
     const unsaid = {
       serves: [],
       claims: [],
+      executors: [],
+      alone: false,
       mode: "full",
       overrides: {},
       drain: null,
@@ -44,6 +46,16 @@ export const nodeCases = cases("nodes", {
     matches(record, { serves: groups, heartbeatMs: 1000, leaseMs: 15_000 }, "record");
   },
 
+  "a node shows its executors, their slots and their queues": async (s) => {
+    const executors = [
+      { name: "gpu", slots: 1, queues: ["ml::train", "ml::predict"] },
+      { name: "default", slots: 8, queues: [] },
+    ];
+    await register(s, { executors });
+    const [record] = await s.store.nodes.list({ env: s.env });
+    same(some(record, "record").executors, executors, "executors");
+  },
+
   "a node is alive while it is heard of within three heartbeats": async (s) => {
     const heartbeatMs = 500;
     const alive = async () => (await s.store.nodes.list({ env: s.env, stopped: true })).map((node) => node.alive);
@@ -60,6 +72,12 @@ export const nodeCases = cases("nodes", {
   "what a node cannot serve is refused": async (s) => {
     await rejects(register(s, { serves: [0] }), "serves");
     await rejects(register(s, { serves: "all" as unknown as number[] }), "serves");
+    const executor = { name: "gpu", slots: 1, queues: ["q"] };
+    for (const wrong of [{ name: "g\0u" }, { slots: 0 }, { queues: "q" }, { queues: ["a:b"] }]) {
+      const executors = [{ ...executor, ...wrong }] as unknown as NonNullable<NodeRegistration["executors"]>;
+      await rejects(register(s, { executors }), "executors");
+    }
+    await rejects(register(s, { alone: "yes" as unknown as boolean }), "alone");
     await rejects(register(s, { heartbeatMs: 0.5 }), "heartbeatMs");
     await rejects(register(s, { leaseMs: -1 }), "leaseMs");
   },

@@ -1,10 +1,13 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; the registration of nodes, limits, schedules and
+// events stand beside it.
 
 import type { Dialect } from "../dialect.js";
 import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { machines } from "./0001-machines.js";
 import { modes } from "./0001-modes.js";
+import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
 import { tasks } from "./0001-tasks.js";
 import { timeouts } from "./0001-timeouts.js";
@@ -15,6 +18,7 @@ export const ground = {
   sql: (dialect: Dialect) =>
     [
       groundSql,
+      nodes,
       limits,
       schedules,
       events,
@@ -22,6 +26,7 @@ export const ground = {
       tasks,
       definitions,
       modes,
+      machines,
       //
     ]
       .map((part) => part(dialect))
@@ -205,6 +210,10 @@ create table ${s}.nodes (
   absent_since timestamptz,
   -- The claim groups of its programs, and those of which it takes runs now; how often it beats; for how long it claims.
   serves       int[] not null,
+  -- Its executors with their slots and queues, for people.
+  executors    jsonb not null default '[]',
+  -- It renews nothing and sweeps nothing, and no other lives in its env and stack.
+  alone        boolean not null default false,
   claims       int[] not null,
   mode         text not null check (mode in ('full', 'trigger_only', 'disabled')),
   overrides    jsonb not null,

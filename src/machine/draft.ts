@@ -1,0 +1,258 @@
+// What the steps of an instance leave behind, gathered until it is written: events, timers, told events, effects.
+
+import type { Codecs } from "../kernel/codecs.js";
+import { formatDuration } from "../kernel/duration.js";
+import type { NewRun, RunGroup } from "../kernel/new-run.js";
+import type { Append, Change, NewInstanceEvent, NewTimer, NewTold } from "../store/contract/machines.js";
+import type { AnyMachine } from "./definition.js";
+import { instanceKey, timerId } from "./instance-key.js";
+import { type InstanceState, saveState } from "./instance-state.js";
+import type { AfterBranch, MachineEvent, Order, Step } from "./logic.js";
+
+/** Where steps are made: what names and ids are made of. */
+export interface Place {
+  readonly codecs: Codecs;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly crashLimit: number;
+  readonly newId: () => string;
+  readonly newToken: () => string;
+}
+
+export interface Fired {
+  readonly id: string;
+  readonly generation: number;
+}
+
+/** What a timer brings when its time has come. */
+export type Ring =
+  | { readonly kind: "after"; readonly branch: AfterBranch; readonly generation: number }
+  | { readonly kind: "raise"; readonly event: MachineEvent; readonly name: string; readonly generation: number };
+
+/** A timer that lives in memory. */
+export interface LocalTimer {
+  readonly delayMs: number;
+  readonly ring: Ring;
+}
+
+interface Kept {
+  readonly events: readonly NewInstanceEvent[];
+  readonly timers: ReadonlyMap<string, NewTimer>;
+  readonly cancelled: ReadonlySet<string>;
+  readonly fired: readonly Fired[];
+  readonly told: ReadonlyMap<string, NewTold>;
+  readonly effects: readonly NewRun[];
+  readonly local: readonly LocalTimer[];
+  /** From emit() and log(), to be told when all is written. */
+  readonly said: readonly Extract<Order, { kind: "emit" | "log" }>[];
+}
+
+const NOTHING: Kept = {
+  events: [],
+  timers: new Map(),
+  cancelled: new Set(),
+  fired: [],
+  told: new Map(),
+  effects: [],
+  local: [],
+  said: [],
+};
+
+export class Draft {
+  readonly #machine: AnyMachine;
+  readonly #place: Place;
+  readonly #kept: { -readonly [Name in keyof Kept]: Kept[Name] };
+  #state: InstanceState;
+
+  constructor(machine: AnyMachine, place: Place, state: InstanceState, kept: Kept = NOTHING) {
+    this.#machine = machine;
+    this.#place = place;
+    this.#state = state;
+    this.#kept = { ...kept };
+  }
+
+  /** A step that fails is made on a copy, which is thrown away. */
+  copy(): Draft {
+    return new Draft(this.#machine, this.#place, this.#state, this.#kept);
+  }
+
+  get state(): InstanceState {
+    return this.#state;
+  }
+
+  get kept(): Kept {
+    return this.#kept;
+  }
+
+  record(event: Omit<NewInstanceEvent, "payload">, value: unknown): void {
+    const payload = this.#place.codecs.encode(value, "event");
+    this.#kept.events = [...this.#kept.events, { ...event, payload }];
+  }
+
+  fire(timer: Fired): void {
+    this.#kept.fired = [...this.#kept.fired, timer];
+  }
+
+  stop(): void {
+    this.#state = { ...this.#state, seq: this.#state.seq + 1, status: "stopped" };
+    this.#tellParent();
+  }
+
+  /** Goes on to the state of the step, and takes its orders down. */
+  move({ live, orders }: Step): void {
+    const { status } = this.#machine.logic.view(live);
+    this.#state = { ...this.#state, live, status, seq: this.#state.seq + 1 };
+    let effects = 0;
+    for (const [n, order] of orders.entries()) this.#take(order, order.kind === "effect" ? effects++ : n);
+    if (status !== "active") this.#tellParent();
+  }
+
+  append(expectedSeq: number): Append {
+    const { key, group } = this.#state;
+    const { fired, cancelled } = this.#kept;
+    return { key, group, expectedSeq, fired, cancelled: [...cancelled], ...this.change() };
+  }
+
+  change(): Change {
+    const { logic, version, snapshotEvery } = this.#machine;
+    const { seq, snapshotSeq, live, status } = this.#state;
+    const { events, timers, told, effects } = this.#kept;
+    // What another version has written is not left to this one's reading of its events.
+    const due = seq - snapshotSeq >= snapshotEvery || status !== "active" || this.#state.version !== version;
+    this.#state = { ...this.#state, version, snapshotSeq: due ? seq : snapshotSeq };
+    return {
+      token: this.#place.newToken(),
+      events,
+      status,
+      value: JSON.stringify(logic.view(live).value),
+      version,
+      snapshot: due ? saveState(this.#machine, this.#state, this.#place.codecs) : null,
+      timers: status === "active" ? [...timers.values()] : [],
+      told: [...told.values()],
+      effects,
+    };
+  }
+
+  #take(order: Order, n: number): void {
+    const { seq, key } = this.#state;
+    switch (order.kind) {
+      case "after": {
+        const { branch, delayMs } = order;
+        this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
+        const ring: Ring = { kind: "after", branch, generation: seq };
+        this.#set(`after:${branch.path}:${branch.delay}`, shownBranch(branch), delayMs, ring, branch);
+        break;
+      }
+      case "left":
+        this.#state = { ...this.#state, entered: without(this.#state.entered, order.path) };
+        this.#cancel(`after:${order.path}:${order.delay}`);
+        break;
+      case "raise": {
+        const { event, delayMs } = order;
+        const name = order.id === null ? `raise:#${seq}.${n}` : `raise:${order.id}`;
+        const ring: Ring = { kind: "raise", event, name, generation: seq };
+        this.#set(name, `raise ${event.type}`, delayMs, ring, event);
+        break;
+      }
+      case "cancel":
+        this.#cancel(`raise:${order.id}`);
+        this.#remove(timerId(key, `tell:${order.id}`));
+        break;
+      case "tell":
+        this.#tell(order, n);
+        break;
+      case "effect": {
+        const { name: effect, params, context, event } = order;
+        this.#enqueue({ effect, seq, n, params, context, event });
+        break;
+      }
+      case "emit":
+      case "log":
+        this.#kept.said = [...this.#kept.said, order];
+    }
+  }
+
+  #set(name: string, shown: string, delayMs: number, ring: Ring, value: unknown): void {
+    const { key, seq, armed } = this.#state;
+    if (this.#machine.timers === "memory") {
+      this.#state = { ...this.#state, armed: { ...armed, [name]: seq } };
+      this.#kept.local = [...this.#kept.local, { delayMs, ring }];
+      return;
+    }
+    const id = timerId(key, name);
+    const payload = this.#place.codecs.encode(value, "timer");
+    const timer = { id, generation: seq, kind: ring.kind, name: shown, payload, delayMs };
+    this.#kept.timers = new Map([...this.#kept.timers, [id, timer]]);
+    this.#keep(id);
+  }
+
+  #cancel(name: string): void {
+    this.#state = { ...this.#state, armed: without(this.#state.armed, name) };
+    this.#remove(timerId(this.#state.key, name));
+  }
+
+  #remove(id: string): void {
+    this.#kept.timers = new Map([...this.#kept.timers].filter(([one]) => one !== id));
+    this.#kept.told = new Map([...this.#kept.told].filter(([one]) => one !== id));
+    this.#kept.cancelled = new Set([...this.#kept.cancelled, id]);
+  }
+
+  #keep(id: string): void {
+    if (!this.#kept.cancelled.has(id)) return;
+    this.#kept.cancelled = new Set([...this.#kept.cancelled].filter((one) => one !== id));
+  }
+
+  #tell(order: Extract<Order, { kind: "tell" }>, n: number): void {
+    const { env, stack, codecs } = this.#place;
+    const { key, seq } = this.#state;
+    const { machine, event, delayMs, sendId } = order;
+    const id = timerId(key, sendId === null ? `tell:#${seq}.${n}` : `tell:${sendId}`);
+    const said = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
+    const told: NewTold = {
+      ...{ id, generation: seq, name: event.type, delayMs },
+      instanceKey: instanceKey(env, machine, order.id),
+      group: timerGroup(env, stack, machine),
+      payload: codecs.encode(said, "event"),
+    };
+    this.#kept.told = new Map([...this.#kept.told, [id, told]]);
+    this.#keep(id);
+  }
+
+  /** The run that started the instance waits for its end. */
+  #tellParent(): void {
+    const { parent, live, seq, status } = this.#state;
+    if (parent === null) return;
+    const { output } = this.#machine.logic.view(live);
+    this.#enqueue({ effect: null, seq, n: 0, ended: { parent, status, output } });
+  }
+
+  #enqueue(what: Readonly<Record<string, unknown>>): void {
+    const { env, stack, crashLimit, codecs, newId } = this.#place;
+    const { queue, effectProgram: program } = this.#machine;
+    const run: NewRun = {
+      id: newId(),
+      group: { env, stack, queue, program, version: null },
+      ...{ priority: 0, delayMs: 0, crashLimit },
+      input: codecs.encode({ id: this.#state.id, ...what }, "effect"),
+    };
+    this.#kept.effects = [...this.#kept.effects, run];
+  }
+}
+
+/** Where the timers of a machine's instances are looked for. */
+export function timerGroup(env: string, stack: string | null, machine: string): RunGroup {
+  return { env, stack, queue: machine, program: machine, version: null };
+}
+
+/** `after 30m in pending`. */
+export function shownBranch({ path, delay }: AfterBranch): string {
+  const ms = Number(delay);
+  const shown = Number.isNaN(ms) ? delay : formatDuration(ms);
+  return path === "" ? `after ${shown}` : `after ${shown} in ${path}`;
+}
+
+function without<T>(record: Readonly<Record<string, T>>, name: string): Readonly<Record<string, T>> {
+  if (!(name in record)) return record;
+  const { [name]: _, ...rest } = record;
+  return rest;
+}

@@ -1,0 +1,23 @@
+// What happened to an instance, for people: marked fields are not shown.
+
+import type { Codecs } from "../kernel/codecs.js";
+import type { InstanceEvent } from "../store/contract/machines.js";
+import { redact } from "./redact.js";
+
+export interface HistoryEntry {
+  readonly seq: number;
+  readonly kind: InstanceEvent["kind"];
+  /** The event's type; of a timer its name. */
+  readonly type: string;
+  /** The event, of the start the input. */
+  readonly event: unknown;
+  readonly by: string | null;
+  readonly at: number;
+}
+
+export function historyOf(events: readonly InstanceEvent[], codecs: Codecs, paths: readonly string[]): HistoryEntry[] {
+  return events.map(({ seq, kind, name, payload, by, at }) => {
+    const value = codecs.decode(payload);
+    return { seq, kind, type: name, event: redact(value, kind === "start" ? "input" : "event", paths), by, at };
+  });
+}

@@ -1,0 +1,27 @@
+// `holdfast/machine`: state machines whose timers survive. Needs XState, version 5.
+
+export type { EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
+export { InstanceNotDone } from "./effect-program.js";
+export {
+  InstanceBusy,
+  InstanceConflict,
+  InstanceEnded,
+  InstanceQuarantined,
+  InstanceUnknown,
+  SequenceConflict,
+  TransitionFailed,
+  WaitTimeout,
+} from "./errors.js";
+export type { MachineEvents } from "./events.js";
+export type { HistoryEntry } from "./history.js";
+export type {
+  Accepted,
+  Instance,
+  InstanceTimer,
+  SendEventOptions,
+  SendLaterOptions,
+  Sent,
+  StateOf,
+} from "./instance.js";
+export { type EffectFunction, type EffectsOf, instance, type MachineOptions, machine } from "./machine.js";
+export { ActionRefused } from "./refuse-definition.js";

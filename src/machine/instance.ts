@@ -1,0 +1,170 @@
+// A handle on an instance: send to it, ask where it is, read what happened, stop it.
+
+import { type Duration, toMs } from "../kernel/duration.js";
+import { dedupeKey, nodeName } from "../kernel/name.js";
+import { sleep } from "../kernel/world.js";
+import type { InstanceStatus, TimerKind } from "../store/contract/machines.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import type { AnyMachine } from "./definition.js";
+import { InstanceUnknown, WaitTimeout } from "./errors.js";
+import { type HistoryEntry, historyOf } from "./history.js";
+import type { Instances } from "./instances.js";
+import type { MachineEvent } from "./logic.js";
+import type { Delivered } from "./mailbox.js";
+import { tellLater } from "./tell-later.js";
+
+export interface SendEventOptions {
+  /** Refused with SequenceConflict when the instance is elsewhere. */
+  readonly expectedSeq?: number;
+  /** Accepted once: sent again, the answer is `duplicate`. */
+  readonly key?: string;
+  /** Who sends it, for the history. */
+  readonly by?: string;
+}
+
+export interface SendLaterOptions {
+  readonly key?: string;
+  readonly by?: string;
+  /** Your own transaction: it is applied after you commit. */
+  readonly tx?: Transaction;
+  /** It is applied then. */
+  readonly delay?: Duration;
+}
+
+/** `unhandled`: no transition takes the event where the instance is. Nothing was written. */
+export interface Sent<Value> {
+  readonly outcome: "applied" | "unhandled" | "duplicate";
+  readonly seq: number;
+  readonly value: Value;
+  readonly status: InstanceStatus;
+}
+
+/** It is stored, and will be applied by a node. */
+export interface Accepted {
+  readonly outcome: "accepted";
+}
+
+export interface StateOf<Value, Context, Out> {
+  readonly value: Value;
+  readonly context: Context;
+  readonly status: InstanceStatus;
+  /** Undefined until it is done. */
+  readonly output: Out | undefined;
+  readonly tags: readonly string[];
+  readonly seq: number;
+  readonly version: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface InstanceTimer {
+  /** `after 30m in pending`. */
+  readonly name: string;
+  readonly kind: TimerKind;
+  /** The sequence at which it was set. */
+  readonly generation: number;
+  readonly dueAt: number;
+  readonly attempts: number;
+  readonly state: "pending" | "dead";
+  readonly problem: string | null;
+}
+
+const FIRST_LOOK_MS = 10;
+const LONGEST_LOOK_MS = 1_000;
+
+export class Instance<Ev extends MachineEvent, Value, Context, Out> {
+  readonly id: string;
+  readonly #machine: AnyMachine;
+  readonly #instances: Instances;
+
+  constructor(machine: AnyMachine, id: string, instances: Instances) {
+    this.id = id;
+    this.#machine = machine;
+    this.#instances = instances;
+  }
+
+  get key(): string {
+    return this.#instances.keyOf(this.#machine.name, this.id);
+  }
+
+  /** One event, one transaction. In your own, or with a delay, it is accepted now and applied later. */
+  send(
+    event: Ev,
+    options: SendLaterOptions & ({ readonly tx: Transaction } | { readonly delay: Duration }),
+  ): Promise<Accepted>;
+  send(event: Ev, options?: SendEventOptions): Promise<Sent<Value>>;
+  async send(event: Ev, options: SendEventOptions & SendLaterOptions = {}): Promise<Sent<Value> | Accepted> {
+    const { tx, delay, expectedSeq } = options;
+    const key = options.key === undefined ? null : dedupeKey(options.key, "key");
+    const by = options.by === undefined ? null : nodeName(options.by, "by");
+    if (tx || delay !== undefined) {
+      const machine = this.#machine.name;
+      await tellLater(this.#instances, { machine, id: this.id, event, key, by, tx, delay });
+      return { outcome: "accepted" };
+    }
+    const incoming = { kind: "event", event, key, by, expectedSeq, timer: null } as const;
+    return this.#sent(await this.#instances.deliver(this.#machine, this.id, incoming));
+  }
+
+  /** It takes no events from now on; its timers are gone. Stopping it again is refused with InstanceEnded. */
+  async stop(options: { readonly reason?: string; readonly by?: string } = {}): Promise<Sent<Value>> {
+    const { reason = null, by = null } = options;
+    return this.#sent(await this.#instances.deliver(this.#machine, this.id, { kind: "stop", by, reason, timer: null }));
+  }
+
+  /** Read from the store, whoever moved it last. */
+  async state(): Promise<StateOf<Value, Context, Out>> {
+    const { state, loaded } = await this.#instances.state(this.#machine, this.id);
+    const { value, context, output, tags } = this.#machine.logic.view(state.live);
+    const { status, seq, version, createdAt, updatedAt } = loaded;
+    const known = { value, context, output } as { value: Value; context: Context; output: Out | undefined };
+    return { ...known, status, tags, seq, version, createdAt, updatedAt };
+  }
+
+  /** Resolves with the first state that fits. */
+  async waitFor(
+    fits: (state: StateOf<Value, Context, Out>) => boolean,
+    options: { readonly timeout?: Duration } = {},
+  ): Promise<StateOf<Value, Context, Out>> {
+    const { world } = this.#instances;
+    const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
+    const startedAt = world.monotonicNow();
+    for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS)) {
+      const state = await this.state();
+      if (fits(state)) return state;
+      if (world.monotonicNow() - startedAt > timeoutMs) throw new WaitTimeout(this.id, timeoutMs);
+      await sleep(world, pauseMs);
+    }
+  }
+
+  /** Its events in order, marked fields not shown. */
+  async history(options: { readonly after?: number; readonly limit?: number } = {}): Promise<readonly HistoryEntry[]> {
+    const { store, codecs } = this.#instances;
+    const [loaded] = await store.machines.load([this.key]);
+    if (!loaded) throw new InstanceUnknown(this.#machine.name, this.id);
+    const { after = 0, limit = 1000 } = options;
+    const redacted = [...new Set([...loaded.redact, ...this.#machine.redact])];
+    return historyOf(await store.machines.events(this.key, { after, limit }), codecs, redacted);
+  }
+
+  async timers(): Promise<readonly InstanceTimer[]> {
+    const timers = await this.#instances.store.machines.timers(this.key);
+    return timers.map(({ id: _, instanceKey: __, payload: ___, tryAt: ____, ...timer }) => timer);
+  }
+
+  /** Timers that gave up are tried again. Answers how many. */
+  async retryTimers(): Promise<number> {
+    const count = await this.#instances.store.machines.redriveTimers(this.key);
+    if (count > 0) this.#instances.onTimer(0);
+    return count;
+  }
+
+  #sent(delivered: Delivered): Sent<Value> {
+    if (delivered.outcome === "failed") throw delivered.error;
+    const { state } = delivered;
+    const outcome = delivered.outcome === "stale" || delivered.outcome === "strange" ? "unhandled" : delivered.outcome;
+    const value = this.#machine.logic.view(state.live).value as Value;
+    const seq = delivered.outcome === "applied" ? delivered.seq : state.seq;
+    return { outcome, seq, value, status: state.status };
+  }
+}

@@ -1,0 +1,243 @@
+// The instances of machines, as a node or a client reaches them: started, sent to, looked at. It never looks for timers.
+
+import { payloadHash } from "../kernel/canonical.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { lane } from "../kernel/lane.js";
+import { dedupeKey } from "../kernel/name.js";
+import { sleep, type World } from "../kernel/world.js";
+import { parseInput } from "../program/parse-input.js";
+import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machines.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { AnyMachine } from "./definition.js";
+import { type Draft, type LocalTimer, type Place, timerGroup } from "./draft.js";
+import { InstanceBusy, InstanceConflict, InstanceQuarantined, InstanceUnknown } from "./errors.js";
+import type { MachineEvents } from "./events.js";
+import { instanceKey } from "./instance-key.js";
+import { type InstanceState, readState } from "./instance-state.js";
+import type { Live } from "./logic.js";
+import { type Delivered, Mailbox } from "./mailbox.js";
+import { redact } from "./redact.js";
+import { replayTail } from "./replay-tail.js";
+import { StateCache } from "./state-cache.js";
+import { type Incoming, Steps } from "./steps.js";
+
+export interface InstancesOptions {
+  readonly store: Store;
+  readonly codecs: Codecs;
+  readonly world: World;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly crashLimit: number;
+  readonly bus?: Telemetry<MachineEvents>;
+}
+
+export interface StartInstance {
+  readonly id?: string;
+  readonly tx?: Transaction;
+  /** The run that waits for its end. */
+  readonly parent?: string;
+}
+
+const LEASE_MS = 10_000;
+const LONGEST_WAIT_MS = 10_000;
+const LEASE_PAUSE_MS = 20;
+const LOAD = { maxRows: 500, maxBytes: 1_000_000, sizeOf: () => ({ rows: 1, bytes: 36 }) };
+
+export class Instances {
+  readonly env: string;
+  readonly stack: string | null;
+  readonly store: Store;
+  readonly codecs: Codecs;
+  readonly world: World;
+  readonly #bus: Telemetry<MachineEvents>;
+  readonly #place: Place;
+  readonly #cache = new StateCache();
+  readonly #boxes = new Map<string, Mailbox>();
+  readonly #load: (key: string) => Promise<LoadedInstance | null>;
+  readonly #cancels = new Set<() => void>();
+  /** Somebody in this process may have work: effects were enqueued, or a timer set that is due in so many ms. */
+  onEffects: () => void = () => {};
+  onTimer: (inMs: number) => void = () => {};
+
+  constructor(options: InstancesOptions) {
+    const { store, codecs, world, env, stack, crashLimit } = options;
+    this.store = store;
+    this.codecs = codecs;
+    this.world = world;
+    this.env = env;
+    this.stack = stack;
+    this.#bus = options.bus ?? { emit: () => {} };
+    const place = { codecs, env, stack, crashLimit };
+    this.#place = { ...place, newId: () => world.id(), newToken: () => world.token() };
+    this.#load = lane((keys: readonly string[]) => store.machines.load(keys), { ...LOAD, world });
+  }
+
+  keyOf(machine: string, id: string): string {
+    return instanceKey(this.env, machine, dedupeKey(id, "id"));
+  }
+
+  /** Answers its id. The same id and input again: the instance that is there. */
+  async start(machine: AnyMachine, input: unknown, options: StartInstance): Promise<string> {
+    return this.startParsed(machine, await parseInput(machine, input), options);
+  }
+
+  /** The input has been through the machine's schema. */
+  async startParsed(machine: AnyMachine, input: unknown, { id, tx, parent }: StartInstance): Promise<string> {
+    const name = id ?? this.world.id();
+    const { instance, draft } = this.#newInstance(machine, input, name, parent ?? null);
+    const [answer] = await this.store.machines.create([instance], tx ? { tx } : {});
+    if (answer!.outcome === "refused") throw answer!.error;
+    if (answer!.outcome === "conflict") throw new InstanceConflict(machine.name, name);
+    if (answer!.outcome === "created" && !tx) {
+      this.#cache.set(draft.state);
+      const { value } = machine.logic.view(draft.state.live);
+      this.#bus.emit("instance.started", { machine: machine.name, id: name, value });
+      this.#afterwards(machine, draft);
+    }
+    return name;
+  }
+
+  /** Applied in this process, in order with everything else it sends to that instance. */
+  deliver(machine: AnyMachine, id: string, incoming: Incoming): Promise<Delivered> {
+    const key = this.keyOf(machine.name, id);
+    const box = this.#boxes.get(key) ?? this.#newBox(machine, key, id);
+    this.#boxes.set(key, box);
+    return box.add(incoming, () => this.#boxes.delete(key));
+  }
+
+  /** What was read together with its timers. Throws InstanceQuarantined. */
+  async offer(machine: AnyMachine, loaded: LoadedInstance): Promise<void> {
+    if ((this.#cache.get(loaded.key)?.seq ?? 0) >= loaded.seq) return;
+    this.#cache.offer(await this.#read(machine, loaded));
+  }
+
+  async state(machine: AnyMachine, id: string): Promise<{ state: InstanceState; loaded: LoadedInstance }> {
+    const loaded = await this.#load(this.keyOf(machine.name, id));
+    if (!loaded) throw new InstanceUnknown(machine.name, id);
+    const known = this.#cache.get(loaded.key);
+    const state = known?.seq === loaded.seq ? known : await this.#read(machine, loaded);
+    this.#cache.offer(state);
+    return { state, loaded };
+  }
+
+  /** Local timers are forgotten: the process ends. */
+  stop(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+
+  #newInstance(machine: AnyMachine, input: unknown, id: string, parent: string | null) {
+    const key = this.keyOf(machine.name, id);
+    const group = timerGroup(this.env, this.stack, machine.name);
+    const nowhere: Live = null;
+    const steps = new Steps(machine, this.#place, {
+      ...{ key, id, group, parent, live: nowhere, seq: 0, snapshotSeq: Number.NEGATIVE_INFINITY },
+      ...{ status: "active", version: machine.version, entered: {}, armed: {} },
+    });
+    steps.begin(input);
+    const { draft } = steps;
+    const change = draft.change();
+    const inputHash = payloadHash(input, "input");
+    const instance: NewInstance = {
+      ...{ key, id, group, inputHash },
+      redact: machine.redact,
+      ...change,
+      snapshot: change.snapshot!,
+    };
+    return { instance, draft };
+  }
+
+  #newBox(machine: AnyMachine, key: string, id: string): Mailbox {
+    const { store, world } = this;
+    return new Mailbox({
+      ...{ machine, key, id, world, store: store.machines, place: this.#place, cache: this.#cache },
+      load: async () => (await this.state(machine, id)).state,
+      alone: (work) => (machine.locking === "lease" ? this.#underLease(key, id, work) : work()),
+      onWritten: (draft) => this.#written(machine, draft),
+      onConflict: (expected, actual) =>
+        this.#bus.emit("instance.conflict", { machine: machine.name, id, expected, actual }),
+    });
+  }
+
+  async #read(machine: AnyMachine, loaded: LoadedInstance): Promise<InstanceState> {
+    const { key, id, seq, snapshotSeq } = loaded;
+    try {
+      const state = { ...readState(machine, loaded, this.codecs), status: loaded.status };
+      if (snapshotSeq === seq) return state;
+      const tail = await this.#tail(key, snapshotSeq, seq);
+      return replayTail(machine, this.#place, state, loaded, tail);
+    } catch (error) {
+      if (!(error instanceof InstanceQuarantined)) throw error;
+      this.#bus.emit("instance.quarantined", { machine: machine.name, id, problem: error.message });
+      await this.store.machines.note(key, seq, error.message);
+      throw error;
+    }
+  }
+
+  async #tail(key: string, after: number, until: number): Promise<InstanceEvent[]> {
+    const events = await this.store.machines.events(key, { after, limit: until - after });
+    return events.filter(({ seq }) => seq <= until);
+  }
+
+  async #underLease<T>(key: string, id: string, work: () => Promise<T>): Promise<T> {
+    const { world, env } = this;
+    const { leases } = this.store;
+    const token = world.token();
+    const request = { env, key: `instance:${key}`, owner: `instances`, token, leaseMs: LEASE_MS };
+    const startedAt = world.monotonicNow();
+    for (;;) {
+      const answer = await leases.acquire(request);
+      if (answer.outcome !== "busy") {
+        try {
+          return await work();
+        } finally {
+          await leases.release({ env, key: request.key, epoch: answer.lease.epoch, token });
+        }
+      }
+      const waitedMs = world.monotonicNow() - startedAt;
+      if (waitedMs > LONGEST_WAIT_MS) throw new InstanceBusy(id, waitedMs);
+      await sleep(world, Math.min(LEASE_PAUSE_MS * (0.5 + world.random()), Math.max(answer.leftMs, 1)));
+    }
+  }
+
+  #written(machine: AnyMachine, draft: Draft): void {
+    const { id, seq, status, live } = draft.state;
+    const of = { machine: machine.name, id, seq };
+    const { value } = machine.logic.view(live);
+    this.#bus.emit("instance.moved", { ...of, events: draft.kept.events.map(({ name }) => name), value });
+    if (status !== "active") this.#bus.emit("instance.ended", { ...of, status });
+    this.#afterwards(machine, draft);
+  }
+
+  #afterwards(machine: AnyMachine, { kept, state }: Draft): void {
+    const of = { machine: machine.name, id: state.id };
+    for (const order of kept.said) {
+      if (order.kind === "emit") {
+        this.#bus.emit("machine.emitted", { ...of, event: redact(order.event, "event", machine.redact) });
+      } else {
+        this.#bus.emit("machine.logged", {
+          ...of,
+          label: order.label,
+          value: redact(order.value, "context", machine.redact),
+        });
+      }
+    }
+    if (kept.effects.length > 0) this.onEffects();
+    const delays = [...kept.timers.values(), ...kept.told.values()].map(({ delayMs }) => delayMs);
+    if (delays.length > 0) this.onTimer(Math.min(...delays));
+    for (const timer of kept.local) this.#arm(machine, state.id, timer);
+  }
+
+  #arm(machine: AnyMachine, id: string, { delayMs, ring }: LocalTimer): void {
+    const cancel = this.world.after(delayMs, () => {
+      this.#cancels.delete(cancel);
+      const of = { machine: machine.name, id };
+      this.deliver(machine, id, { ...ring, timer: null }).catch((error: unknown) =>
+        this.#bus.emit("timer.failed", { ...of, timer: ring.kind, attempts: 1, error }),
+      );
+    });
+    this.#cancels.add(cancel);
+  }
+}

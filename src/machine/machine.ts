@@ -1,0 +1,181 @@
+// `machine()`: an ordinary XState machine whose state, timers and effects survive their process.
+
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { programName, queueName, versionName } from "../kernel/name.js";
+import { retryPolicy } from "../kernel/retry.js";
+import type { Schema } from "../program/schema.js";
+import type { Trigger } from "../trigger/trigger.js";
+import type { Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
+import { machinePrograms } from "./effect-program.js";
+import type { Chart } from "./logic.js";
+import { toMermaid } from "./mermaid.js";
+import { type Definable, type DefinableNode, effectNames } from "./refuse-definition.js";
+import type {
+  ActorRef,
+  AnyStateMachine,
+  EventObject,
+  MachineContext,
+  ParameterizedObject,
+  StateMachine,
+  StateValue,
+} from "./xstate.js";
+import { nodesOf, type Target, xstateLogic } from "./xstate-logic.js";
+
+/** What the effect is about, as of the microstep that asked for it. */
+export interface About<Context, Ev, Params> {
+  readonly context: Context;
+  readonly event: Ev;
+  readonly params: Params;
+}
+
+export type EffectFunction<Context, Ev, Params> = (
+  info: EffectInfo,
+  about: About<Context, Ev, Params>,
+  // biome-ignore lint/suspicious/noConfusingVoidType: most effects answer nothing
+) => Ev | void | Promise<Ev | void>;
+
+/** By the name of an action that the machine declares. */
+export type EffectsOf<Context, Ev, Action extends ParameterizedObject> = {
+  readonly [Name in Action["type"]]?: Given<Context, Ev, ParamsOf<Action, Name>>;
+};
+
+type ParamsOf<Action extends ParameterizedObject, Name> = Extract<Action, { readonly type: Name }>["params"];
+
+type Given<Context, Ev, Params> =
+  | EffectFunction<Context, Ev, Params>
+  | (EffectOptions & { readonly run?: EffectFunction<Context, Ev, Params> });
+
+export interface MachineOptions<In, Ev, Value, Context, Action extends ParameterizedObject> {
+  /** How named actions are done; one that is left out is done by its own function. The event it answers is sent back. */
+  readonly effects?: EffectsOf<Context, Ev, Action>;
+  /** Stamped on every instance that this code writes. */
+  readonly version?: string;
+  /** Makes a state of this version from one of another. */
+  readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<NoInfer<Value>, NoInfer<Context>>;
+  /** States that have a new name: `{ "pending": "checkout.waiting" }`. For stored states and pending timers. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields that history, telemetry and command line do not show: `["context.email", "event.card", "input.email"]`. */
+  readonly redact?: readonly `${"context" | "event" | "input"}.${string}`[];
+  /** How many events may pass before the state is stored. More than 1 only for machines whose code is pure. Default 1. */
+  readonly snapshotEvery?: number;
+  /** Whether each send holds a lease on its instance. Default: optimistic. */
+  readonly locking?: "optimistic" | "lease";
+  /** `memory`: timers die with their process. Default: durable. */
+  readonly timers?: "durable" | "memory";
+  /** Where its runs wait. Default: its name. */
+  readonly queue?: string;
+  readonly input?: Schema<In>;
+  /** What starts an instance besides a call. */
+  readonly on?: readonly Trigger<In>[];
+  /** The id of an instance that a trigger starts. Default: that of its run. */
+  readonly id?: (input: In) => string;
+}
+
+/**
+ * Its types are inferred one by one: from the machine as a whole, TypeScript would judge effects before it knows their events.
+ * `const`, so that the type of an event that an effect answers is not widened to a string.
+ */
+export function machine<
+  const Name extends string,
+  Context extends MachineContext,
+  const Ev extends EventObject,
+  Action extends ParameterizedObject,
+  Value extends StateValue,
+  In,
+  Out,
+>(
+  name: Name,
+  // biome-ignore format: one line per parameter says less than their number
+  // biome-ignore lint/suspicious/noExplicitAny: what a durable machine does not use, or never shows
+  definition: StateMachine<Context, Ev, any, any, Action, any, any, Value, any, In, Out, any, any, any, any>,
+  options: MachineOptions<In, Ev, Value, Context, Action> = {},
+): MachineDefinition<Name, In, Out, Ev, Value, Context> {
+  programName(name, "machine name");
+  const known = definition as unknown as AnyStateMachine;
+  const given = (options.effects ?? {}) as Readonly<Record<string, GivenEffect>>;
+  const nodes = nodesOf(known.root);
+  const named = effectNames(
+    definition as unknown as Definable,
+    nodes as unknown as DefinableNode[],
+    Object.keys(given),
+  );
+  const logic = xstateLogic(known, named);
+  const version = options.version === undefined ? null : versionName(options.version, "version");
+  const made: MachineDefinition<Name, In, Out, Ev, Value, Context> = {
+    kind: "machine",
+    name,
+    queue: queueName(options.queue ?? name, "queue"),
+    version,
+    schema: options.input ?? null,
+    triggers: (options.on ?? []).map(({ spec }) => spec),
+    limits: [],
+    breaker: null,
+    serve: (household) => machinePrograms(made, household),
+    logic,
+    effects: new Map(named.map((one) => [one, effectOf(one, given[one], known)])),
+    effectProgram: programName(`${name}::effects`, "machine name"),
+    snapshotEvery: wholeNumber(options.snapshotEvery ?? 1),
+    locking: oneOf("locking", options.locking ?? "optimistic", ["optimistic", "lease"]),
+    timers: oneOf("timers", options.timers ?? "durable", ["durable", "memory"]),
+    migrate: options.migrate ?? null,
+    renamed: checkRenamed(options.renamed ?? {}, logic.chart),
+    redact: options.redact ?? [],
+    idOf: options.id ?? null,
+    toMermaid: (how) => toMermaid(logic.chart, how),
+  };
+  return made;
+}
+
+/** Another instance, as the target of XState's `sendTo`. */
+export function instance<Ev extends EventObject, In, Out, Value, Context>(
+  of: MachineDefinition<string, In, Out, Ev, Value, Context>,
+  id: string,
+  // biome-ignore lint/suspicious/noExplicitAny: nobody looks at its snapshot
+): ActorRef<any, Ev>;
+export function instance(of: { readonly name: string }, id: string): unknown {
+  return { "~instance": { machine: of.name, id } } satisfies Target;
+}
+
+type GivenEffect = Effect["run"] | (EffectOptions & { readonly run?: Effect["run"] });
+
+function effectOf(name: string, given: GivenEffect | undefined, definition: AnyStateMachine): Effect {
+  const options: EffectOptions & { readonly run?: Effect["run"] } =
+    typeof given === "function" ? { run: given } : (given ?? {});
+  return {
+    policy: retryPolicy(options.retry, `effects.${name}.retry`),
+    timeoutMs: options.timeout === undefined ? null : toMs(options.timeout as Duration, `effects.${name}.timeout`),
+    run: options.run ?? ordinary(name, definition.implementations.actions[name]),
+  };
+}
+
+/** An action as XState calls it. There is no actor here that it could talk to. */
+function ordinary(name: string, action: unknown): Effect["run"] {
+  if (typeof action !== "function")
+    throw new InvalidInput(`effects.${name}`, "has no function, and neither has the machine");
+  return (_, { context, event, params }) => action({ context, event }, params);
+}
+
+function checkRenamed(renamed: Readonly<Record<string, string>>, chart: Chart): Readonly<Record<string, string>> {
+  const paths = new Set(pathsIn(chart));
+  for (const [from, to] of Object.entries(renamed)) {
+    if (paths.has(from))
+      throw new InvalidInput(`renamed.${from}`, "is a state of this definition; its old name is wanted");
+    if (!paths.has(to)) throw new InvalidInput(`renamed.${from}`, `there is no state ${JSON.stringify(to)}`);
+  }
+  return renamed;
+}
+
+function pathsIn(chart: Chart): string[] {
+  return [chart.path, ...chart.states.flatMap(pathsIn)];
+}
+
+function wholeNumber(every: number): number {
+  if (Number.isInteger(every) && every >= 1) return every;
+  throw new InvalidInput("snapshotEvery", `must be a whole number of at least 1; it is ${String(every)}`);
+}
+
+function oneOf<const Known extends string>(path: string, value: Known, known: readonly Known[]): Known {
+  if (known.includes(value)) return value;
+  throw new InvalidInput(path, `must be one of ${known.join(", ")}; it is ${String(value)}`);
+}

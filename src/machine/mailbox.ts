@@ -1,0 +1,152 @@
+// One instance's mail in this process: what comes while an append is on its way gathers, and leaves as the next one, in order.
+
+import { sleep, type World } from "../kernel/world.js";
+import type { AppendAnswer, MachineStore } from "../store/contract/machines.js";
+import type { AnyMachine } from "./definition.js";
+import type { Draft, Place } from "./draft.js";
+import { InstanceUnknown, SequenceConflict } from "./errors.js";
+import type { InstanceState } from "./instance-state.js";
+import type { StateCache } from "./state-cache.js";
+import { type Incoming, type Outcome, Steps } from "./steps.js";
+
+/** Somebody else was faster so often: the caller is told. */
+const MOST_CONFLICTS = 10;
+const MOST_EVENTS = 100;
+const BUSY_PAUSE_MS = 3;
+
+/** `duplicate`: an event with this key was accepted before. */
+export type Delivered = (Outcome | { readonly outcome: "duplicate" }) & { readonly state: InstanceState };
+
+export interface MailboxParts {
+  readonly machine: AnyMachine;
+  readonly key: string;
+  readonly id: string;
+  readonly place: Place;
+  readonly store: MachineStore;
+  readonly world: World;
+  readonly cache: StateCache;
+  /** Read from the store. Throws InstanceUnknown and InstanceQuarantined. */
+  readonly load: () => Promise<InstanceState>;
+  /** Alone with the instance, if the machine asks for that. */
+  readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly onWritten: (draft: Draft) => void;
+  readonly onConflict: (expected: number, actual: number) => void;
+}
+
+interface Item {
+  readonly incoming: Incoming;
+  readonly resolve: (delivered: Delivered) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Mailbox {
+  readonly #parts: MailboxParts;
+  #waiting: Item[] = [];
+  #running = false;
+  #oneByOne: Item[] = [];
+
+  constructor(parts: MailboxParts) {
+    this.#parts = parts;
+  }
+
+  /** `onIdle`: nothing waits any more. */
+  add(incoming: Incoming, onIdle: () => void): Promise<Delivered> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ incoming, resolve, reject });
+      if (!this.#running) void this.#run(onIdle);
+    });
+  }
+
+  async #run(onIdle: () => void): Promise<void> {
+    this.#running = true;
+    await this.#parts.world.turn();
+    while (this.#waiting.length > 0) {
+      const items = this.#waiting.splice(0, MOST_EVENTS);
+      try {
+        await this.#parts.alone(() => this.#deliver(items));
+        for (const item of this.#oneByOne.splice(0)) await this.#deliver([item]).catch(item.reject);
+      } catch (error) {
+        for (const { reject } of items) reject(error);
+      }
+    }
+    // At once: whoever comes from here on begins anew.
+    this.#running = false;
+    onIdle();
+  }
+
+  async #deliver(all: readonly Item[]): Promise<void> {
+    const { machine, place, store, cache, key, world } = this.#parts;
+    let items = all;
+    let fresh = false;
+    let conflicts = 0;
+    while (items.length > 0) {
+      const guess = fresh ? undefined : cache.get(key);
+      const state = guess ?? (await this.#parts.load());
+      const steps = new Steps(machine, place, state);
+      const outcomes = items.map(({ incoming }) => steps.apply(incoming));
+      const append = steps.append();
+      if (!append) {
+        // What does nothing is only believed of a state that was read: somebody else may have moved it on.
+        if (guess) fresh = true;
+        else return answer(items, outcomes, state);
+        continue;
+      }
+      const [answered] = await store.append([append]);
+      if (answered!.outcome === "accepted" || answered!.outcome === "recorded") {
+        cache.set(steps.state);
+        this.#parts.onWritten(steps.draft);
+        return answer(items, outcomes, steps.state);
+      }
+      if (answered!.outcome === "busy") {
+        await sleep(world, BUSY_PAUSE_MS * (0.5 + world.random()));
+        continue;
+      }
+      cache.delete(key);
+      fresh = true;
+      if (answered!.outcome === "moved" && ++conflicts > MOST_CONFLICTS) {
+        throw new SequenceConflict(this.#parts.id, append.expectedSeq, answered!.seq);
+      }
+      items = this.#without(items, answered!, append.expectedSeq, state);
+    }
+  }
+
+  /** Those that remain to be tried again. */
+  #without(items: readonly Item[], answered: AppendAnswer, expected: number, state: InstanceState): readonly Item[] {
+    const { machine, id } = this.#parts;
+    switch (answered.outcome) {
+      case "unknown":
+        throw new InstanceUnknown(machine.name, id);
+      case "refused":
+        if (items.length === 1) throw answered.error;
+        // One of them cannot be stored: each for itself, in order.
+        this.#oneByOne = [...items];
+        return [];
+      case "taken":
+        return settle(items, state, "duplicate", ({ incoming }) => {
+          return incoming.kind === "event" && incoming.key !== null && answered.keys.includes(incoming.key);
+        });
+      case "moved":
+        this.#parts.onConflict(expected, answered.seq);
+        // Not the instance moved but a timer went: it is over.
+        return answered.seq === expected
+          ? settle(items, state, "stale", ({ incoming }) => incoming.timer !== null)
+          : items;
+      default:
+        return items;
+    }
+  }
+}
+
+function answer(items: readonly Item[], outcomes: readonly Outcome[], state: InstanceState): void {
+  for (const [i, { resolve }] of items.entries()) resolve({ ...outcomes[i]!, state });
+}
+
+function settle(
+  items: readonly Item[],
+  state: InstanceState,
+  outcome: "duplicate" | "stale",
+  which: (item: Item) => boolean,
+): Item[] {
+  for (const item of items) if (which(item)) item.resolve({ outcome, state });
+  return items.filter((item) => !which(item));
+}

@@ -1,0 +1,68 @@
+// An instance reached by names alone, without the machine's code: what is sent is stored, and applied by a node that has it.
+
+import type { Duration } from "../kernel/duration.js";
+import { dedupeKey, nodeName } from "../kernel/name.js";
+import type { InstanceRecord } from "../store/contract/machines.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import { InstanceUnknown } from "./errors.js";
+import { type HistoryEntry, historyOf } from "./history.js";
+import type { Accepted, InstanceTimer } from "./instance.js";
+import type { Instances } from "./instances.js";
+import type { MachineEvent } from "./logic.js";
+import { redact } from "./redact.js";
+import { tellLater } from "./tell-later.js";
+
+export interface NamedState extends Omit<InstanceRecord, "value" | "key" | "redact"> {
+  readonly value: unknown;
+  /** Marked fields are not shown. */
+  readonly context: unknown;
+}
+
+export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
+  readonly id: string;
+  readonly #machine: string;
+  readonly #instances: Instances;
+
+  constructor(machine: string, id: string, instances: Instances) {
+    this.id = id;
+    this.#machine = machine;
+    this.#instances = instances;
+  }
+
+  async send(
+    event: Ev,
+    options: { readonly key?: string; readonly by?: string; readonly tx?: Transaction; readonly delay?: Duration } = {},
+  ): Promise<Accepted> {
+    const { tx, delay } = options;
+    const key = options.key === undefined ? null : dedupeKey(options.key, "key");
+    const by = options.by === undefined ? null : nodeName(options.by, "by");
+    await tellLater(this.#instances, { machine: this.#machine, id: this.id, event, key, by, tx, delay });
+    return { outcome: "accepted" };
+  }
+
+  /** As of its last snapshot: the context may be older than the value when the machine does not take one at each event. */
+  async state(): Promise<NamedState> {
+    const { snapshot, snapshotSeq: _, key: __, redact: paths, ...record } = await this.#loaded();
+    const { state } = this.#instances.codecs.decode(snapshot) as { state: { context: unknown } };
+    return { ...record, value: JSON.parse(record.value) as unknown, context: redact(state.context, "context", paths) };
+  }
+
+  async history(options: { readonly after?: number; readonly limit?: number } = {}): Promise<readonly HistoryEntry[]> {
+    const { key, redact: paths } = await this.#loaded();
+    const { after = 0, limit = 1000 } = options;
+    const { store, codecs } = this.#instances;
+    return historyOf(await store.machines.events(key, { after, limit }), codecs, paths);
+  }
+
+  async timers(): Promise<readonly InstanceTimer[]> {
+    const { key } = await this.#loaded();
+    const timers = await this.#instances.store.machines.timers(key);
+    return timers.map(({ id: _, instanceKey: __, payload: ___, tryAt: ____, ...timer }) => timer);
+  }
+
+  async #loaded() {
+    const [loaded] = await this.#instances.store.machines.load([this.#instances.keyOf(this.#machine, this.id)]);
+    if (!loaded) throw new InstanceUnknown(this.#machine, this.id);
+    return loaded;
+  }
+}

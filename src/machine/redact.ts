@@ -1,0 +1,23 @@
+// Marked fields are not shown: in history, telemetry and on the command line a word stands in their place.
+
+export const REDACTED = "[redacted]";
+
+export type RedactRoot = "context" | "event" | "input";
+
+/** A copy in which what the paths that begin with `root` name is not to be seen. `*` stands for every key. */
+export function redact(value: unknown, root: RedactRoot, paths: readonly string[]): unknown {
+  return paths
+    .map((path) => path.split("."))
+    .filter(([first]) => first === root)
+    .reduce((seen, [, ...path]) => hide(seen, path), value);
+}
+
+function hide(value: unknown, path: readonly string[]): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return REDACTED;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => hide(item, key === "*" ? rest : path));
+  const names = key === "*" ? Object.keys(value) : Object.hasOwn(value, key) ? [key] : [];
+  const hidden = names.map((name) => [name, hide((value as Record<string, unknown>)[name], rest)] as const);
+  return names.length === 0 ? value : { ...value, ...Object.fromEntries(hidden) };
+}

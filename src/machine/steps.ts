@@ -1,0 +1,155 @@
+// Applies events to an instance, one after the other. Pure: nothing is read and nothing is written here.
+
+import { HoldfastError } from "../kernel/error.js";
+import type { Append } from "../store/contract/machines.js";
+import type { AnyMachine } from "./definition.js";
+import { Draft, type Fired, type Place, type Ring, shownBranch } from "./draft.js";
+import { InstanceEnded, SequenceConflict, TransitionFailed } from "./errors.js";
+import type { InstanceState } from "./instance-state.js";
+import type { MachineEvent } from "./logic.js";
+import { renamePath } from "./rename-states.js";
+
+/** `timer`: its row goes with this; null when there is none. */
+export type Incoming = (
+  | {
+      readonly kind: "event";
+      readonly event: MachineEvent;
+      readonly key: string | null;
+      readonly by: string | null;
+      readonly expectedSeq?: number | undefined;
+    }
+  | Ring
+  | { readonly kind: "stop"; readonly by: string | null; readonly reason: string | null }
+) & { readonly timer: Fired | null };
+
+export type Outcome =
+  | { readonly outcome: "applied"; readonly seq: number }
+  /** No transition takes it. */
+  | { readonly outcome: "unhandled" }
+  /** The state was left since the timer was set. */
+  | { readonly outcome: "stale" }
+  /** The current definition has no such branch. */
+  | { readonly outcome: "strange" }
+  | { readonly outcome: "failed"; readonly error: HoldfastError };
+
+export class Steps {
+  readonly #machine: AnyMachine;
+  readonly #from: number;
+  #draft: Draft;
+
+  readonly #replaying: boolean;
+
+  /** `replaying`: every event is in the log, those that the machine sent to itself, too. */
+  constructor(machine: AnyMachine, place: Place, from: InstanceState, replaying = false) {
+    this.#machine = machine;
+    this.#replaying = replaying;
+    this.#from = from.seq;
+    this.#draft = new Draft(machine, place, from);
+  }
+
+  /** The state after all that was applied, as it will be once it is written. */
+  get state(): InstanceState {
+    return this.#draft.state;
+  }
+
+  get draft(): Draft {
+    return this.#draft;
+  }
+
+  /** The first step of all. Throws what the machine throws. */
+  begin(input: unknown): void {
+    const step = this.#tried("start", () => this.#machine.logic.begin(input));
+    const draft = this.#draft.copy();
+    draft.record({ kind: "start", name: "start", key: null, by: null }, input);
+    draft.move(step);
+    this.#draft = draft;
+    this.#again(step.orders);
+  }
+
+  apply(incoming: Incoming): Outcome {
+    try {
+      return this.#apply(incoming);
+    } catch (error) {
+      if (error instanceof HoldfastError) return { outcome: "failed", error };
+      throw error;
+    }
+  }
+
+  /** Null: nothing is to be written. */
+  append(): Append | null {
+    return this.#draft.kept.events.length === 0 ? null : this.#draft.append(this.#from);
+  }
+
+  #apply(incoming: Incoming): Outcome {
+    const { id, seq, status } = this.state;
+    if (incoming.kind === "event" && (incoming.expectedSeq ?? seq) !== seq) {
+      throw new SequenceConflict(id, incoming.expectedSeq!, seq);
+    }
+    if (status !== "active") throw new InstanceEnded(id, status, seq);
+    const draft = this.#draft.copy();
+    if (incoming.timer) draft.fire(incoming.timer);
+    if (incoming.kind === "stop") {
+      const { by, reason } = incoming;
+      draft.record({ kind: "stop", name: "stop", key: null, by }, { reason });
+      draft.stop();
+      this.#draft = draft;
+      return { outcome: "applied", seq: draft.state.seq };
+    }
+    const found = this.#eventOf(incoming);
+    if ("outcome" in found) return found;
+    const { event } = found;
+    const step = this.#tried(event.type, () => this.#machine.logic.next(this.state.live, event));
+    if (!step) return { outcome: "unhandled" };
+    recordIncoming(draft, incoming, event);
+    draft.move(step);
+    this.#draft = draft;
+    this.#again(step.orders);
+    return { outcome: "applied", seq: draft.state.seq };
+  }
+
+  /** What a machine sends to itself is an event of its own, right after. */
+  #again(orders: readonly { readonly kind: string }[]): void {
+    for (const order of orders) {
+      if (order.kind !== "again" || this.#replaying) continue;
+      const { event } = order as unknown as { readonly event: MachineEvent };
+      this.apply({ kind: "event", event, key: null, by: "self", timer: null });
+    }
+  }
+
+  #eventOf(incoming: Exclude<Incoming, { kind: "stop" }>): { readonly event: MachineEvent } | Outcome {
+    const { entered, armed } = this.state;
+    if (incoming.kind === "event") return { event: incoming.event };
+    if (incoming.kind === "raise") {
+      const { name, generation, timer, event } = incoming;
+      const { cancelled, timers } = this.#draft.kept;
+      const over = timer ? cancelled.has(timer.id) || timers.has(timer.id) : armed[name] !== generation;
+      return over ? { outcome: "stale" } : { event };
+    }
+    const path = renamePath(this.#machine.renamed, incoming.branch.path);
+    if (entered[path] !== incoming.generation) return { outcome: "stale" };
+    const event = this.#machine.logic.eventOf({ ...incoming.branch, path });
+    return event ? { event } : { outcome: "strange" };
+  }
+
+  #tried<T>(type: string, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof HoldfastError ? error : new TransitionFailed(this.#machine.name, type, error);
+    }
+  }
+}
+
+/** Of an `after` the branch is kept: after an edit its event has another name. */
+function recordIncoming(draft: Draft, incoming: Exclude<Incoming, { kind: "stop" }>, event: MachineEvent): void {
+  if (incoming.kind === "event") {
+    const { key, by } = incoming;
+    draft.record({ kind: "event", name: event.type, key, by }, event);
+  } else {
+    const { name, value } =
+      incoming.kind === "after"
+        ? { name: shownBranch(incoming.branch), value: incoming.branch }
+        : { name: event.type, value: event };
+    draft.record({ kind: "timer", name, key: null, by: null }, value);
+  }
+}

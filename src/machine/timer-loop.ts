@@ -1,0 +1,235 @@
+// Fires the timers of a node's machines: sleeps until the next known deadline by the store's clock, takes what is due, and hands it to
+// the instances. Firing is an append that names its timer, so whoever is late finds it gone.
+
+import type { RunGroup } from "../kernel/new-run.js";
+import { retryDelayMs, retryPolicy } from "../kernel/retry.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { ClaimedTimers, LoadedInstance, TimerRecord, TimerSettlement } from "../store/contract/machines.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { AnyMachine } from "./definition.js";
+import { timerGroup } from "./draft.js";
+import { InstanceEnded } from "./errors.js";
+import type { MachineEvents } from "./events.js";
+import type { Instances } from "./instances.js";
+import type { AfterBranch, MachineEvent } from "./logic.js";
+import type { Delivered } from "./mailbox.js";
+import type { Incoming } from "./steps.js";
+
+/** Of each machine in one look. */
+const PAGE = 250;
+/** So many may be on their way: a slow one holds up nobody. */
+const MOST_UNDER_WAY = 1_000;
+/** Nobody else takes them for so long. */
+const LEASE_MS = 5_000;
+/** Deadlines that fall together are served together. */
+const SHORTEST_PAUSE_MS = 5;
+/** A timer that this code does not know, or for an instance that is not there: looked at again after so long. */
+const KEPT_MS = 60_000;
+const FAREWELL_MS = 2_000;
+const RETRY = retryPolicy({ attempts: 10, delay: "1s", maxDelay: "5m" });
+
+export interface TimerLoopOptions {
+  readonly instances: Instances;
+  readonly machines: readonly AnyMachine[];
+  readonly world: World;
+  readonly bus: Telemetry<MachineEvents>;
+  /** Looks so often at least. */
+  readonly lookEveryMs: number;
+}
+
+export class TimerLoop {
+  readonly #options: TimerLoopOptions;
+  readonly #machines: ReadonlyMap<string, AnyMachine>;
+  readonly #groups: readonly RunGroup[];
+  readonly #stopped = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+  #groupIds: ReadonlySet<number> = new Set();
+  #loop: Promise<void> = Promise.resolve();
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #interrupt: (() => void) | null = null;
+
+  constructor(options: TimerLoopOptions) {
+    const { machines, instances } = options;
+    this.#options = options;
+    this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
+    // A node of a stack also looks after what was started in none.
+    const stacks = instances.stack === null ? [null] : [instances.stack, null];
+    this.#groups = machines.flatMap(({ name }) => stacks.map((stack) => timerGroup(instances.env, stack, name)));
+  }
+
+  async start(): Promise<void> {
+    if (this.#groups.length === 0) return;
+    this.#groupIds = new Set(await this.#options.instances.store.runs.groupIds(this.#groups));
+    this.#loop = this.#run();
+  }
+
+  /** The store may be away: what is under way is not waited for longer than this. */
+  async stop(): Promise<void> {
+    this.#stopped.abort("stopped");
+    const over = new AbortController();
+    const late = sleep(this.#options.world, FAREWELL_MS, over.signal).catch(() => {});
+    await Promise.race([this.#loop.then(() => Promise.all(this.#underWay)), late]);
+    over.abort("over");
+  }
+
+  /** A timer may be due in so many ms. */
+  knock(inMs: number): void {
+    const at = this.#options.world.monotonicNow() + inMs;
+    if (at >= this.#wakeAt) return;
+    this.#wakeAt = at;
+    this.#interrupt?.();
+  }
+
+  /** Somebody else has told of these groups; none: any. */
+  hear(groupIds: readonly number[]): void {
+    if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.knock(0);
+  }
+
+  /** Takes what is due and waits for what comes of it. Answers how many there were. */
+  async untilFired(): Promise<number> {
+    if (this.#groups.length === 0) return 0;
+    const { timers } = await this.#round();
+    await Promise.all(this.#underWay);
+    return timers;
+  }
+
+  async #run(): Promise<void> {
+    const { world, bus, lookEveryMs } = this.#options;
+    while (!this.#stopped.signal.aborted) {
+      // What is told from now on is after this look.
+      this.#wakeAt = world.monotonicNow() + lookEveryMs * (0.8 + world.random() * 0.2);
+      let pauseMs = SHORTEST_PAUSE_MS;
+      try {
+        const { full, nextMs } = await this.#round();
+        if (full) pauseMs = 0;
+        if (nextMs !== null) this.#wakeAt = Math.min(this.#wakeAt, world.monotonicNow() + nextMs);
+      } catch (error) {
+        pauseMs = Math.min(1_000, lookEveryMs);
+        bus.emit("timers.failed", { error });
+      }
+      if (pauseMs > 0) await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
+      while (this.#underWay.size >= MOST_UNDER_WAY) await Promise.race(this.#underWay);
+      if (pauseMs > 0) await this.#pause();
+    }
+  }
+
+  async #pause(): Promise<void> {
+    const { world } = this.#options;
+    for (;;) {
+      const leftMs = this.#wakeAt - world.monotonicNow();
+      if (leftMs <= 0 || this.#stopped.signal.aborted) return;
+      const knocked = new AbortController();
+      this.#interrupt = () => knocked.abort("knocked");
+      await sleep(world, leftMs, AbortSignal.any([this.#stopped.signal, knocked.signal])).catch(() => {});
+      this.#interrupt = null;
+    }
+  }
+
+  async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null; readonly timers: number }> {
+    const { store } = this.#options.instances;
+    const claim = { groups: this.#groups, limit: PAGE, leaseMs: LEASE_MS, mostAttempts: RETRY.attempts };
+    const claimed = await store.machines.claimTimers(claim);
+    const work = this.#fireAll(claimed).catch((error: unknown) => this.#options.bus.emit("timers.failed", { error }));
+    const done: Promise<void> = work.finally(() => this.#underWay.delete(done));
+    this.#underWay.add(done);
+    return { full: claimed.timers.length >= PAGE, nextMs: claimed.nextMs, timers: claimed.timers.length };
+  }
+
+  /** Those that failed before come one by one: what kills its process takes none of the others with it again and again. */
+  async #fireAll({ timers, instances, now }: ClaimedTimers): Promise<void> {
+    const { world } = this.#options;
+    const byKey = new Map(instances.map((one) => [one.key, one]));
+    const fire = (timer: TimerRecord) => this.#fire(timer, byKey.get(timer.instanceKey), now);
+    const settled = await Promise.all(timers.filter(({ attempts }) => attempts === 1).map(fire));
+    await this.#settle(settled);
+    const again = timers.filter(({ attempts }) => attempts > 1).map((timer) => ({ timer, order: world.random() }));
+    for (const { timer } of again.sort((a, b) => a.order - b.order)) await this.#settle([await fire(timer)]);
+  }
+
+  async #settle(settlements: readonly (TimerSettlement | null)[]): Promise<void> {
+    const { store } = this.#options.instances;
+    const some = settlements.filter((one) => one !== null);
+    if (some.length > 0) await store.machines.settleTimers(some);
+  }
+
+  /** Null: it is over. */
+  async #fire(timer: TimerRecord, loaded: LoadedInstance | undefined, now: number): Promise<TimerSettlement | null> {
+    const { bus, instances } = this.#options;
+    const machine = loaded && this.#machines.get(loaded.group.program);
+    const of = { machine: machine?.name ?? "", id: loaded?.id ?? "", timer: timer.name };
+    if (timer.state === "dead") {
+      bus.emit("timer.dead", { ...of, attempts: timer.attempts - 1, problem: timer.problem });
+      return null;
+    }
+    if (!machine) return this.#failed(timer, of, new Error("There is no such instance (yet)."));
+    try {
+      await instances.offer(machine, loaded);
+      const delivered = await instances.deliver(machine, loaded.id, incomingOf(instances, timer));
+      return this.#settled(timer, of, delivered, now);
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "INSTANCE_QUARANTINED") return this.#failed(timer, of, error);
+      return this.#keep(timer, of, (error as Error).message);
+    }
+  }
+
+  #settled(
+    timer: TimerRecord,
+    of: { readonly machine: string; readonly id: string; readonly timer: string },
+    delivered: Delivered,
+    now: number,
+  ): TimerSettlement | null {
+    const { bus } = this.#options;
+    switch (delivered.outcome) {
+      case "applied":
+        bus.emit("timer.fired", { ...of, lateMs: now - timer.dueAt });
+        return null;
+      case "strange":
+        return this.#keep(timer, of, "No branch of this definition is its own.");
+      case "failed":
+        if (!(delivered.error instanceof InstanceEnded)) return this.#failed(timer, of, delivered.error);
+        bus.emit("timer.skipped", of);
+        return settlement(timer, "drop");
+      case "unhandled":
+        if (timer.kind === "sent") {
+          bus.emit("instance.unhandled", { ...of, seq: delivered.state.seq, event: timer.name });
+          return settlement(timer, "drop");
+        }
+        bus.emit("timer.skipped", of);
+        return settlement(timer, "drop");
+      default:
+        bus.emit("timer.skipped", of);
+        return settlement(timer, "drop");
+    }
+  }
+
+  #keep(timer: TimerRecord, of: { machine: string; id: string; timer: string }, problem: string): TimerSettlement {
+    this.#options.bus.emit("timer.unknown", { ...of, problem });
+    return { ...settlement(timer, "keep"), delayMs: KEPT_MS, problem };
+  }
+
+  #failed(timer: TimerRecord, of: { machine: string; id: string; timer: string }, error: unknown): TimerSettlement {
+    const { bus, world } = this.#options;
+    const { attempts } = timer;
+    const problem = String((error as { message?: unknown }).message ?? error).slice(0, 1000);
+    bus.emit("timer.failed", { ...of, attempts, error });
+    if (attempts < RETRY.attempts) {
+      const delayMs = retryDelayMs(RETRY, attempts, () => world.random());
+      return { ...settlement(timer, "retry"), delayMs, problem };
+    }
+    bus.emit("timer.dead", { ...of, attempts, problem });
+    return { ...settlement(timer, "dead"), problem };
+  }
+}
+
+function settlement({ id, generation }: TimerRecord, as: TimerSettlement["as"]): TimerSettlement {
+  return { id, generation, as, delayMs: 0, problem: null };
+}
+
+function incomingOf({ codecs }: Instances, { id, generation, kind, payload }: TimerRecord): Incoming {
+  const timer = { id, generation };
+  const value = codecs.decode(payload);
+  if (kind === "after") return { kind, branch: value as AfterBranch, generation, timer };
+  if (kind === "raise") return { kind, event: value as MachineEvent, name: "", generation, timer };
+  const { event, by, key } = value as { event: MachineEvent; by: string | null; key?: string };
+  return { kind: "event", event, by, key: key ?? id, timer };
+}

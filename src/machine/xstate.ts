@@ -1,0 +1,14 @@
+// The one place that knows XState: an optional peer, so nothing that `holdfast` itself imports may lead here.
+
+export {
+  type ActorRef,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  createMachine,
+  type EventObject,
+  type MachineContext,
+  type ParameterizedObject,
+  type StateMachine,
+  type StateValue,
+} from "xstate";

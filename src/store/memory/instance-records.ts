@@ -1,0 +1,38 @@
+// Rows of instances and timers as they leave the store.
+
+import type { InstanceRecord, LoadedInstance, TimerRecord } from "../contract/machines.js";
+import { compareText } from "./compare-text.js";
+import { copyGroup } from "./group-table.js";
+import { toMs } from "./micros.js";
+import { copyPayload } from "./payload.js";
+import type { InstanceRow, TimerRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+/** By deadline. */
+export function timersOf(tables: Tables, key: string): TimerRow[] {
+  return [...tables.timers.values()].filter(({ instanceKey }) => instanceKey === key).sort(byDeadline);
+}
+
+export function byDeadline(a: TimerRow, b: TimerRow): number {
+  return a.dueAtUs - b.dueAtUs || compareText(a.id, b.id);
+}
+
+export function timerRecord({ groupId: _, dueAtUs, tryAtUs, payload, ...row }: TimerRow): TimerRecord {
+  return { ...row, payload: copyPayload(payload), dueAt: toMs(dueAtUs), tryAt: toMs(tryAtUs) };
+}
+
+export function instanceRecord(row: InstanceRow): InstanceRecord {
+  const { key, id, version, status, seq, value, problem } = row;
+  return {
+    ...{ key, id, version, status, seq, value, problem },
+    group: copyGroup(row.group),
+    redact: [...row.redact],
+    createdAt: toMs(row.createdAtUs),
+    updatedAt: toMs(row.updatedAtUs),
+    endedAt: toMs(row.endedAtUs),
+  };
+}
+
+export function loadedInstance(row: InstanceRow): LoadedInstance {
+  return { ...instanceRecord(row), snapshot: copyPayload(row.snapshot), snapshotSeq: row.snapshotSeq };
+}

@@ -1,0 +1,53 @@
+// Timers that are due: taken for a lease's time, and settled when they could not be fired.
+
+import { checkSettlements, checkTimerClaim } from "../check/machine.js";
+import { refuse } from "../check/value.js";
+import type { ClaimedTimers, TimerClaim, TimerSettlement } from "../contract/machines.js";
+import { byDeadline, loadedInstance, timerRecord } from "./instance-records.js";
+import { toMs, toUs } from "./micros.js";
+import type { TimerRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
+  refuse(checkTimerClaim(claim));
+  const { groups, limit, leaseMs, mostAttempts } = claim;
+  const nowUs = tables.nowUs();
+  const ids = new Set(groups.map((group) => tables.groups.idOf(group)));
+  const pending = [...tables.timers.values()].filter(({ groupId, state }) => state === "pending" && ids.has(groupId));
+  const due = pending.filter(({ tryAtUs }) => tryAtUs <= nowUs).sort((a, b) => a.tryAtUs - b.tryAtUs);
+  const taken = [...ids]
+    .flatMap((id) => due.filter(({ groupId }) => groupId === id).slice(0, limit))
+    .sort(byDeadline)
+    .map((row): TimerRow => {
+      const dies = row.attempts >= mostAttempts;
+      const problem = dies ? (row.problem ?? "Whoever took it never came back.") : row.problem;
+      const next = { attempts: row.attempts + 1, tryAtUs: nowUs + toUs(leaseMs), problem };
+      return { ...row, ...next, state: dies ? "dead" : "pending" };
+    });
+  for (const row of taken) tables.timers.set(row.id, row);
+  const later = pending.flatMap(({ tryAtUs }) => (tryAtUs > nowUs ? tryAtUs - nowUs : []));
+  const keys = new Set(taken.map(({ instanceKey }) => instanceKey));
+  return {
+    now: toMs(nowUs),
+    timers: taken.map(timerRecord),
+    instances: [...keys].flatMap((key) => {
+      const row = tables.instances.get(key);
+      return row ? loadedInstance(row) : [];
+    }),
+    nextMs: later.length > 0 ? Math.ceil(later.reduce((a, b) => Math.min(a, b)) / 1000) : null,
+  };
+}
+
+export function settleTimers(tables: Tables, settlements: readonly TimerSettlement[]): number {
+  refuse(checkSettlements(settlements));
+  const nowUs = tables.nowUs();
+  return settlements.filter(({ id, generation, as, delayMs, problem }) => {
+    const row = tables.timers.get(id);
+    if (!row || row.generation !== generation) return false;
+    if (as === "drop") return tables.timers.delete(id);
+    const state = as === "dead" ? "dead" : "pending";
+    const attempts = as === "keep" ? 0 : row.attempts;
+    tables.timers.set(id, { ...row, state, attempts, problem, tryAtUs: nowUs + toUs(delayMs) });
+    return true;
+  }).length;
+}

@@ -1,0 +1,194 @@
+// Timers of instances: taken when they are due, settled when they could not be fired; and events that are told to an instance,
+// which wait in the same line.
+
+import { checkSettlements, checkTimerClaim, checkTold } from "../check/machine.js";
+import { refuse } from "../check/value.js";
+import type {
+  ClaimedTimers,
+  InstanceStatus,
+  NewTold,
+  TellAnswer,
+  TimerClaim,
+  TimerKind,
+  TimerRecord,
+  TimerSettlement,
+} from "../contract/machines.js";
+import type { Transaction } from "../contract/transaction.js";
+import { unnest } from "./batch.js";
+import type { Database } from "./database.js";
+import { statement } from "./dialect.js";
+import type { Groups } from "./groups.js";
+import { LOADED, type LoadedRow, loadedOf } from "./instance-row.js";
+import { interval, ms } from "./instant.js";
+import { isolate } from "./isolate.js";
+import { TOLD, TOLD_COLUMNS, toldColumns } from "./machine-columns.js";
+import { intoTold } from "./machine-sql.js";
+
+export const TIMER_RECORD = `x.id as timer_id, x.instance, x.generation, x.kind, x.name as timer_name, x.codec as timer_codec,
+  x.data as timer_data, ${ms("x.due_at")} as due_at, ${ms("x.try_at")} as try_at, x.attempts, x.state, x.problem as timer_problem`;
+
+export interface TimerRow {
+  timer_id: string;
+  instance: string;
+  generation: string;
+  kind: TimerKind;
+  timer_name: string;
+  timer_codec: string;
+  timer_data: string;
+  due_at: number;
+  try_at: number;
+  attempts: number;
+  state: "pending" | "dead";
+  timer_problem: string | null;
+}
+
+export function timerOf(row: TimerRow): TimerRecord {
+  return {
+    id: row.timer_id,
+    instanceKey: row.instance,
+    generation: Number(row.generation),
+    kind: row.kind,
+    name: row.timer_name,
+    payload: { codec: row.timer_codec, data: row.timer_data },
+    dueAt: row.due_at,
+    tryAt: row.try_at,
+    attempts: row.attempts,
+    state: row.state,
+    problem: row.timer_problem,
+  };
+}
+
+/** Each group is one range of the index timers_due, as in claim_runs. One row at least: the clock, and when to look again. */
+export const claimTimers = statement(
+  "claim_timers",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), picked as materialized (
+  select x.id
+  from unnest((select $1::int[])) as g(id)
+  cross join lateral (
+    select x.id from ${d.schema}.timers x
+    where x.state = 'pending' and x.claim_group = g.id and x.try_at <= (select now from t)
+    order by x.try_at
+    limit $2
+    for no key update skip locked
+  ) x
+), took as (
+  update ${d.schema}.timers x
+  set attempts = x.attempts + 1, try_at = (select now from t) + ${interval("$3::float8")},
+      state = case when x.attempts >= $4 then 'dead' else 'pending' end,
+      problem = case when x.attempts >= $4 then coalesce(x.problem, 'Whoever took it never came back.') else x.problem end
+  where x.id = any(array(select id from picked))
+  returning x.*
+)
+select ${ms("t.now")} as now,
+  (select ceil(extract(epoch from min(n.try_at) - (select now from t)) * 1000)::float8
+   from unnest((select $1::int[])) as g(id)
+   cross join lateral (
+     select n.try_at from ${d.schema}.timers n
+     where n.state = 'pending' and n.claim_group = g.id and n.try_at > (select now from t) order by n.try_at limit 1
+   ) n) as next_ms,
+  x.*
+from t left join lateral (
+  select ${TIMER_RECORD}, x.due_at as due, i.* from took x
+  left join lateral (
+    select ${LOADED} from ${d.schema}.instances i join ${d.schema}.claim_groups g on g.id = i.claim_group
+    where i.key = x.instance limit 1
+  ) i on true
+) x on true
+order by x.due, x.timer_id`,
+);
+
+type ClaimedRow = { now: number; next_ms: number | null } & (
+  | ({ timer_id: string } & TimerRow & (LoadedRow | { key: null }))
+  | { timer_id: null }
+);
+
+export async function claimDue(db: Database, groups: Groups, claim: TimerClaim): Promise<ClaimedTimers> {
+  refuse(checkTimerClaim(claim));
+  const values = async () => [await groups.ids(claim.groups), claim.limit, claim.leaseMs, claim.mostAttempts];
+  const rows = await db.run<ClaimedRow>(claimTimers, values);
+  const { now, next_ms } = rows[0]!;
+  const taken = rows.filter((row) => row.timer_id !== null);
+  const instances = taken.flatMap((row) => (row.key === null ? [] : [loadedOf(row as LoadedRow)]));
+  const once = new Map(instances.map((one) => [one.key, one]));
+  return { now, nextMs: next_ms, timers: taken.map(timerOf), instances: [...once.values()] };
+}
+
+/** One that is being changed is left alone: whoever changes it knows better, and its lease ends by itself. */
+export const settleTimers = statement(
+  "settle_timers",
+  ({ schema: s, now }) => `
+with w as materialized (
+  select w.* from ${unnest(1, ["uuid", "bigint", "text", "float8", "text"])} as w(id, generation, how, delay_ms, problem)
+  join ${s}.timers x on x.id = w.id and x.generation = w.generation
+  for no key update of x skip locked
+), kept as (
+  update ${s}.timers x
+  set try_at = ${now} + ${interval("w.delay_ms")}, problem = w.problem,
+      state = case w.how when 'dead' then 'dead' else 'pending' end,
+      attempts = case w.how when 'keep' then 0 else x.attempts end
+  from w where x.id = w.id and x.generation = w.generation and w.how <> 'drop'
+  returning x.id
+), dropped as (
+  delete from ${s}.timers x using w where x.id = w.id and x.generation = w.generation and w.how = 'drop'
+  returning x.id
+)
+select (select count(*) from kept)::int + (select count(*) from dropped)::int as n`,
+);
+
+export async function settle(db: Database, settlements: readonly TimerSettlement[]): Promise<number> {
+  refuse(checkSettlements(settlements));
+  const [row] = await db.run<{ n: number }>(settleTimers, [
+    settlements.map(({ id }) => id),
+    settlements.map(({ generation }) => generation),
+    settlements.map(({ as }) => as),
+    settlements.map(({ delayMs }) => delayMs),
+    settlements.map(({ problem }) => problem),
+  ]);
+  return row!.n;
+}
+
+/** Told again it changes nothing: it waits in the line, or its key stands in the log. */
+export const tellInstances = statement("tell_instances", (d) => {
+  const { schema: s, now } = d;
+  const status = (of: string) => `(select i.status from ${s}.instances i where i.key = ${of}.instance limit 1)`;
+  const taken = (of: string) =>
+    `(select e.seq from ${s}.instance_events e where e.instance = ${of}.instance and e.key = ${of}.id::text limit 1)`;
+  return `
+with t as materialized (select ${now} as now
+), told as (${intoTold(d, unnest(1, TOLD), `${status("x")} = 'active' and ${taken("x")} is null`, false)}
+)
+select ${status("w")} as status, ${taken("w")} is not null as taken
+from ${unnest(1, TOLD)} with ordinality as w(${TOLD_COLUMNS}, n)
+order by w.n`;
+});
+
+export async function tell(
+  db: Database,
+  groups: Groups,
+  told: readonly NewTold[],
+  tx?: Transaction,
+): Promise<readonly TellAnswer[]> {
+  const problems = checkTold(told);
+  const good = told.filter((_, i) => !problems[i]);
+  const send = async (batch: readonly NewTold[]): Promise<TellAnswer[]> => {
+    if (batch.length === 0) return [];
+    const ords = batch.map((_, i) => i + 1);
+    const values = () => toldColumns(groups, batch, ords);
+    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(tellInstances, values, { tx });
+    return rows.map(({ status, taken }) => {
+      if (status === null) return { outcome: "unknown" };
+      return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };
+    });
+  };
+  const refused = (_: NewTold, error: Extract<TellAnswer, { outcome: "refused" }>["error"]): TellAnswer => {
+    return { outcome: "refused", error };
+  };
+  const sent = tx ? await send(good) : await isolate(good, send, refused);
+  const answers = new Map(good.map((one, i) => [one, sent[i]!]));
+  return told.map((one, i) => {
+    const error = problems[i];
+    return error ? { outcome: "refused", error } : answers.get(one)!;
+  });
+}

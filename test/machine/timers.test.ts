@@ -1,0 +1,363 @@
+// Timers in virtual time: each fires once in its generation, whatever happens to its instance, its node and its definition.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { assign, setup } from "xstate";
+import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
+import { machine } from "../../src/machine/index.js";
+import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { VirtualWorld } from "../../src/testing/virtual-world.js";
+import { orderMachine } from "./order-machine.js";
+
+const MINUTE = 60_000;
+const opened: { node: Node; world: VirtualWorld }[] = [];
+afterEach(async () => {
+  for (const { node, world } of opened.splice(0)) {
+    void node.stop({ grace: 0 });
+    await world.advance(5_000);
+  }
+});
+
+async function open(
+  programs: NodeOptions["programs"],
+  world = new VirtualWorld(),
+  store: Store = memoryStore({ world }),
+) {
+  const opening = createNode({ store, programs }, world);
+  await world.advance(10);
+  const node = await opening;
+  opened.push({ node, world });
+  /** Lets a call that waits for turns and timers come to its end. */
+  const done = async <T>(work: Promise<T>): Promise<T> => {
+    let settled = false;
+    const result = work.finally(() => {
+      settled = true;
+    });
+    result.catch(() => {});
+    while (!settled) await world.advance(1);
+    return result;
+  };
+  return { world, store, node, done };
+}
+
+describe("generations", () => {
+  test("staying in a state neither kills nor restarts its timer", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const { world, node, done } = await open([orders]);
+    const order = await done(node.start(orders, { email: "" }));
+    await world.advance(MINUTE / 2);
+    await done(order.send({ type: "NOTE" }));
+    expect(await done(order.timers())).toMatchObject([{ generation: 1 }]);
+    await world.advance(MINUTE / 2 - 1_000);
+    expect(await done(order.state())).toMatchObject({ value: "pending" });
+    await world.advance(1_100);
+    expect(await done(order.state())).toMatchObject({ value: "expired", context: { notes: 1 } });
+  });
+
+  test("entering the state anew restarts it", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const { world, node, done } = await open([orders]);
+    const order = await done(node.start(orders, { email: "" }));
+    await world.advance(MINUTE / 2);
+    await done(order.send({ type: "RESET" }));
+    expect(await done(order.timers())).toMatchObject([{ generation: 2 }]);
+    await world.advance(MINUTE / 2 + 1_000);
+    expect(await done(order.state())).toMatchObject({ value: "pending" });
+    await world.advance(MINUTE / 2);
+    expect(await done(order.state())).toMatchObject({ value: "expired" });
+  });
+
+  test("left and come back to, the old timer is gone and the new one counts", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const { world, node, done } = await open([orders]);
+    const order = await done(node.start(orders, { email: "" }));
+    await done(order.send({ type: "LEAVE" }));
+    expect(await done(order.timers())).toEqual([]);
+    await world.advance(MINUTE / 2);
+    await done(order.send({ type: "BACK" }));
+    await world.advance(MINUTE / 2 + 1_000);
+    expect(await done(order.state())).toMatchObject({ value: "pending" });
+    await world.advance(MINUTE / 2);
+    expect(await done(order.state())).toMatchObject({ value: "expired" });
+  });
+
+  test("a timer that was taken before its state was left does not fire into the next stay", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const { world, node, store, done } = await open([orders]);
+    const order = await done(node.start(orders, { email: "" }));
+    // Another node takes it, and stops for a while.
+    world.block(MINUTE);
+    const group = { env: "default", stack: null, queue: "o", program: "o", version: null };
+    const claim = { groups: [group], limit: 10, leaseMs: 5_000, mostAttempts: 10 };
+    const [taken] = (await store.machines.claimTimers(claim)).timers;
+    await done(order.send({ type: "LEAVE" }));
+    await done(order.send({ type: "BACK" }));
+    expect(await store.machines.settleTimers([{ ...settled(taken!), as: "drop" }])).toBe(0);
+    expect(await done(order.timers())).toMatchObject([{ generation: 3 }]);
+    await world.advance(MINUTE - 2_000);
+    expect(await done(order.state())).toMatchObject({ value: "pending", seq: 3 });
+    await world.advance(3_000);
+    expect(await done(order.state())).toMatchObject({ value: "expired", seq: 4 });
+  });
+
+  test("two machines with the same ids keep their timers apart", async () => {
+    const [a, b] = [orderMachine("fast", MINUTE).orders, orderMachine("slow", 2 * MINUTE).orders];
+    const { world, node, done } = await open([a, b]);
+    const one = await done(node.start(a, { email: "" }, { id: "same" }));
+    const two = await done(node.start(b, { email: "" }, { id: "same" }));
+    await world.advance(MINUTE + 1_000);
+    expect(await done(one.state())).toMatchObject({ value: "expired" });
+    expect(await done(two.state())).toMatchObject({ value: "pending" });
+    await world.advance(MINUTE);
+    expect(await done(two.state())).toMatchObject({ value: "expired" });
+  });
+});
+
+function settled({ id, generation }: { id: string; generation: number }) {
+  return { id, generation, delayMs: 0, problem: null };
+}
+
+describe("nodes that come and go", () => {
+  test("a deadline passes while nobody is there: it fires when somebody comes, at once", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const first = await open([orders]);
+    const order = await first.done(first.node.start(orders, { email: "" }, { id: "o" }));
+    await first.done(first.node.stop({ grace: 0 }));
+    await first.world.advance(10 * MINUTE);
+    expect(await first.done(order.state())).toMatchObject({ value: "pending" });
+    const second = await open([orders], first.world, first.store);
+    await first.world.advance(100);
+    expect(await second.done(second.node.instance(orders, "o").state())).toMatchObject({ value: "expired" });
+  });
+
+  test("a node that took timers and died: others fire them when its lease on them is over", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const { world, node, store, done } = await open([orders]);
+    const order = await done(node.start(orders, { email: "" }));
+    world.block(MINUTE);
+    const group = { env: "default", stack: null, queue: "o", program: "o", version: null };
+    await store.machines.claimTimers({ groups: [group], limit: 10, leaseMs: 5_000, mostAttempts: 10 });
+    await world.advance(4_000);
+    expect(await done(order.state())).toMatchObject({ value: "pending" });
+    await world.advance(7_000);
+    expect(await done(order.state())).toMatchObject({ value: "expired" });
+  });
+
+  test("the next deadline is slept on, not polled for", async () => {
+    const { orders } = orderMachine("o", 1_234);
+    const { world, node, done } = await open([orders]);
+    const late: number[] = [];
+    node.on("timer.fired", ({ lateMs }) => late.push(lateMs));
+    await done(node.start(orders, { email: "" }));
+    await world.advance(1_300);
+    expect(late).toHaveLength(1);
+    expect(late[0]).toBeLessThan(20);
+  });
+
+  test("timers in memory fire without a row, and die with their process", async () => {
+    const definition = setup({ types: {} as { events: { type: "GO" } | { type: "BACK" } } }).createMachine({
+      initial: "a",
+      states: { a: { after: { 1000: "b" }, on: { GO: "c" } }, b: {}, c: { on: { BACK: "a" } } },
+    });
+    const quick = machine("quick", definition, { timers: "memory" });
+    const { world, store, node, done } = await open([quick]);
+    const [one, two, three] = await done(
+      Promise.all([node.start(quick), node.start(quick), node.start(quick, undefined, { id: "three" })]),
+    );
+    expect(await done(one!.timers())).toEqual([]);
+    await world.advance(600);
+    await done(two!.send({ type: "GO" }));
+    await done(two!.send({ type: "BACK" }));
+    await world.advance(600);
+    expect(await done(one!.state())).toMatchObject({ value: "b" });
+    // The first stay's timer is over; the second has its own.
+    expect(await done(two!.state())).toMatchObject({ value: "a" });
+    await world.advance(600);
+    expect(await done(two!.state())).toMatchObject({ value: "b" });
+    expect(await done(three!.state())).toMatchObject({ value: "b" });
+    const four = await done(node.start(quick, undefined, { id: "four" }));
+    await done(node.stop({ grace: 0 }));
+    const next = await open([quick], world, store);
+    await world.advance(5_000);
+    expect(await next.done(four.state())).toMatchObject({ value: "a" });
+  });
+});
+
+describe("timers that cannot fire", () => {
+  const poisonous = (throws: () => boolean) =>
+    machine(
+      "poison",
+      setup({
+        types: {} as { context: { bad: boolean }; input: { bad: boolean }; events: { type: "NOTHING" } },
+        guards: {
+          fine: ({ context }) => {
+            if (context.bad && throws()) throw new Error("poison");
+            return true;
+          },
+        },
+      }).createMachine({
+        context: ({ input }) => input,
+        initial: "a",
+        states: { a: { after: { 1000: { guard: "fine", target: "b" } } }, b: {} },
+      }),
+    );
+
+  test("one that fails backs off, gives up in the end, and can be tried again", async () => {
+    let bad = true;
+    const program = poisonous(() => bad);
+    const { world, node, done } = await open([program]);
+    const dead: string[] = [];
+    node.on("timer.dead", ({ id }) => dead.push(id));
+    const one = await done(node.start(program, { bad: true }));
+    await world.advance(1_500);
+    const [timer] = await done(one.timers());
+    expect(timer).toMatchObject({ attempts: 1, state: "pending", problem: expect.stringContaining("poison") });
+    await world.advance(60 * MINUTE);
+    expect(await done(one.timers())).toMatchObject([{ attempts: 10, state: "dead" }]);
+    expect(dead).toEqual([one.id]);
+    bad = false;
+    expect(await done(one.retryTimers())).toBe(1);
+    await world.advance(1_000);
+    expect(await done(one.state())).toMatchObject({ value: "b" });
+  });
+
+  test("more of them than are looked at in one go hold up nobody", async () => {
+    const program = poisonous(() => true);
+    const { world, node, done } = await open([program]);
+    await done(Promise.all(Array.from({ length: 300 }, () => node.start(program, { bad: true }))));
+    const good = await done(Promise.all(Array.from({ length: 10 }, () => node.start(program, { bad: false }))));
+    await world.advance(1_500);
+    for (const one of good) expect(await done(one.state())).toMatchObject({ value: "b" });
+  });
+
+  test("one whose guard does not hold is over, as in XState", async () => {
+    const definition = setup({
+      types: {} as { context: { ready: boolean }; events: { type: "READY" } },
+      guards: { ready: ({ context }) => context.ready },
+    }).createMachine({
+      context: { ready: false },
+      initial: "a",
+      states: {
+        a: { after: { 1000: { guard: "ready", target: "b" } }, on: { READY: { actions: assign({ ready: true }) } } },
+        b: {},
+      },
+    });
+    const program = machine("guarded", definition);
+    const { world, node, done } = await open([program]);
+    const skipped: string[] = [];
+    node.on("timer.skipped", ({ timer }) => skipped.push(timer));
+    const one = await done(node.start(program));
+    await world.advance(2_000);
+    expect(skipped).toEqual(["after 1s in a"]);
+    expect(await done(one.timers())).toEqual([]);
+    await done(one.send({ type: "READY" }));
+    await world.advance(5_000);
+    expect(await done(one.state())).toMatchObject({ value: "a" });
+  });
+});
+
+describe("an edited definition", () => {
+  const version = (after: Record<number, string>, states: Record<string, object> = {}) =>
+    setup({ types: {} as { events: { type: "GO" } } }).createMachine({
+      initial: "a",
+      states: { a: { after }, b: {}, c: {}, ...states } as { a: object; b: object; c: object },
+    });
+
+  /** Starts with one definition, goes on with another. */
+  async function edited(before: ReturnType<typeof machine>, after: ReturnType<typeof machine>) {
+    const first = await open([before]);
+    await first.done(first.node.start(before, undefined, { id: "i" }));
+    await first.done(first.node.stop({ grace: 0 }));
+    const next = await open([after], first.world, first.store);
+    return { ...next, one: next.node.instance(after, "i") };
+  }
+
+  test("keeps the deadlines of pending timers, and fires them through its own branches", async () => {
+    const before = machine("m", version({ 60000: "b" })) as unknown as ReturnType<typeof machine>;
+    const after = machine("m", version({ 600000: "b" })) as unknown as ReturnType<typeof machine>;
+    const { world, done, one } = await edited(before, after);
+    await world.advance(MINUTE + 1_000);
+    expect(await done(one.state())).toMatchObject({ value: "b" });
+  });
+
+  test("of several branches, takes the one that leads where the old one did", async () => {
+    const before = machine("m", version({ 60000: "b", 120000: "c" })) as unknown as ReturnType<typeof machine>;
+    const after = machine("m", version({ 30000: "c", 90000: "b" })) as unknown as ReturnType<typeof machine>;
+    const { world, done, one } = await edited(before, after);
+    await world.advance(MINUTE + 1_000);
+    expect(await done(one.state())).toMatchObject({ value: "b" });
+  });
+
+  test("timers whose branch is gone are kept and shown, and fire when it is back", async () => {
+    const before = machine("m", version({ 60000: "b" })) as unknown as ReturnType<typeof machine>;
+    const after = machine("m", version({})) as unknown as ReturnType<typeof machine>;
+    const { world, store, done, one, node } = await edited(before, after);
+    await world.advance(10 * MINUTE);
+    expect(await done(one.timers())).toMatchObject(
+      [{ name: "after 1m in a", state: "pending", problem: /branch/ }].map((timer) => ({
+        ...timer,
+        problem: expect.stringMatching(timer.problem),
+      })),
+    );
+    await done(node.stop({ grace: 0 }));
+    const back = await open([before], world, store);
+    await world.advance(2 * MINUTE);
+    expect(await back.done(back.node.instance(before, "i").state())).toMatchObject({ value: "b" });
+  });
+
+  test("renamed states are found by their new names, timers and all", async () => {
+    const before = machine("m", version({ 60000: "b" })) as unknown as ReturnType<typeof machine>;
+    const renamed = setup({}).createMachine({ initial: "start", states: { start: { after: { 60000: "b" } }, b: {} } });
+    const after = machine("m", renamed, { renamed: { a: "start" } }) as unknown as ReturnType<typeof machine>;
+    const { world, done, one } = await edited(before, after);
+    expect(await done(one.state())).toMatchObject({ value: "start" });
+    await world.advance(MINUTE + 1_000);
+    expect(await done(one.state())).toMatchObject({ value: "b" });
+  });
+
+  test("a state it does not have is quarantined, not lost: migrate brings it over, or the old code goes on", async () => {
+    const before = machine("m", version({ 60000: "b" }), { version: "1" }) as unknown as ReturnType<typeof machine>;
+    const other = setup({ types: {} as { events: { type: "GO" } } }).createMachine({
+      initial: "x",
+      states: { x: { on: { GO: "y" } }, y: {} },
+    });
+    const after = machine("m", other, { version: "2" });
+    const { world, store, done, node } = await edited(before, after as unknown as ReturnType<typeof machine>);
+    const problems: string[] = [];
+    node.on("instance.quarantined", ({ problem }) => problems.push(problem));
+    const one = node.instance(after, "i");
+    await expect(done(one.send({ type: "GO" }))).rejects.toMatchObject({ code: "INSTANCE_QUARANTINED" });
+    expect(problems[0]).toContain("'a'");
+    const [shown] = (await done(node.instances.list())).instances;
+    expect(shown).toMatchObject({ id: "i", value: "a", version: "1", problem: expect.stringContaining("'a'") });
+    await done(node.stop({ grace: 0 }));
+    const migrating = machine("m", other, {
+      version: "3",
+      migrate: (snapshot, from) => ({ value: from === "1" ? "x" : (snapshot.value as "x"), context: {} }),
+    });
+    const next = await open([migrating], world, store);
+    const brought = next.node.instance(migrating, "i");
+    expect(await next.done(brought.send({ type: "GO" }))).toMatchObject({ outcome: "applied", value: "y" });
+    expect(await next.done(brought.state())).toMatchObject({ value: "y", version: "3" });
+    expect((await next.done(next.node.instances.list())).instances[0]).toMatchObject({ problem: null, version: "3" });
+  });
+});
+
+describe("locking by lease", () => {
+  test("sends of many processes are serialised, and a lease that is not given back is waited for", async () => {
+    const definition = setup({ types: {} as { context: { n: number }; events: { type: "ADD" } } }).createMachine({
+      context: { n: 0 },
+      on: { ADD: { actions: assign({ n: ({ context }) => context.n + 1 }) } },
+    });
+    const locked = machine("locked", definition, { locking: "lease" });
+    const first = await open([locked]);
+    const second = await open([locked], first.world, first.store);
+    const conflicts: number[] = [];
+    for (const { node } of [first, second]) node.on("instance.conflict", ({ actual }) => conflicts.push(actual));
+    const here = await first.done(first.node.start(locked, undefined, { id: "i" }));
+    const there = second.node.instance(locked, "i");
+    const sends = Array.from({ length: 50 }, (_, i) => (i % 2 ? here : there).send({ type: "ADD" }));
+    await first.done(Promise.all(sends));
+    expect(await first.done(here.state())).toMatchObject({ context: { n: 50 } });
+  });
+});
