@@ -7,6 +7,7 @@ import { startEmbedded } from "../src/embedded/index.js";
 import { benchDag } from "./dag.js";
 import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
+import { benchMachine } from "./machine.js";
 import { benchTakeover } from "./takeover.js";
 import { benchTriggers } from "./triggers.js";
 import { benchWorkflow } from "./workflow.js";
@@ -15,6 +16,7 @@ const BENCHES = {
   dag: benchDag,
   graph: benchGraph,
   lane: benchLane,
+  machine: benchMachine,
   takeover: benchTakeover,
   triggers: benchTriggers,
   workflow: benchWorkflow,

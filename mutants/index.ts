@@ -5,6 +5,7 @@ import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { graph } from "./graph.js";
 import { ground } from "./ground.js";
+import { machines } from "./machine.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { routing } from "./routing.js";
@@ -24,5 +25,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersSimulated,
   ...timeouts,
   ...graph,
+  ...machines,
   ...chaos,
 ];

@@ -63,6 +63,13 @@ const EXPECTED: Record<string, string> = {
     "model write",
     "An essay: all about leaves, all about pots.",
   ].join("\n"),
+  "machine.ts": [
+    "{ outcome: 'applied', seq: 2, value: 'paid', status: 'active' }",
+    "receipt for 300 to ann@example.com (default/order/order-1@2.0)",
+    "done expired",
+    '1 start {"email":"[redacted]"}',
+    '2 after 500ms in pending {"path":"pending","delay":"500","to":["expired"],"of":1}',
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
