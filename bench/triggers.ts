@@ -4,7 +4,7 @@
 import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import pg from "pg";
 import { createClient } from "../src/client/create-client.js";
 import { createNode } from "../src/client/create-node.js";
@@ -119,8 +119,8 @@ async function hotSubject({ store, quick, tell }: Bench): Promise<void> {
 
 /** From before the call until the function begins in another process, which was idle. */
 async function pickUp({ url, schema, store, quick, tell }: Bench): Promise<void> {
-  const file = join(import.meta.dirname, "triggers.child.ts");
-  const child = fork(file, [url, schema], { execArgv: ["--import", "tsx"] });
+  const file = join(import.meta.dirname, `triggers.child${extname(import.meta.filename)}`);
+  const child = fork(file, [url, schema], { execArgv: process.execArgv });
   await once(child, "message");
   const client = createClient({ store });
   const waits: number[] = [];

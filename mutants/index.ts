@@ -3,20 +3,28 @@
 import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
+import { graph } from "./graph.js";
 import { ground } from "./ground.js";
 import { machines } from "./machine.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { routing } from "./routing.js";
+import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
+import { triggersSimulated } from "./triggers-simulated.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ground,
   ...engine,
   ...node,
+  ...routing,
   ...flow,
   ...schedules,
   ...triggersEvents,
+  ...triggersSimulated,
+  ...timeouts,
+  ...graph,
   ...machines,
   ...chaos,
 ];

@@ -25,11 +25,48 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: EMITTER,
-        find: "    const answers = await this.#insert(plans, passed, inTransaction);",
-        put: "    const answers = await this.#insert(plans, passed, {});",
+        find: "await this.#insert(accepted, inTransaction)",
+        put: "await this.#insert(accepted, {})",
       },
     ],
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "emitted in a transaction" }],
+  },
+  {
+    name: "the run of an event inserted in a second transaction",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/store/postgres/insert-runs.ts",
+        find: "      return await db.run(insertKeyedRuns, values);\n",
+        put: `      const all = await values();
+      const into = \`\${db.dialect.schema}.run_keys (hash, env, scope, key, payload_hash, lifetime, run_id)\`;
+      const kept = "$1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[]";
+      const text = \`insert into \${into} select * from unnest(\${kept}) order by 1 on conflict do nothing returning run_id\`;
+      const taken = await db.runText<{ run_id: string }>("keys", text, [...all.slice(10, 16), all[0]]);
+      const second = runs.filter(({ id }) => taken.some(({ run_id }) => run_id === id));
+      if (second.length > 0) await db.run(insertRunsAgain, columnsOf(second, await places()));
+      return taken;
+`,
+      },
+    ],
+    killedBy: [{ file: "test/store/races-keys.test.ts" }, { file: "test/trigger/emit-processes.test.ts" }],
+  },
+  {
+    name: "the run that gathers inserted in a second transaction",
+    breaks: "no event is lost",
+    edits: [
+      {
+        file: DEBOUNCE,
+        find: '  select * from asked where ${oneOf("id", "select run_id from g")}\n',
+        put: "  select * from asked where false\n",
+      },
+      {
+        file: DEBOUNCE,
+        find: "  // Who sleeps until the next run is due should know of it.\n",
+        put: "  if (made.length > 0) await db.run(insertGathering, columnsFor(groups, made, (event) => event.ticket.windowMs));\n",
+      },
+    ],
+    killedBy: [{ file: "test/store/races-debounce.test.ts", test: "leaves nothing of its subject" }],
   },
   {
     name: "a debounced run keeps the event it was made with",
@@ -89,6 +126,14 @@ export const triggersEvents: readonly Mutant[] = [
       },
     ],
     killedBy: [{ ...CONFORMANCE, test: "a trigger that was dropped" }],
+  },
+  {
+    name: "a node that stops takes away what another is about to declare",
+    breaks: "no event is lost",
+    edits: [
+      { file: "src/store/postgres/subscriptions.ts", find: "where k.alive and k.declares", put: "where k.alive" },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "a node that is about to declare" }],
   },
   {
     name: "two runs try at once",

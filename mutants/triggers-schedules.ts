@@ -12,8 +12,8 @@ export const schedules: readonly Mutant[] = [
     edits: [
       {
         file: SCHEDULER,
-        find: "const { now, schedules, nextMs } = await store.due(this.#ids);",
-        put: "const { schedules, nextMs } = await store.due(this.#ids);\n    const now = this.#options.world.wallNow();",
+        find: "const { now, schedules, nextMs } = await store.due(ids);",
+        put: "const { schedules, nextMs } = await store.due(ids);\n    const now = this.#options.world.wallNow();",
       },
     ],
     killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "a node's own clock decides nothing" }],
@@ -24,8 +24,8 @@ export const schedules: readonly Mutant[] = [
     edits: [
       {
         file: FIRE,
-        find: 'keyedParts(d, true, oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved"))',
-        put: 'keyedParts(d, true, at(RUNS_SCHEDULE, "uuid", "asked.position + 1") + " is null")',
+        find: 'const OF_MOVED = oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved")',
+        put: 'const OF_MOVED = `${at(RUNS_SCHEDULE, "uuid", "asked.position + 1")} is null`',
       },
       {
         file: FIRE,
@@ -40,11 +40,29 @@ export const schedules: readonly Mutant[] = [
       },
       {
         file: FIRE,
-        find: "import {\n  columnsOf,",
-        put: "import {\n  insert,\n  columnsOf,",
+        find: "import { columnsOf,",
+        put: "import { insert, columnsOf,",
       },
     ],
     killedBy: [{ file: "test/store/races-schedules.test.ts", test: "stays where it was" }],
+  },
+  {
+    name: "a schedule asks no circuit breaker",
+    breaks: "the circuit breaker",
+    edits: [
+      {
+        file: SCHEDULER,
+        find: "await this.#guard(schedules.map((row) => this.#decide(row, now)))",
+        put: "schedules.map((row) => this.#decide(row, now))",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "while the breaker is open windows start nothing" }],
+  },
+  {
+    name: "two schedules try at once",
+    breaks: "the circuit breaker",
+    edits: [{ file: FIRE, find: "`${OF_MOVED} and ${MAY_START}`", put: "OF_MOVED" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run that is to try goes in with its probe" }],
   },
   {
     name: "a schedule moves on from wherever it is",

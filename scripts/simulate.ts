@@ -1,9 +1,11 @@
-// `npm run simulate -- --seeds N [--seed S] [--bail] [--json]`: the real engine under seeded faults, checked by separate eyes.
+// `npm run simulate -- --seeds N [--seed S] [--events] [--bail] [--json]`: the real engine under seeded faults, checked by
+// separate eyes. `--events`: the workload of triggers instead of scripts.
 // A failing seed is printed with the command that replays it; `--seed S` alone prints that seed's trace. With --json also
 // `--hashes`: what each seed's trace comes to.
 
 import { setImmediate } from "node:timers/promises";
-import { simulate, type Verdict } from "../src/simulator/simulate.js";
+import { EventWorkload } from "../src/simulator/event-workload.js";
+import { type SimulateOptions, simulate, type Verdict } from "../src/simulator/simulate.js";
 
 const SHOWN = 5;
 
@@ -16,6 +18,8 @@ const json = process.argv.includes("--json");
 const say = (line: string) => (json ? console.error(line) : console.log(line));
 const one = process.argv.includes("--seed") && !process.argv.includes("--seeds");
 const first = numberAfter("--seed", 1);
+const events = process.argv.includes("--events");
+const work: SimulateOptions = events ? { workload: (swarm) => new EventWorkload(swarm) } : {};
 const count = one ? 1 : numberAfter("--seeds", 100);
 
 function tell({ seed, violations, trace }: Verdict): void {
@@ -25,7 +29,7 @@ function tell({ seed, violations, trace }: Verdict): void {
   for (const { invariant, at, runId, detail } of violations.slice(0, SHOWN)) {
     say(`  ${invariant} at ${at.toFixed(3)} ms, run ${runId?.slice(-6) ?? "-"}: ${detail}`);
   }
-  say(`  replay: npm run simulate -- --seed ${seed}`);
+  say(`  replay: npm run simulate -- ${events ? "--events " : ""}--seed ${seed}`);
 }
 
 // Half the time would go into stacks of errors that nobody reads.
@@ -35,7 +39,7 @@ const failed: Verdict[] = [];
 const hashes: Record<number, string> = {};
 const tally: Record<string, number> = {};
 for (let seed = first; seed < first + count; seed++) {
-  const verdict = await simulate(seed, { keepTrace: one });
+  const verdict = await simulate(seed, { ...work, keepTrace: one });
   hashes[seed] = verdict.hash;
   for (const [what, times] of Object.entries(verdict.tally)) tally[what] = (tally[what] ?? 0) + times;
   if (verdict.violations.length > 0 || one) tell(verdict);

@@ -1,5 +1,20 @@
 // `holdfast`: what an application imports. Stores, the embedded server and test tools stand behind subpaths.
 
+export { type Actor, type ActorOptions, type AnyActor, actor } from "./actor/actor.js";
+export { BudgetExhausted, type BudgetOptions, type Spent, type Usage } from "./actor/budget.js";
+export { CheckpointUnreadable } from "./actor/checkpoint.js";
+export { StrategyStuck } from "./actor/drive-strategy.js";
+export type { EpisodeContext } from "./actor/episode-context.js";
+export {
+  EpisodeFailed,
+  type EpisodeRetry,
+  type EpisodeTaskOptions,
+  episode,
+  type OnEpisodeFailure,
+} from "./actor/episode-task.js";
+export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
+export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
+export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export { createNode, type InstanceOptions, type Node, type NodeOptions } from "./client/create-node.js";
 export {
@@ -8,6 +23,23 @@ export {
   DeadLetters,
   type RedriveOptions,
 } from "./client/dead-letters.js";
+export {
+  DefinitionConflict,
+  type DefinitionInfo,
+  DefinitionInUse,
+  type Definitions,
+  type SaveOptions,
+} from "./client/definitions.js";
+export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
+export { DecisionStale, GateClosed } from "./client/expect-asked.js";
+export type { Visit } from "./client/graph-history.js";
+export {
+  type ForkOptions,
+  type GraphPosition,
+  type GraphRuns,
+  type RewindOptions,
+  RewindRefused,
+} from "./client/graph-runs.js";
 export type { Logger } from "./client/logger.js";
 export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
@@ -16,7 +48,6 @@ export type { RunEvent } from "./client/run-event.js";
 export {
   DecisionConflict,
   type DecisionOptions,
-  DecisionStale,
   ResultTimeout,
   RunCancelled,
   RunEnded,
@@ -30,8 +61,28 @@ export {
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
+export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
+export type { AnyDag, Dag } from "./dag/dag-definition.js";
+export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
+export type { Outcome } from "./dag/outcome.js";
+export { type AnyTask, type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
+export type { TaskContext } from "./dag/task-context.js";
+export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeStopping } from "./engine/node-stopping.js";
+export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
+export type { RoutingOptions, Served, ServeRule } from "./engine/routing.js";
+export type { NodeOptions as GraphNodeOptions } from "./graph/attempt-rules.js";
+export { GraphInvalid } from "./graph/check-plan.js";
+export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
+export type { Graph } from "./graph/graph-value.js";
+export { BudgetExceeded, EdgeNotTaken, IterationLimit } from "./graph/limits.js";
+export { PositionUnknown } from "./graph/load.js";
+export type { ItemContext, NodeContext } from "./graph/node-context.js";
+export type { NodeFunction } from "./graph/plan.js";
+export { GraphChanged } from "./graph/plan-at.js";
+export { append, merge, type Reducer, replace } from "./graph/reducer.js";
+export { type State, state } from "./graph/state.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
 export { ClaimLost } from "./kernel/claim.js";
 export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
@@ -41,11 +92,15 @@ export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
 export type { ScalarPath } from "./kernel/input-path.js";
 export { jsonCodec } from "./kernel/json-codec.js";
 export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
+export type { Overflow } from "./kernel/new-run.js";
 export { RecordedError } from "./kernel/recorded-error.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";
-export { LeaseLost, LeaseMisused, LeaseUnsupported } from "./lease/error.js";
+export { LeadershipEnded, LeaseLost, LeaseMisused, LeaseUnsupported, type ResignReason } from "./lease/error.js";
 export type { LeaseEvents } from "./lease/events.js";
 export type { Fence, HeldLease, HoldScope } from "./lease/held-lease.js";
+export { createLeader, type Leader, type LeaderOptions } from "./lease/leader.js";
+export type { Term } from "./lease/leader-term.js";
+export type { LeaderTiming } from "./lease/leader-timing.js";
 export { type AcquireOptions, type BusyLease, createLeases, type Leases, type LeasesOptions } from "./lease/leases.js";
 export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
@@ -63,7 +118,7 @@ export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
 export type { TriggerEvents } from "./trigger/events.js";
 export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
 export type { ScheduleEvents } from "./trigger/schedule-events.js";
-export type { Tick, Trigger } from "./trigger/trigger.js";
+export { type Manual, manual, type Tick, type Trigger } from "./trigger/trigger.js";
 export { DecisionInvalid } from "./workflow/approval-call.js";
 export type {
   ApprovalOptions,

@@ -26,11 +26,42 @@ const EXPECTED: Record<string, string> = {
     "indexed at 12 %",
   ].join("\n"),
   "flow-control.ts": ["order { waiting: 1 } paused by ann", "charged o-1", "[ 1, 2, 3 ]"].join("\n"),
+  "routing.ts": [
+    "etl::load on cpu-farm, default",
+    "heavy_sort on cpu-farm, big",
+    "mail on general, default",
+    "ml on general, default",
+    "ml::prepare on gpu-box, default",
+    "ml::train on gpu-box, gpu",
+  ].join("\n"),
   "schedules.ts": [
     "report | cron 0 2 * * * (Europe/Berlin) | all | 3",
     "sync | every 1s | last | 3",
     "sync 1",
     "true",
+  ].join("\n"),
+  "durable-timeouts.ts": [
+    "[",
+    "  { id: 'order-1', state: 'expired' },",
+    "  { id: 'order-2', state: 'paid' }",
+    "]",
+    "{ fired: 1, skipped: 1, errors: 0 }",
+  ].join("\n"),
+  "leader.ts": [
+    "node-1 leads, epoch 1",
+    "node-1 stops its work: resigned",
+    "node-2 leads, epoch 2",
+    "node-2 stops its work: resigned",
+  ].join("\n"),
+  "research-agent.ts": [
+    "model plan",
+    "search leaves",
+    "first process: SIGKILL",
+    "search pots",
+    "waits at review:1",
+    "  class n2 here",
+    "model write",
+    "An essay: all about leaves, all about pots.",
   ].join("\n"),
   "machine.ts": [
     "{ outcome: 'applied', seq: 2, value: 'paid', status: 'active' }",
@@ -101,7 +132,7 @@ describe("every example works", () => {
 
   test("no example is left out", () => {
     const demo = ["demo.ts", "demo-screen.ts", "demo-worker.ts", "order.ts"];
-    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts"];
+    const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });
 

@@ -13,7 +13,7 @@ const LAYERS = [
   ["store"],
   ["telemetry"],
   ["lease", "engine"],
-  ["replay", "trigger"],
+  ["replay", "trigger", "timeout"],
   ["program"],
   ["workflow"],
   ["dag", "graph", "machine"],

@@ -17,7 +17,8 @@ export const nodes: Command = {
   summary: "who is alive, since when, serving what, holding how many runs",
   details:
     "alive: heard of within three of its heartbeats. silent: not heard of for longer, and never stopped in order; what it\n" +
-    "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version.",
+    "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version; with several\n" +
+    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).",
   options: {
     all: { type: "boolean", says: "also those that stopped in order" },
     watch: WATCH_OPTION,
@@ -46,9 +47,9 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
   ];
   const rows = found.map((node) => [
     node.name === node.identity ? node.name : `${node.name} (${node.identity})`,
-    { text: presence(node), colour: COLOURS[presence(node)] },
+    { text: node.alone ? `${presence(node)}, alone` : presence(node), colour: COLOURS[presence(node)] },
     String(node.holds),
-    servesText(node.serves),
+    servesText(node),
     node.stack ?? "",
     node.build ?? "",
     timeAgo(node.startedAt, now),
@@ -63,8 +64,20 @@ function presence({ stoppedAt, alive }: NodeRecord): Presence {
   return alive ? "alive" : "silent";
 }
 
+/** One executor that is called as always is not worth a word. */
+function servesText({ serves, executors }: NodeRecord): string {
+  if (executors.length === 0 || (executors.length === 1 && executors[0]!.name === "default"))
+    return programsText(serves);
+  return executors
+    .map(({ name, slots, queues }) => {
+      const programs = programsText(serves.filter(({ queue }) => queues.includes(queue)));
+      return `${name}×${slots}: ${programs === "" ? "nothing" : programs}`;
+    })
+    .join("; ");
+}
+
 /** A program stands there once, with the version it is pinned to; its queue only when it has another name. */
-function servesText(serves: readonly RunGroup[]): string {
+function programsText(serves: readonly RunGroup[]): string {
   const pinned = new Map<string, string>();
   for (const { program, queue, version } of serves) {
     const name = queue === program ? program : `${program} (${queue})`;

@@ -7,7 +7,7 @@ import { decode } from "./payload-text.js";
 export interface OpenApproval {
   readonly name: string;
   /** Which time this name is asked for. */
-  readonly nth: number;
+  readonly nth: string;
   readonly ask: string;
   readonly choices: readonly string[];
   readonly to: string | null;
@@ -19,14 +19,17 @@ export interface OpenApproval {
 export function openApprovals(entries: readonly JournalEntry[]): OpenApproval[] {
   const baseSeq = (entries[0]?.seq ?? 1) - 1;
   const taken = new Set(entries.filter(({ kind }) => kind === "take").map(({ key }) => key));
+  // A run that was rewound has left the gates it was at.
+  const rewound = entries.findLastIndex(({ kind, payload }) => kind === "redriven" && payload !== null);
   return entries
+    .slice(rewound + 1)
     .filter(({ kind, name, key }) => kind === "approval.begun" && !taken.has(waitKey(name, key ?? "", baseSeq)))
     .map(({ name, key, at, payload }) => {
       const decoded = payload && decode(payload);
       const asked = decoded && "value" in decoded ? (decoded.value as Partial<Asked> | null) : null;
       const { ask = "", choices = [], to = null, timeoutMs = null, hash = "" } = asked ?? {};
       const deadline = timeoutMs === null ? null : at + timeoutMs;
-      return { name, nth: Number(key), ask, choices, to, deadline, hash };
+      return { name, nth: key ?? "", ask, choices, to, deadline, hash };
     });
 }
 

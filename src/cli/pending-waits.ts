@@ -40,6 +40,8 @@ function isAnswered(entries: readonly JournalEntry[], { name, key }: JournalEntr
   const ofName = entries.filter((entry) => entry.name === name);
   const expired = ofName.filter(({ kind }) => kind === "wait.expired").map((entry) => entry.key);
   if (expired.includes(key)) return true;
+  // A graph's wait is named by its node, which says itself when it is over.
+  if (key?.includes(":")) return entries.some((entry) => entry.kind === "node" && `${entry.name}:${entry.key}` === key);
   const signals = ofName.filter((entry) => entry.kind === "take" && entry.key?.startsWith("signal:")).length;
   const expiredBefore = expired.filter((other) => Number(other) < Number(key)).length;
   return Number(key) - expiredBefore <= signals;

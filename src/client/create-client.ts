@@ -1,5 +1,6 @@
 // `createClient`: starts runs, watches them and tells them things, and never works on one. It knows programs by their types.
 
+import type { AnyActor } from "../actor/actor.js";
 import type { Codec } from "../kernel/codec.js";
 import { codecs as openCodecs } from "../kernel/codecs.js";
 import { envName, programName, queueName, stackName, versionName } from "../kernel/name.js";
@@ -19,8 +20,11 @@ import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import type { InstanceOptions } from "./create-node.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
+import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
 import { type Instances, instancesOf } from "./machines.js";
+import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
@@ -43,23 +47,24 @@ export interface ByName {
   readonly version?: string;
 }
 
-type Named<Programs extends readonly AnyDefinition[], Name> = Extract<Programs[number], { readonly name: Name }>;
+type Listed = readonly (AnyDefinition | AnyActor)[];
+/** An actor's expectations are programs. */
+type Each<P> = P extends AnyActor ? P["expectations"][keyof P["expectations"]] : Extract<P, AnyDefinition>;
+type NameIn<Programs extends Listed> = Each<Programs[number]>["name"];
+type Named<Programs extends Listed, Name> = Extract<Each<Programs[number]>, { readonly name: Name }>;
 /** What the function gets: a program known by its name alone brings no schema that could make it of something else. */
 type InputOf<D> = D extends Definition<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
 type OutputOf<D> = D extends Definition<string, infer _In, infer Out, infer _Parsed> ? Out : never;
 
-type MachineNames<Programs extends readonly AnyDefinition[]> = Extract<
-  Programs[number],
-  { readonly kind: "machine" }
->["name"];
+type MachineNames<Programs extends Listed> = Extract<Programs[number], { readonly kind: "machine" }>["name"];
 type EventOf<D> = D extends { readonly "~machine"?: infer Carries }
   ? NonNullable<Carries> extends (event: infer Ev extends MachineEvent) => unknown
     ? Ev
     : never
   : never;
 
-export interface Client<Programs extends readonly AnyDefinition[]> {
-  start<Name extends Programs[number]["name"]>(
+export interface Client<Programs extends Listed> {
+  start<Name extends NameIn<Programs>>(
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
   ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
@@ -79,7 +84,7 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
   /** By its name alone: what is sent is stored, and applied by a node. */
   instance<Name extends MachineNames<Programs>>(name: Name, id: string): NamedInstance<EventOf<Named<Programs, Name>>>;
   /** Many in one call to the store; the answers stand in the order of the items. */
-  startMany<Name extends Programs[number]["name"]>(
+  startMany<Name extends NameIn<Programs>>(
     name: Name,
     items: readonly StartItem<InputOf<Named<Programs, Name>>>[],
     options?: ByName & { readonly tx?: Transaction },
@@ -99,11 +104,17 @@ export interface Client<Programs extends readonly AnyDefinition[]> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** The nodes of the env, and their modes. */
+  readonly nodes: Nodes;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   readonly schedules: Schedules;
   readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
 }
 
-export function createClient<Programs extends readonly AnyDefinition[] = readonly []>(
+export function createClient<Programs extends Listed = readonly []>(
   options: ClientOptions,
   world: World = systemWorld(),
 ): Client<Programs> {
@@ -116,7 +127,8 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
   const inEnv = envName(env ?? "default", "env");
   const inStack = stack === undefined ? null : stackName(stack, "stack");
   const place = { store, codecs, world, env: inEnv, stack: inStack };
-  const runs = new Runs({ ...place, crashLimit: withDefaults({}).crashLimit });
+  const inPlace = { ...place, crashLimit: withDefaults({}).crashLimit };
+  const runs = new Runs(inPlace);
   const emitter = new Emitter(place);
   const instances = new ReachedInstances({ ...place, crashLimit: withDefaults({}).crashLimit });
   const client = {
@@ -144,7 +156,10 @@ export function createClient<Programs extends readonly AnyDefinition[] = readonl
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    nodes: nodesOf(store, inEnv, "client"),
+    graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
+    definitions: definitionsIn(store, inEnv, "client"),
   };
   return client as Client<Programs>;
 }

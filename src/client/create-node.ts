@@ -1,51 +1,81 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
-import { Engine } from "../engine/engine.js";
+import { type AnyActor, definitionsOf } from "../actor/actor.js";
+import type { Strategies } from "../actor/named-strategy.js";
+import { Engine, type EngineOptions } from "../engine/engine.js";
+import { Modes } from "../engine/modes.js";
+import type { Program } from "../engine/program.js";
+import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
+import { StartGate } from "../engine/start-gate.js";
 import type { Codec } from "../kernel/codec.js";
-import { codecs as openCodecs } from "../kernel/codecs.js";
+import { type Codecs, codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
+import { type ModeState, nodeMode } from "../kernel/node-mode.js";
 import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import { isMachine, type MachineDefinition } from "../machine/definition.js";
+import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, RunOfServices, Services } from "../program/household.js";
+import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Bus, createBus } from "../telemetry/bus.js";
+import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
+import { type Definitions, definitionsIn } from "./definitions.js";
+import { DynamicPrograms } from "./dynamic-programs.js";
+import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
 import { type Instances, instancesOf } from "./machines.js";
+import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
-import { type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
+import { type Nodes, nodesOf } from "./nodes.js";
+import { type Listening, type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
+import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
 
-export interface NodeOptions extends SettingOptions, IdentityOptions {
+export interface NodeOptions<Executor extends string = string>
+  extends SettingOptions,
+    IdentityOptions,
+    RoutingOptions<Executor> {
   readonly store: Store;
-  readonly programs: readonly AnyDefinition[];
-  /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
-  readonly sweeper?: "every" | "one";
+  readonly programs: readonly (AnyDefinition | AnyActor)[];
+  /** Whether every node takes back the runs of dead ones, one at a time under a lease, or this one never. Default: every. */
+  readonly sweeper?: "every" | "one" | "off";
+  /**
+   * `false`: this node is the only one of its env and stack. It renews a claim once at most, and does not start beside
+   * another that lives. Default: true.
+   */
+  readonly claiming?: boolean;
+  /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
+  readonly takeDeferred?: "all" | string | readonly string[];
+  /** Asked for a right before the work of each run begins: see `WorkClaims`. Default: none, and nothing is asked. */
+  readonly claims?: ClaimsOption;
+  /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
+  readonly deferredExpiry?: Duration | false;
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
   readonly signals?: SignalOption;
   /** The first writes; `json` is always readable. */
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
+  /** By name, what definitions in the database may use. With it, the node loads them and works on them. */
+  readonly strategies?: Strategies;
   /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
@@ -62,6 +92,8 @@ export interface InstanceOptions {
 /** The identity is found, and nothing is taken from the environment. */
 export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
 
+type Told = ReturnType<typeof nodeTelemetry>;
+
 export class Node implements AsyncDisposable {
   readonly identity: string;
   readonly name: string;
@@ -74,29 +106,40 @@ export class Node implements AsyncDisposable {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** What this node does with its programs, to be changed while it runs. */
+  readonly mode: ModeControl;
+  /** All nodes of the env, and their modes. */
+  readonly nodes: Nodes;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
   readonly schedules: Schedules;
   /** Instances of machines, its own and those of other nodes of the env. */
   readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies`. */
+  readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
   readonly #engine: Engine;
   readonly #scheduler: Scheduler;
   readonly #instances: ReachedInstances;
   readonly #timers: TimerLoop;
+  readonly #dynamic: DynamicPrograms | null;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
-  readonly #listen: () => () => void;
-  #deafen = () => {};
+  readonly #listen: () => Listening;
+  #listening: Listening | null = null;
   #stopping: Promise<void> | null = null;
   #counted = 0;
 
   constructor(options: FoundNodeOptions, world: World) {
-    const { store, programs, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, services, perRun, ...settings } = rest;
+    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
+    const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
+    const { takeDeferred, deferredExpiry, strategies, claims, ...settings } = others;
+    const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
-    this.warnings = resolved.warnings;
+    const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
     this.#bus = bus ?? createBus<NodeEvents>({ world });
     this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
     this.name = nodeName(name ?? this.identity, "name");
@@ -104,30 +147,32 @@ export class Node implements AsyncDisposable {
     this.stack = stack === undefined ? null : stackName(stack, "stack");
     this.build = build === undefined ? null : versionName(build, "build");
     this.incarnation = world.token();
-    const { crashLimit, historyWarning, historyLimit } = this.#settings;
+    const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
-    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
+    const modes = new Modes();
+    const expiresInMs = expiryOf(deferredExpiry);
+    const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
+    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
+    this.definitions = definitionsIn(store, this.env, this.name);
+    this.nodes = nodesOf(store, this.env, this.name);
+    const { env: inEnv, incarnation } = this;
+    const obey = (state: ModeState) => this.#engine.obey(state);
+    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
     this.#instances = new ReachedInstances({ ...runs, bus: told });
     this.instances = instancesOf(this.#instances);
-    const household: Household = {
-      codecs: opened,
-      instances: this.#instances,
-      newChild: (child, input) => this.#runs.newRun(child, input, {}),
-      historyWarning,
-      historyLimit,
-      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
-      onLongHistory: (runId, length) => told.emit("run.history_long", { runId, length }),
-    };
+    const household = this.#household(options, opened, told);
+    const here = programs.filter(({ stacks }) => isAllowed(stacks, this.stack));
     this.#engine = new Engine({
       store,
-      programs: programs.flatMap((program) => program.serve(household)),
-      subscriptions: subscriptionsOf(programs, { env: this.env, stack: this.stack, crashLimit }),
+      programs: here.flatMap((definition) => servedBy(definition, household, modes)),
+      subscriptions: subscriptionsOf(here, { env: this.env, stack: this.stack, crashLimit }),
       settings: this.#settings,
       world,
       bus: told,
@@ -136,25 +181,66 @@ export class Node implements AsyncDisposable {
       stack: this.stack,
       build: this.build,
       sweeper: sweeperOf(sweeper),
-      onHint: (groupIds) => this.#timers.hear(groupIds),
+      alone: !claimingOf(claiming),
+      routing,
+      modes,
+      mode: nodeMode(mode ?? "full"),
+      takeDeferred: stacksOf(takeDeferred),
+      ...(claims && { around: this.#guard(claims, store, told, world) }),
+      ...this.#answers(),
     });
-    const machines = programs.filter(isMachine);
-    const lookEveryMs = this.#settings.pollMaxMs;
-    this.#timers = new TimerLoop({ instances: this.#instances, machines, world, bus: told, lookEveryMs });
-    this.#instances.onEffects = () => this.#engine.hint();
-    this.#instances.onTimer = (inMs) => this.#timers.knock(inMs);
-    this.#scheduler = new Scheduler({
-      store: store.schedules,
-      world,
-      bus: told,
-      env: this.env,
-      stack: this.stack,
-      programs,
-      newRun: (program, input) => this.#runs.newRun(program, input, {}),
-      lookEveryMs: this.#settings.pollMaxMs,
-    });
+    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
+    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
+    const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
+      return { ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) };
+    };
+    const newScheduler = (scheduled: readonly AnyDefinition[]) =>
+      new Scheduler({ ...place, store: store.schedules, breakers: store.breakers, programs: scheduled, modes, newRun });
+    this.#scheduler = newScheduler(here);
+    const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
+    const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
+    this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+  }
+
+  #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {
+    const { leaseMs } = this.#settings;
+    return workGuard({ claims, store, bus, world, owner: this.identity, env: this.env, leaseMs });
+  }
+
+  /** What it does when its engine calls. */
+  #answers(): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint"> {
+    return {
+      onReplaced: () => void this.stop(),
+      onRegistered: async () => {
+        if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
+      },
+      onExit: () => this.#listening?.exit(),
+      onHint: (groupIds) => this.#timers.hear(groupIds),
+    };
+  }
+
+  #timerLoop(machines: readonly AnyMachine[], bus: Told, world: World): TimerLoop {
+    const instances = this.#instances;
+    const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
+    instances.onEffects = () => this.#engine.hint();
+    instances.onTimer = (inMs) => loop.knock(inMs);
+    return loop;
+  }
+
+  #household({ services, perRun }: Pick<NodeOptions, "services" | "perRun">, codecs: Codecs, bus: Told): Household {
+    const { historyWarning, historyLimit } = this.#settings;
+    return {
+      codecs,
+      instances: this.#instances,
+      newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      historyWarning,
+      historyLimit,
+      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
+    };
   }
 
   get #info(): NodeInfo {
@@ -166,15 +252,20 @@ export class Node implements AsyncDisposable {
     return this.#engine.active;
   }
 
+  /** Each of its programs with the executor that works on it; null when no rule of \`serve\` fits its queue. */
+  serves(): readonly Served[] {
+    return this.#engine.serves;
+  }
+
   on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
 
   /** Called by createNode. */
   async open(): Promise<void> {
-    if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
     await this.#engine.start();
     this.#scheduler.start();
+    await this.#dynamic?.open();
     await this.#timers.start();
-    this.#deafen = this.#listen();
+    this.#listening = this.#listen();
   }
 
   /** Of a machine: an instance, under your id or a new one. The same id and input again: the one that is there. */
@@ -249,13 +340,13 @@ export class Node implements AsyncDisposable {
 
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
-    this.#stopping ??= this.#stop(graceMs).finally(() => this.#deafen());
+    this.#stopping ??= this.#stop(graceMs).finally(() => this.#listening?.deafen());
     return this.#stopping;
   }
 
   async #stop(graceMs: number): Promise<void> {
     this.#instances.stop();
-    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#engine.stop(graceMs)]);
+    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#dynamic?.stop(), this.#engine.stop(graceMs)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -263,13 +354,43 @@ export class Node implements AsyncDisposable {
   }
 }
 
-function sweeperOf(sweeper: "every" | "one" = "every"): "every" | "one" {
-  if (sweeper === "every" || sweeper === "one") return sweeper;
-  throw new InvalidInput("sweeper", 'must be "every" or "one"');
+function sweeperOf(sweeper: NodeOptions["sweeper"] = "every"): "every" | "one" | "off" {
+  if (sweeper === "every" || sweeper === "one" || sweeper === "off") return sweeper;
+  throw new InvalidInput("sweeper", 'must be "every", "one" or "off"');
 }
 
-export async function createNode(options: NodeOptions, world: World = systemWorld()): Promise<Node> {
-  const found = { ...options, ...(await findIdentity(options)) } as FoundNodeOptions;
+/** What a definition is made of goes by its name, too: a mode for an actor is one for all it expects. */
+function servedBy(definition: AnyDefinition, household: Household, modes: Modes): readonly Program[] {
+  const served = definition.serve(household);
+  for (const { name } of served) modes.belongs(name, definition.name);
+  return served;
+}
+
+/** A node of no stack serves whatever it is given. */
+function isAllowed(stacks: readonly string[] | undefined, stack: string | null): boolean {
+  return stacks === undefined || stack === null || stacks.includes(stack);
+}
+
+function expiryOf(expiry: Duration | false | undefined): number | null {
+  return expiry === false ? null : toMs(expiry ?? "1d", "deferredExpiry");
+}
+
+/** Undefined: none. Null: all. */
+function stacksOf(takeDeferred: NodeOptions["takeDeferred"]): readonly string[] | null | undefined {
+  if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
+  return [takeDeferred].flat().map((stack) => stackName(stack, "takeDeferred"));
+}
+
+function claimingOf(claiming: boolean = true): boolean {
+  if (typeof claiming === "boolean") return claiming;
+  throw new InvalidInput("claiming", "must be true or false");
+}
+
+export async function createNode<const Executor extends string = "default">(
+  options: NodeOptions<Executor>,
+  world: World = systemWorld(),
+): Promise<Node> {
+  const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
   const node = new Node(found, world);
   await node.open();
   return node;

@@ -1,9 +1,11 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
+import type { ActorEvents } from "../actor/events.js";
 import type { EngineEvents } from "../engine/events.js";
 import type { MachineEvents } from "../machine/events.js";
 import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
+import type { WorkClaimEvents } from "./work-guard.js";
 
 export interface Logger {
   debug(message: string, fields: Readonly<Record<string, unknown>>): void;
@@ -12,11 +14,19 @@ export interface Logger {
   error(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-type EventName = keyof EngineEvents | keyof TriggerEvents | keyof ScheduleEvents | keyof MachineEvents;
+type EventName =
+  | keyof ActorEvents
+  | keyof EngineEvents
+  | keyof TriggerEvents
+  | keyof ScheduleEvents
+  | keyof MachineEvents
+  | keyof WorkClaimEvents;
 
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "node.started": "info",
+  "node.unserved": "warn",
+  "node.replaced": "error",
   "node.stopping": "info",
   "node.stopped": "info",
   "node.blocked": "warn",
@@ -26,6 +36,8 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "run.reclaimed": "warn",
   "run.broken": "error",
   "run.history_long": "warn",
+  "run.overflowed": "warn",
+  "run.budget_exhausted": "warn",
   "claim.lost": "warn",
   "claim.in_doubt": "warn",
   "claim.failed": "warn",
@@ -37,8 +49,19 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "event.rejected": "warn",
   "housekeeping.failed": "warn",
   "sweeper.changed": "info",
+  "definition.loaded": "info",
+  "definition.refused": "warn",
+  "definitions.failed": "warn",
+  "mode.changed": "info",
+  "node.drained": "info",
+  "run.expired": "warn",
+  "work_claim.steal": "warn",
+  "work_claim.lost": "warn",
+  "work_claim.renew_failed": "warn",
+  "work_claim.acquire_failed": "warn",
   "schedule.fired": "info",
   "schedule.skipped": "warn",
+  "schedule.rejected": "warn",
   "schedule.caught_up": "info",
   "schedule.failed": "warn",
   "instance.quarantined": "error",

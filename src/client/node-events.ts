@@ -1,11 +1,13 @@
 // The events of engine, triggers and machines as a node tells them: each says which node it was, to listeners and to the logger.
 
+import type { ActorEvents } from "../actor/events.js";
 import type { EngineEvents } from "../engine/events.js";
 import type { MachineEvents } from "../machine/events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
 import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 import { type Logger, logEvent } from "./logger.js";
+import type { WorkClaimEvents } from "./work-guard.js";
 
 export interface NodeInfo {
   readonly identity: string;
@@ -13,7 +15,7 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
-type AllEvents = EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents;
+type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents & WorkClaimEvents;
 
 export type NodeEvents = {
   readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };

@@ -5,6 +5,7 @@ import type { Payload } from "../kernel/payload.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import { type EndedState, isEnded, type RunState } from "../kernel/run-state.js";
 import type { JournalEntry } from "../store/contract/journal.js";
+import { type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
 
 export type RunEvent = {
   /** Grows by one with each entry; pass it as `after` to go on from here. */
@@ -29,6 +30,7 @@ export type RunEvent = {
       readonly state: "tried" | "failed";
       readonly error: RecordedError;
     }
+  | GraphEvent
   | { readonly type: "progress"; readonly value: unknown }
   /** It waits for this; `until` is when it stops doing so by itself. */
   | {
@@ -63,7 +65,14 @@ const STEPS = {
 } as const;
 const RELEASED = ["parked", "retry", "handed-back", "paused"] as const;
 
-export function runEvent(entry: JournalEntry, codecs: Codecs): RunEvent {
+/** Most entries are one event. That a graph's node is done is also the beginning of the next. */
+export function runEvents(entry: JournalEntry, codecs: Codecs): readonly RunEvent[] {
+  if (!isOfGraph(entry)) return [runEvent(entry, codecs)];
+  const { seq, at } = entry;
+  return graphEvents(entry, decoded(entry.payload, codecs)).map((event) => ({ seq, at, ...event }));
+}
+
+function runEvent(entry: JournalEntry, codecs: Codecs): RunEvent {
   const { seq, at, kind, name } = entry;
   const key = entry.key ?? "";
   const value = decoded(entry.payload, codecs);

@@ -2,18 +2,19 @@
 
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { HoldfastError } from "../kernel/error.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import { type EndedState, isEnded } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
-import type { CancelAnswer, RunRecord } from "../store/contract/runs.js";
+import type { RedriveAnswer } from "../store/contract/redrive.js";
+import type { CancelAnswer, PauseAnswer, ResumeAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import type { Question } from "../workflow/approval-call.js";
 import type { Signal } from "../workflow/signal.js";
 import { lacksCapableNode } from "./capable-node.js";
+import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
 import { type WatchOptions, type WatchParts, watchRun } from "./watch-run.js";
 
@@ -72,21 +73,12 @@ export class DecisionConflict extends HoldfastError {
   }
 }
 
-/** What was shown to the one who decides is not what the run asks. */
-export class DecisionStale extends HoldfastError {
-  readonly code = "DECISION_STALE";
-
-  constructor(approval: string) {
-    super(`Approval ${JSON.stringify(approval)} asks something else than what was shown. Read it again, then decide.`);
-  }
-}
-
 export interface DecisionOptions {
   readonly choice: string;
   readonly by: string;
   readonly note?: string;
-  /** Which time this approval is asked for. Default 1. */
-  readonly nth?: number;
+  /** Which time this approval is asked for; in a graph, the visit of its node. Default 1. */
+  readonly nth?: number | string;
   /** The hash of the question as it was shown; another question is refused with DecisionStale. */
   readonly shown?: string;
 }
@@ -172,11 +164,11 @@ export class RunHandle<Out> {
   async decide(approval: string, decision: DecisionOptions, options: SendOptions = {}): Promise<void> {
     const { choice, by, note = null, nth = 1, shown } = decision;
     // A run that your own transaction has just started is at its beginning.
-    const baseSeq = (await this.#store.runs.get(this.id))?.baseSeq ?? 0;
-    await this.#expectAsked(approval, String(nth), choice, shown);
+    const record = await this.#store.runs.get(this.id);
+    await expectAsked(this.#store, this.#codecs, record, { approval, nth: String(nth), choice, shown });
     const message = {
       runId: this.id,
-      key: waitKey(approval, String(nth), baseSeq),
+      key: waitKey(approval, String(nth), record?.baseSeq ?? 0),
       messageId: this.#world.token(),
       kind: "decision" as const,
       name: approval,
@@ -194,6 +186,22 @@ export class RunHandle<Out> {
     });
   }
 
+  /** Stops it, and its tasks, until it is resumed. A step under way is aborted and runs again then. */
+  pause(options: { readonly by?: string } = {}): Promise<PauseAnswer> {
+    return this.#store.runs.pause(this.id, { by: options.by ?? "client" });
+  }
+
+  resume(options: { readonly by?: string } = {}): Promise<ResumeAnswer> {
+    return this.#store.runs.resume(this.id, { by: options.by ?? "client" });
+  }
+
+  /** Opens it again where it failed; of a DAG, only the tasks that did not succeed. */
+  async retry(options: { readonly by?: string } = {}): Promise<RedriveAnswer> {
+    const { by = "client" } = options;
+    const [answer] = await this.#store.runs.redrive([this.id], { by, callId: this.#world.token(), fromStart: false });
+    return answer!;
+  }
+
   async #record(): Promise<RunRecord> {
     const record = await this.#store.runs.get(this.id);
     if (!record) throw new RunUnknown(this.id);
@@ -206,16 +214,6 @@ export class RunHandle<Out> {
     if (answer?.outcome === "unknown") throw new RunUnknown(this.id);
     if (answer?.outcome === "ended") throw new RunEnded(this.id, answer.state);
     return answer!;
-  }
-
-  /** A choice that the question does not have would fail the run, and no later decision could mend it. */
-  async #expectAsked(approval: string, nth: string, choice: string, shown: string | undefined): Promise<void> {
-    const { entries } = (await this.#store.journal.read(this.id)) ?? { entries: [] };
-    const asked = entries.find(({ kind, name, key }) => kind === "approval.begun" && name === approval && key === nth);
-    const question = asked?.payload ? (this.#codecs.decode(asked.payload) as Question & { hash: string }) : null;
-    if (shown !== undefined && question?.hash !== shown) throw new DecisionStale(approval);
-    if (question && !question.choices.includes(choice))
-      throw new InvalidInput("choice", `${JSON.stringify(choice)} is none of ${question.choices.join(", ")}`);
   }
 
   async #ending(state: EndedState, seq: number): Promise<Out> {

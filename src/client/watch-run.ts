@@ -4,7 +4,7 @@ import type { Codecs } from "../kernel/codecs.js";
 import { isEnded, type RunState } from "../kernel/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
-import { type RunEvent, runEvent } from "./run-event.js";
+import { type RunEvent, runEvents } from "./run-event.js";
 
 export interface WatchOptions {
   /** The `seq` of the last event you have seen. Default: from the start. */
@@ -44,7 +44,7 @@ export async function* watchRun(
       if (!page) return "unknown";
       for (const entry of page.entries) {
         cursor = entry.seq;
-        yield runEvent(entry, codecs);
+        yield* runEvents(entry, codecs);
       }
       const last = page.entries.at(-1);
       if (last && isEnded(last.kind as RunState) && last.seq >= page.seq) return "ended";

@@ -12,7 +12,10 @@ export interface ClaimLoopOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
-  readonly groupIds: readonly number[];
+  /** Runs worked on at the same time. */
+  readonly size: number;
+  /** Asked for each claim: what a node takes depends on its mode. */
+  readonly groupIds: () => readonly number[];
   /** `askedAt` is the monotonic time before the claim was sent: the lease is counted from there. */
   readonly onClaimed: (run: ClaimedRun, askedAt: number) => Promise<void>;
 }
@@ -26,6 +29,7 @@ export class ClaimLoop {
   #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
   #running: Promise<void> = Promise.resolve();
+  #call: Promise<unknown> = Promise.resolve();
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options;
@@ -38,6 +42,11 @@ export class ClaimLoop {
   /** Whether it may still be granted something. */
   get claiming(): boolean {
     return this.#claiming;
+  }
+
+  /** Resolves when the claim call that is on its way has come back. */
+  get underWay(): Promise<unknown> {
+    return this.#call;
   }
 
   start(): void {
@@ -69,11 +78,11 @@ export class ClaimLoop {
   }
 
   async #loop(): Promise<void> {
-    const { settings, world } = this.#options;
+    const { settings, size, world } = this.#options;
     let pauseMs = settings.pollIntervalMs;
     while (!this.#stop.signal.aborted) {
       this.#hinted = false;
-      const free = settings.concurrency + settings.prefetch - this.#active;
+      const free = size + settings.prefetch - this.#active;
       const lookers = this.#lookers.splice(0);
       const claimed = free > 0 ? await this.#claim(free) : null;
       for (const tell of lookers) tell(claimed);
@@ -92,7 +101,7 @@ export class ClaimLoop {
   /** When a delayed run or one in back-off can be claimed: slept until, not polled for. */
   async #nextDue(): Promise<number | null> {
     try {
-      const inMs = await this.#options.store.nextDue(this.#options.groupIds);
+      const inMs = await this.#options.store.nextDue(this.#options.groupIds());
       // What is due and was not claimed is not for us now: locked, or its queue is paused.
       return inMs !== null && inMs > 0 ? inMs : null;
     } catch {
@@ -102,11 +111,15 @@ export class ClaimLoop {
 
   /** Null: it failed. */
   async #claim(limit: number): Promise<number | null> {
-    const { store, settings, world, bus, owner, groupIds } = this.#options;
+    const { store, settings, world, bus, owner } = this.#options;
     const token = world.token();
+    const groupIds = this.#options.groupIds();
+    if (groupIds.length === 0) return 0;
     try {
       const askedAt = world.monotonicNow();
-      const claimed = await store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      this.#call = call.catch(() => {});
+      const claimed = await call;
       for (const run of claimed) void this.#work(run, askedAt);
       return claimed.length;
     } catch (error) {

@@ -1,7 +1,11 @@
 // What the engine tells: who got which run, how it ended, what was taken back from whom.
 
 import type { RunGroup } from "../kernel/new-run.js";
+import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
+import type { SkippedRun } from "../store/contract/attend.js";
+import type { NodeExecutor } from "../store/contract/nodes.js";
 import type { Reclaimed } from "../store/contract/runs.js";
+import type { Served } from "./routing.js";
 
 interface OfRun {
   readonly runId: string;
@@ -18,14 +22,37 @@ export interface StepFacts {
 }
 
 export interface EngineEvents {
-  "node.started": { readonly serves: readonly RunGroup[] };
+  /** `serves`: the groups it claims from. `programs`: all it has, each with the executor that works on it. */
+  "node.started": {
+    readonly serves: readonly RunGroup[];
+    readonly executors: readonly NodeExecutor[];
+    readonly programs: readonly Served[];
+  };
+  /** Programs of this node that no rule of \`serve\` gives to an executor: their runs are left to other nodes. */
+  "node.unserved": { readonly programs: readonly Served[] };
   /** It claims nothing more, and lets what it works on come to an end. */
   "node.stopping": { readonly active: number; readonly graceMs: number };
   /** `left`: runs whose work ignored its abort. They were not handed back and wait for their leases. */
   "node.stopped": { readonly left: number };
+  /** Another node works in the place of this one, which stops: both were alone, or it was taken for dead. */
+  "node.replaced": { readonly error: unknown };
+  /** It is to do something else with its programs; what runs goes on. */
+  "mode.changed": {
+    readonly nodeMode: NodeMode;
+    readonly overrides: ModeState["overrides"];
+    readonly drain: Drain | null;
+  };
+  /** It has handed back what it held. `left`: runs whose work ignored its abort. */
+  "node.drained": { readonly left: number };
   /** The event loop did not come round for longer than a renewal interval. */
   "node.blocked": { readonly lateMs: number };
-  "run.claimed": OfRun & { readonly attempt: number };
+  /** Started by this node, which leaves the work to others. */
+  "run.deferred": { readonly runId: string; readonly program: string; readonly stack: string | null };
+  /** This node took a run that another one, `by`, had started for others to work on. */
+  "run.deferred_taken": OfRun & { readonly by: string };
+  /** Nobody took it in time; it is cancelled. */
+  "run.expired": { readonly runId: string };
+  "run.claimed": OfRun & { readonly executor: string; readonly attempt: number };
   /** The claim was given back in order; `as` is what the journal's last entry says. */
   "run.settled": OfRun & { readonly as: string };
   /** The node stops: another may take the run at once, and it cost the run nothing. */
@@ -37,6 +64,8 @@ export interface EngineEvents {
   "step.retried": StepFacts & { readonly error: unknown; readonly delayMs: number };
   /** It is not tried again. */
   "step.failed": StepFacts & { readonly error: unknown };
+  /** It found no place under a limit and was skipped; told by the process whose call found it. */
+  "run.overflowed": SkippedRun;
   /** A program broke outside the user's code; the run is left to its lease. */
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */
@@ -50,6 +79,16 @@ export interface EngineEvents {
   "lease.keeper_restarted": { readonly error: unknown };
   /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
+  /** An episode has used up what it may. */
+  "run.budget_exhausted": {
+    readonly runId: string;
+    readonly program: string;
+    readonly limit: string;
+    readonly turns: number;
+    readonly tokens: number;
+  };
+  /** The state of a strategy was saved. */
+  "run.checkpoint": { readonly runId: string; readonly program: string; readonly version: number };
   /** Its program's runs have failed one after the other: triggers start none. Told again when another fails meanwhile. */
   "breaker.opened": { readonly program: string; readonly runId: string; readonly failures: number };
   /** The run that was let through to try has succeeded. */

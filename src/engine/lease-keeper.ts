@@ -1,11 +1,16 @@
 // The lease keeper: renews all claims of a node in one call, and tells each session what the answer means.
 
+import type { Claim } from "../kernel/claim.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { HouseReport } from "../store/contract/house.js";
 import type { RunStore } from "../store/contract/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
 import type { Session } from "./session.js";
+
+/** What a node that is alone renews for, once: nobody else is there to take the claim. */
+const FOR_GOOD_MS = 100 * 365 * 86_400_000;
 
 export class LeaseKeeper {
   readonly #store: RunStore;
@@ -15,11 +20,17 @@ export class LeaseKeeper {
   readonly #held = new Set<Session>();
   /** Those of which it was told that they are in doubt. */
   readonly #doubted = new Set<Session>();
+  /** Alone: those that were renewed for good, and claims that nobody works on any more and that were. */
+  readonly #forGood = new Set<Session>();
+  readonly #dropped = new Set<Claim>();
+  readonly #alone: boolean;
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(store: RunStore, settings: Settings, world: World, bus: Telemetry<EngineEvents>) {
+  /** `alone`: each claim is renewed once, when its run takes that long, and then holds until it is given back. */
+  constructor(store: RunStore, settings: Settings, world: World, bus: Telemetry<EngineEvents>, alone = false) {
     this.#store = store;
+    this.#alone = alone;
     this.#settings = settings;
     this.#world = world;
     this.#bus = bus;
@@ -36,6 +47,21 @@ export class LeaseKeeper {
   remove(session: Session): void {
     this.#held.delete(session);
     this.#doubted.delete(session);
+    this.#forGood.delete(session);
+  }
+
+  /** Nobody works on it any more, and it was not given back: its lease decides, also where it had no end. */
+  drop(session: Session): void {
+    if (this.#forGood.has(session)) this.#dropped.add(session.claim);
+    this.remove(session);
+  }
+
+  /** Gives dropped claims their lease's time. Rejects when the store is away: they are tried again. */
+  async endDropped(): Promise<void> {
+    const claims = [...this.#dropped];
+    if (claims.length === 0) return;
+    await this.#store.renew(claims, this.#settings.leaseMs);
+    for (const claim of claims) this.#dropped.delete(claim);
   }
 
   start(): void {
@@ -72,7 +98,8 @@ export class LeaseKeeper {
       if (lateMs > this.#settings.renewEveryMs) this.#bus.emit("node.blocked", { lateMs });
       try {
         await this.#world.faultPoint("lease-keeper.round");
-        await this.#renew([...this.#held]);
+        await this.endDropped();
+        await this.#renew([...this.#held].filter((session) => !this.#forGood.has(session)));
       } catch (error) {
         this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
       }
@@ -90,17 +117,26 @@ export class LeaseKeeper {
     }
   }
 
+  /** What a renewal would have told; for a node that makes none. */
+  called(called: HouseReport["called"]): void {
+    if (called.length === 0) return;
+    const seqs = new Map(called.map(({ runId, inboxSeq }) => [runId, inboxSeq]));
+    for (const session of this.#held) session.heard(seqs.get(session.run.runId) ?? 0);
+  }
+
   async #renew(sessions: readonly Session[]): Promise<void> {
     if (sessions.length === 0) return;
     const sentAt = this.#world.monotonicNow();
+    const leaseMs = this.#alone ? FOR_GOOD_MS : this.#settings.leaseMs;
     const answers = await this.#store.renew(
       sessions.map(({ claim }) => claim),
-      this.#settings.leaseMs,
+      leaseMs,
     );
     for (const [i, session] of sessions.entries()) {
       const answer = answers[i]!;
       if (answer.outcome === "held") {
-        session.renewed(sentAt);
+        session.renewed(sentAt, leaseMs);
+        if (this.#alone) this.#forGood.add(session);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
         // The engine tells of it when the work has ended, however it came to know.

@@ -2,6 +2,7 @@
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
+import type { Recovery } from "../kernel/recovery.js";
 import type { Session } from "./session.js";
 
 export interface Program {
@@ -14,6 +15,8 @@ export interface Program {
   readonly limits: readonly LimitRule[];
   /** Its circuit breaker; null when it has none. */
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
+  /** What becomes of its runs when their holder died. Default: resume. */
+  readonly recovery?: Recovery;
   /**
    * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when somebody else holds
    * it now; any other rejection is a mistake of ours, and leaves the run to its lease.

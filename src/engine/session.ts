@@ -8,7 +8,7 @@ import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Message } from "../store/contract/inbox.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -50,7 +50,7 @@ export class Session {
   onChange: () => void = () => {};
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
-  readonly #leaseMs: number;
+  #leaseMs: number;
   readonly #onCommitted: (runId: string) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
@@ -119,6 +119,19 @@ export class Session {
     return log.entries;
   }
 
+  /** A part of the current generation's log: `limit` entries behind `after`. */
+  async entries(after: number, limit: number): Promise<readonly JournalEntry[]> {
+    const page = await this.#store.journal.read(this.run.runId, { after, limit });
+    // A failover has lost the run itself, after it was granted.
+    if (!page) throw new ClaimLost(this.run);
+    return page.entries;
+  }
+
+  /** The log of another run, in its current generation; null when there is none. */
+  journalOf(runId: string): Promise<JournalPage | null> {
+    return this.#store.journal.read(runId);
+  }
+
   unread(): Promise<readonly Message[]> {
     return this.#store.inbox.unread(this.run.runId);
   }
@@ -136,6 +149,16 @@ export class Session {
     return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
   }
 
+  /** Single entries of other runs: what they were started with, or ended with. */
+  peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
+    return this.#store.journal.peek(wanted);
+  }
+
+  /** Of this run. Answers how many are still running and were asked to stop. */
+  cancelTasks(reason: string): Promise<number> {
+    return this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason });
+  }
+
   /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
   async sendTimeout(key: string, name: string): Promise<void> {
     const { runId } = this.run;
@@ -150,14 +173,52 @@ export class Session {
   async commit(effects: readonly Effect[]): Promise<Committed> {
     const last = effects.at(-1);
     if (last?.kind === "handBack") await this.#lastClaim;
+    const committed = await this.#untilKnown(() => this.#writer.commit(effects));
+    if (last && settles(last)) this.#settledAs = entryOf(last).kind;
+    return this.#wrote(committed);
+  }
+
+  /**
+   * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
+   * database is away; what was undone left nothing behind. Each time only while the lease runs, as any other attempt.
+   */
+  async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
+    const committed = await this.#untilKnown(async () => {
+      await this.sure();
+      let release = () => {};
+      try {
+        const answer = await this.#store.runs.transact(async (tx) => {
+          const effects = await work(tx);
+          // From here until the answer nothing else of this run is sent: the expected sequence stays true.
+          release = await this.#writer.hold();
+          return { claim: this.claim, expectedSeq: this.#writer.seq, effects };
+        });
+        return this.#writer.wrote(answer);
+      } finally {
+        release();
+      }
+    });
+    return this.#wrote(committed);
+  }
+
+  /** Of a run that gathers events, as its first write: gives the claim back, with the last event as its input or to wait on. */
+  async settleDebounced(ticket: DebounceTicket): Promise<void> {
+    const { seq } = this.#writer;
+    const settled = await this.#untilKnown(async () => {
+      const { outcome } = await this.#store.events.settleDebounced(this.claim, seq, ticket);
+      if (outcome === "lost") throw new ClaimLost(this.run);
+      return outcome;
+    });
+    this.#settledAs = settled === "merged" ? "skipped" : settled === "waits" ? "parked" : "gathered";
+    this.#onCommitted(this.run.runId);
+  }
+
+  /** Attempts a write again while the store is away and whether it was done is unknown. */
+  async #untilKnown<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       if (this.signal.aborted) throw this.signal.reason;
       try {
-        const committed = await this.#writer.commit(effects);
-        if (last && settles(last)) this.#settledAs = entryOf(last).kind;
-        if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
-        this.#onCommitted(this.run.runId);
-        return committed;
+        return await write();
       } catch (error) {
         const { code } = error as { code?: unknown };
         // Proven: what still runs in parallel must stop, too.
@@ -168,55 +229,10 @@ export class Session {
     }
   }
 
-  /**
-   * The user's own statements and the effects it answers, in one transaction. As a whole it is done again while the
-   * database is away; what was undone left nothing behind. Each time only while the lease runs, as any other attempt.
-   */
-  async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
-    for (;;) {
-      await this.sure();
-      let release = () => {};
-      try {
-        const answer = await this.#store.runs.transact(async (tx) => {
-          const effects = await work(tx);
-          // From here until the answer nothing else of this run is sent: the expected sequence stays true.
-          release = await this.#writer.hold();
-          return { claim: this.claim, expectedSeq: this.#writer.seq, effects };
-        });
-        const committed = this.#writer.wrote(answer);
-        if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
-        this.#onCommitted(this.run.runId);
-        return committed;
-      } catch (error) {
-        const { code } = error as { code?: unknown };
-        if (code === "CLAIM_LOST") this.lose();
-        if (code !== "STORE_UNAVAILABLE") throw error;
-        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
-      } finally {
-        release();
-      }
-    }
-  }
-
-  /** Of a run that gathers events, as its first write: gives the claim back, with the last event as its input or to wait on. */
-  async settleDebounced(ticket: DebounceTicket): Promise<void> {
-    const { seq } = this.#writer;
-    for (;;) {
-      if (this.signal.aborted) throw this.signal.reason;
-      try {
-        const { outcome } = await this.#store.events.settleDebounced(this.claim, seq, ticket);
-        if (outcome === "lost") {
-          this.lose();
-          throw this.signal.reason;
-        }
-        this.#settledAs = outcome === "merged" ? "skipped" : outcome === "waits" ? "parked" : "gathered";
-        this.#onCommitted(this.run.runId);
-        return;
-      } catch (error) {
-        if ((error as { code?: unknown }).code !== "STORE_UNAVAILABLE") throw error;
-        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
-      }
-    }
+  #wrote(committed: Committed): Committed {
+    if (committed.inboxSeq !== null) this.heard(committed.inboxSeq);
+    this.#onCommitted(this.run.runId);
+    return committed;
   }
 
   /** The answer to a renewal or commit told how far the inbox has grown. */
@@ -237,9 +253,10 @@ export class Session {
     return this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs;
   }
 
-  /** `sentAt`: the lease runs from when its renewal was asked for. */
-  renewed(sentAt: number): void {
+  /** `sentAt`: the lease runs from when its renewal was asked for, for as long as before or for `leaseMs`. */
+  renewed(sentAt: number, leaseMs = this.#leaseMs): void {
     this.#renewedAt = sentAt;
+    this.#leaseMs = leaseMs;
     this.#wake();
   }
 
@@ -253,6 +270,13 @@ export class Session {
   /** The node's grace is over: the work is aborted, and its run can still be handed back when it ends. */
   expire(): void {
     this.#over.abort(new NodeStopping());
+    this.#wake();
+  }
+
+  /** Somebody else has the right to this work: it is aborted, and its run handed back when it ends. */
+  giveUp(reason: unknown): void {
+    this.stop(Promise.resolve());
+    this.#over.abort(reason);
     this.#wake();
   }
 

@@ -23,7 +23,7 @@ export function entryOf(effect: Effect): EffectEntry {
     case "take":
       return { kind: "take", name: "", key: effect.messageKey, payload: null };
     case "enqueue":
-      return { kind: "enqueue", name: effect.name, key: effect.run.id, payload: null };
+      return { kind: effect.task ? "task" : "enqueue", name: effect.name, key: effect.run.id, payload: null };
     case "complete":
       return { kind: "completed", name: "", key: null, payload: effect.output };
     case "fail":

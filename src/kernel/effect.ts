@@ -23,7 +23,12 @@ export interface TakeEffect {
 export interface EnqueueEffect {
   readonly kind: "enqueue";
   readonly name: string;
-  readonly run: Omit<NewRun, "key" | "parentId">;
+  readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
+  /**
+   * A task. Its end is counted in this run's row and in those of the tasks that need it, in the very commit that ends it; the
+   * inbox is told only when it fails. `needs`: tasks that stand before it in this commit; until all have ended it is blocked.
+   */
+  readonly task?: { readonly needs: readonly string[] };
 }
 
 export interface CompleteEffect {
@@ -55,6 +60,8 @@ export interface ParkEffect {
   readonly wakeAfter: number;
   /** `inboxSeq` as the holder knew it when it decided to park. */
   readonly seenInboxSeq: number;
+  /** Waits for its tasks: wakes when the last of them has ended, or at once when none is left. */
+  readonly forTasks?: boolean;
 }
 
 /** Gives the claim back in order: claimable at once, costs nothing. */
@@ -93,6 +100,11 @@ const SETTLES = new Set<Effect["kind"]>(["complete", "fail", "retry", "park", "h
 /** Whether the claim ends with this effect. At most one per commit, and the last. */
 export function settles(effect: Effect): effect is SettleEffect {
   return SETTLES.has(effect.kind);
+}
+
+/** Whether the run itself is over with this effect. */
+export function ends(effect: Effect): boolean {
+  return effect.kind === "complete" || effect.kind === "fail";
 }
 
 /** Roughly what effects send to the store. Measured before anything is checked: whatever they are, it answers. */

@@ -35,6 +35,20 @@ export function parsePath(text: unknown, where: string): readonly string[] {
   throw new InvalidInput(where, `must be names joined by dots, like "customer.id"; it is ${describe(text)}`);
 }
 
+/** Whether something stands there, fit to be a key or not. */
+export function hasKey(input: unknown, path: readonly string[]): boolean {
+  return valueAt(input, path) !== undefined;
+}
+
+function valueAt(input: unknown, path: readonly string[]): unknown {
+  let value = input;
+  for (const name of path) {
+    const inside = typeof value === "object" && value !== null && Object.hasOwn(value, name);
+    value = inside ? read(value as object, name) : undefined;
+  }
+  return value;
+}
+
 /** What stands there, as text that no other value has: "1" and 1 are two keys. Throws when it is no key, and says why it must be. */
 export function readKey(
   input: unknown,
@@ -42,11 +56,7 @@ export function readKey(
   root = "input",
   why = "a limit of this workflow goes by it",
 ): string {
-  let value = input;
-  for (const name of path) {
-    const inside = typeof value === "object" && value !== null && Object.hasOwn(value, name);
-    value = inside ? read(value as object, name) : undefined;
-  }
+  const value = valueAt(input, path);
   switch (typeof value) {
     case "string":
     case "boolean":

@@ -2,9 +2,9 @@
 
 import { type Duration, toMs } from "./duration.js";
 import { InvalidInput } from "./error.js";
-import { parsePath, readKey, type ScalarPath } from "./input-path.js";
+import { hasKey, parsePath, readKey, type ScalarPath } from "./input-path.js";
 import { limitKey } from "./name.js";
-import type { LimitKind, NewLimit } from "./new-run.js";
+import type { LimitKind, NewLimit, Overflow } from "./new-run.js";
 
 export interface KeyedLimit<Path extends string = string> {
   /** A path into the input: each value has a limit of its own. */
@@ -36,6 +36,12 @@ export interface LimitRule {
   readonly max: number;
   /** Only of a rate. */
   readonly perMs: number | null;
+  /** Whose runs share it. Default: those of the queue. */
+  readonly scope?: string;
+  /** Inputs that have nothing at the path share one place in line. Default: they are refused. */
+  readonly pathOptional?: boolean;
+  /** Only of slots. Not given: runs that find no place wait. */
+  readonly overflow?: Overflow;
 }
 
 const MOST = 1_000_000;
@@ -75,10 +81,11 @@ export function limitRules({ serial, concurrency, rate }: FlowOptions<any>): rea
 
 /** Throws, before anything is written, when the input has no key where a limit goes by one. */
 export function newLimits(rules: readonly LimitRule[], queue: string, input: unknown): readonly NewLimit[] {
-  return rules.map(({ kind, path, max, perMs }) => {
-    const names = path === null ? "" : ` ${JSON.stringify(path)} ${readKey(input, path)}`;
-    const key = limitKey(`${kind} ${queue}${names}`, "limit");
-    return perMs === null ? { kind, key, max } : { kind, key, max, perMs };
+  return rules.map(({ kind, path, max, perMs, scope = queue, pathOptional = false, overflow }) => {
+    const value = path && (pathOptional && !hasKey(input, path) ? "none" : readKey(input, path));
+    const names = path === null ? "" : ` ${JSON.stringify(path)} ${value}`;
+    const key = limitKey(`${kind} ${scope}${names}`, "limit");
+    return { kind, key, max, ...(perMs !== null && { perMs }), ...(overflow && { overflow }) };
   });
 }
 

@@ -18,6 +18,12 @@ const SEGMENTS: NameRule = {
   pattern: /^(?!\.+(?:::|$))[\w.-]+(?:::(?!\.+(?:::|$))[\w.-]+)*$/,
   says: "must be segments of A-Z a-z 0-9 _ . - joined by '::' (like 'orders' or 'ml::train'), none of them dots alone",
 };
+/** A name that people write as the key of an object. */
+const WORD: NameRule = {
+  max: 63,
+  pattern: /^[A-Za-z0-9_][\w.-]*$/,
+  says: "must be letters, digits, '_', '.' and '-', and start with a letter, a digit or '_'",
+};
 const SLUG: NameRule = {
   max: 63,
   pattern: /^[a-z0-9][a-z0-9_-]*$/,
@@ -46,6 +52,7 @@ export const signalName = nameCheck("signal name", TEXT);
 export const eventName = nameCheck("event name", TEXT);
 export const waitName = nameCheck("wait name", TEXT);
 export const nodeName = nameCheck("node name", TEXT);
+export const executorName = nameCheck("executor name", WORD);
 export const envName = nameCheck("env", SLUG);
 export const stackName = nameCheck("stack", SLUG);
 export const versionName = nameCheck("version", TEXT);

@@ -30,6 +30,15 @@ export interface NewRun {
    * the same limits in different orders would wait for each other. None: claimable at once.
    */
   readonly limits?: readonly NewLimit[];
+  /** Started by a node that leaves the work to others. */
+  readonly deferred?: NewDeferral;
+}
+
+export interface NewDeferral {
+  /** The node that asked. */
+  readonly by: string;
+  /** How long after it could begin it is cancelled if nobody took it; null: never. */
+  readonly expiresInMs: number | null;
 }
 
 /** `slots`: given up while the run waits or backs off. `serial`: one, kept until the run has ended. `rate`: starts. */
@@ -42,7 +51,15 @@ export interface NewLimit {
   /** How many at once; of a rate, how many per `perMs`. */
   readonly max: number;
   readonly perMs?: number;
+  /** Only of slots: what becomes of runs that find no place. Not given: they wait. */
+  readonly overflow?: Overflow;
 }
+
+/**
+ * `drop`: a run that finds no place is skipped. `shed-oldest`: as many may wait as may be at work; beyond that the oldest is
+ * skipped. A run that was claimed before is never skipped: what was begun, or was recovered, waits for its place.
+ */
+export type Overflow = "drop" | "shed-oldest";
 
 export interface NewKey {
   /** Keys of different scopes never meet; usually the program's name. */

@@ -26,11 +26,12 @@ export function isEnded(state: RunState): state is EndedState {
 
 /**
  * From → to. What leaves an ended state is an operator's reset: `failed` and `dead` open a new generation (S16),
- * `quarantined` goes on with the same log. `completed`, `cancelled` and `skipped` are final.
+ * `quarantined` goes on with the same log. `completed` is final; `cancelled` and `skipped` are, too, except for a task
+ * whose DAG is tried again.
  */
 export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
-  held: ["waiting", "paused", "cancelled", "failed"],
+  held: ["waiting", "paused", "cancelled", "skipped", "failed"],
   waiting: ["running", "held", "paused", "cancelled", "failed"],
   running: [
     "waiting",
@@ -47,18 +48,21 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   parked: ["waiting", "held", "paused", "cancelled", "failed"],
   paused: ["blocked", "held", "waiting", "parked", "cancelled", "failed"],
   completed: [],
-  failed: ["waiting", "held"],
-  cancelled: [],
-  skipped: [],
-  dead: ["waiting", "held"],
-  quarantined: ["waiting", "held", "cancelled"],
+  failed: ["waiting", "held", "blocked"],
+  cancelled: ["waiting", "held", "blocked"],
+  skipped: ["waiting", "held", "blocked"],
+  dead: ["waiting", "held", "blocked"],
+  quarantined: ["waiting", "held", "blocked", "cancelled"],
 };
 
 /** The ended states that an operator may open again. */
 export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly EndedState[];
 
 /** The ended states that may only be left together with a new generation. */
-export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead"];
+export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead", "cancelled", "skipped"];
+
+/** The ended states that only a task leaves, together with its DAG. */
+export const REOPENED_WITH_DAG: readonly RunState[] = ["cancelled", "skipped"];
 
 export function mayMove(from: RunState, to: RunState): boolean {
   return LEGAL_MOVES[from].includes(to);

@@ -51,8 +51,8 @@ export const UNWISE: readonly Relation[] = [
   },
   {
     between: ["housekeeping", "lease"],
-    broken: (s) => s.housekeepingMs > s.leaseMs,
-    says: () => "expired claims are found later than a lease takes to expire; set housekeeping to 1s",
+    broken: (s) => s.housekeepingMs >= s.leaseMs,
+    says: () => "expired claims are found as late as a lease takes to expire, or later; set housekeeping to 1s",
   },
   {
     between: ["presenceGrace", "lease"],

@@ -38,3 +38,21 @@ export class LeaseUnsupported extends HoldfastError {
     super(`These work claims have no ${call}(). Add it to the adapter, or do without it.`);
   }
 }
+
+/**
+ * `resigned`: by `resign` or `stop`. `doubt`: renewals got no answer, and the lease may be over soon. `lost`: somebody else has it.
+ */
+export type ResignReason = "resigned" | "doubt" | "lost";
+
+/** What a term's `signal` aborts with. */
+export class LeadershipEnded extends HoldfastError {
+  readonly code = "LEADERSHIP_ENDED";
+  readonly key: string;
+  readonly reason: ResignReason;
+
+  constructor(key: string, reason: ResignReason) {
+    super(`The leadership of "${key}" ended (${reason}). Stop this work; whoever is elected next goes on.`);
+    this.key = key;
+    this.reason = reason;
+  }
+}

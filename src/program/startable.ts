@@ -11,4 +11,6 @@ export interface Startable {
   readonly schema: Schema | null;
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];
+  /** Served only by nodes of these stacks; not given: by any. */
+  readonly stacks?: readonly string[];
 }

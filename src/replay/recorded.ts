@@ -53,15 +53,20 @@ const BEGINS: Readonly<Record<string, string>> = {
   "wait.begun": "wait",
   "approval.begun": "approval",
 };
-const TRIES: Readonly<Record<string, string>> = { "step.tried": "step", "transaction.tried": "transaction" };
+const TRIES: Readonly<Record<string, string>> = {
+  "step.tried": "step",
+  "transaction.tried": "transaction",
+  "node.tried": "node",
+  "item.tried": "item",
+};
 
-export function readRecorded(entries: readonly JournalEntry[]): Recorded {
+/** `baseSeq`: where the generation's log begins, when these entries are only a part of it. */
+export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries[0]!.seq - 1): Recorded {
   const endings: Ending[] = [];
   const begun = new Map<CallId, JournalEntry>();
   const tries = new Map<CallId, Tries>();
   const messages = new Map<string, JournalEntry>();
   const children = new Map<string, number>();
-  const baseSeq = entries[0]!.seq - 1;
   let since = entries[0]!.at;
   for (const entry of entries) {
     const { kind, name, key } = entry;
@@ -79,8 +84,8 @@ export function readRecorded(entries: readonly JournalEntry[]): Recorded {
       messages.set(key!, entry);
       const ending = endingOf(entry, baseSeq);
       if (ending) endings.push(ending);
-    } else if (kind === "redriven") {
-      since = entry.at;
+    } else if (kind === "redriven" || kind === "retry") {
+      if (kind === "redriven") since = entry.at;
       forgetLastFailures(endings);
       tries.clear();
     }
@@ -88,7 +93,7 @@ export function readRecorded(entries: readonly JournalEntry[]): Recorded {
   return { start: entries[0]!, since, endings, begun, tries, messages };
 }
 
-/** An operator opened the run again: what failed last, with nothing after it, is tried again. */
+/** Opened again by an operator, or tried again as a whole: what failed last, with nothing after it, is tried again. */
 function forgetLastFailures(endings: Ending[]): void {
   while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();
 }

@@ -9,7 +9,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
-import { type CallId, type Ending, endingOf, type Recorded, readRecorded } from "./recorded.js";
+import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 
 /** The reason with which steps are aborted that still run when their run is over. */
 export class RunOver extends HoldfastError {
@@ -40,6 +40,12 @@ export type Outcome =
 export interface ReplayLimits {
   /** From the start of the generation, or from when the run was opened again. */
   readonly timeoutMs: number | null;
+  /** Counted from here instead, on the database's clock. */
+  readonly since?: number;
+  /** The function as a whole is tried again: what it throws counts, whatever the log still has. */
+  readonly retried?: boolean;
+  /** Only time at work counts: a run that waits is not woken when its time is over. */
+  readonly atWork?: boolean;
   /** Entries of one generation. */
   readonly historyLimit: number;
 }
@@ -65,18 +71,31 @@ export class Replay {
   #asked = 0;
   #inStep = false;
   #cancelled: JournalEntry | null = null;
+  /** Somebody wants it given back: the row knows what becomes of it then. */
+  #paused = false;
+  readonly #retried: boolean;
   #anew: Payload | null = null;
   readonly #historyLimit: number;
+  readonly #atWork: boolean;
   #wake: (() => void) | null = null;
 
-  constructor(session: Session, history: readonly JournalEntry[], { timeoutMs, historyLimit }: ReplayLimits) {
+  constructor(session: Session, recorded: Recorded, limits: ReplayLimits) {
+    const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
     this.session = session;
-    this.recorded = readRecorded(history);
+    this.recorded = recorded;
     this.#untold = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
-    this.#deadline = timeoutMs === null ? null : this.recorded.since + timeoutMs;
+    this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
+    this.#retried = retried;
     this.#historyLimit = historyLimit;
+    this.#atWork = atWork;
+  }
+
+  /** Somebody wants it to stop: nothing of it is to begin. */
+  get stopped(): Outcome | null {
+    if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
+    return this.#paused ? { kind: "handBack" } : null;
   }
 
   /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
@@ -96,6 +115,11 @@ export class Replay {
 
   #runOver(): RunOver {
     return new RunOver(this.session.run.runId);
+  }
+
+  /** Whether a step's work is the one who asks, until its first await. */
+  get insideStep(): boolean {
+    return this.#inStep;
   }
 
   /** Calls a step's work: until its first await, it is known to be the one who asks. */
@@ -161,6 +185,7 @@ export class Replay {
   received(entry: JournalEntry): void {
     this.#messages.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
+    if (entry.key?.startsWith("pause:")) this.#paused = true;
     const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#keep(ending);
     for (const call of this.#open) call.hear?.(entry);
@@ -201,11 +226,11 @@ export class Replay {
       if (this.#startCalls() || this.#expireCalls()) continue;
       const seen = this.session.inboxSeq;
       await takeMessages();
-      if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
+      if (this.#tellable() || this.stopped || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
         if (this.session.stopping) return { kind: "handBack" };
         if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
-          return { kind: "waits", wakeAt: this.#wakeAt(), wakeAfter: this.#wakeAfter() };
+          return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
       }
       await this.#untilChange();
     }
@@ -258,8 +283,9 @@ export class Replay {
 
   /** Only when the function is idle: parallel branches may ask in another order than they did. */
   #judge(): Outcome | null {
-    if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
+    if (this.stopped) return this.stopped;
     if (this.#heldBack()) return null;
+    if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
     const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
     if (missing.length > 0 && !this.#elsewhere()) {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
@@ -316,12 +342,12 @@ export class Replay {
     return [...this.#open].some((call) => call.started && call.running);
   }
 
-  #wakeAt(): number | null {
+  #wakeAt(forTimeout = true): number | null {
     // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
     const deadlines = [...this.#open].flatMap((call) =>
       call.running || this.session.stopping ? [] : (call.deadline ?? []),
     );
-    if (this.#deadline !== null) deadlines.push(this.#deadline);
+    if (forTimeout && this.#deadline !== null) deadlines.push(this.#deadline);
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }
 

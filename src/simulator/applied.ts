@@ -1,7 +1,17 @@
 // What the store carried out: one record per operation that changes something, in the order in which it was applied.
 
 import type { Claim } from "../kernel/claim.js";
+import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import type { NewRun } from "../kernel/new-run.js";
+import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/contract/breakers.js";
+import type {
+  DebounceAnswer,
+  EventToMatch,
+  Matched,
+  NewDebounced,
+  SettleDebounced,
+  Subscription,
+} from "../store/contract/events.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
 import type { Redrive, RedriveAnswer } from "../store/contract/redrive.js";
 import type {
@@ -39,10 +49,34 @@ export type Applied =
       readonly answers: readonly RedriveAnswer[];
     }
   | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[] }
+  | { readonly op: "expire"; readonly runIds: readonly string[] }
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }
   | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
-  | { readonly op: "send"; readonly messages: readonly NewMessage[]; readonly answers: readonly SendAnswer[] };
+  | { readonly op: "send"; readonly messages: readonly NewMessage[]; readonly answers: readonly SendAnswer[] }
+  | { readonly op: "subscribe"; readonly subscriptions: readonly Subscription[]; readonly removed: number }
+  | {
+      readonly op: "match";
+      readonly events: readonly EventToMatch[];
+      readonly answers: readonly (readonly Matched[])[];
+    }
+  | { readonly op: "debounce"; readonly events: readonly NewDebounced[]; readonly answers: readonly DebounceAnswer[] }
+  | {
+      readonly op: "settle";
+      readonly claim: Claim;
+      readonly expectedSeq: number;
+      readonly ticket: DebounceTicket;
+      readonly answer: SettleDebounced;
+    }
+  | {
+      readonly op: "breakers";
+      readonly questions: readonly BreakerQuestion[];
+      readonly answers: readonly BreakerRecord[];
+    }
+  | { readonly op: "probe"; readonly request: ProbeRequest; readonly taken: boolean };
+
+/** Answers what it was given, and has it recorded. */
+export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
 
 /** One short line for the trace; ids are cut, payloads left out. */
 export function describeApplied(applied: Applied): string {
@@ -63,14 +97,32 @@ export function describeApplied(applied: Applied): string {
       return `redrive ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
     case "sweep":
       return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
+    case "expire":
+      return `expire ${list(applied.runIds, id)}`;
     case "wake":
     case "admit":
       return `${applied.op} ${applied.count}`;
     case "cancel":
       return `cancel ${id(applied.runId)}:${applied.answer.outcome}`;
+    case "subscribe":
+      return `subscribe ${applied.subscriptions.length}, ${applied.removed} removed`;
+    case "match":
+      return `match ${list(applied.events, ({ event }, i) => `${event}:${applied.answers[i]!.length}`)}`;
+    case "debounce":
+      return `debounce ${list(applied.events, ({ run, ticket }, i) => `${ticket.subject}:${id(run.id)}:${shownGatherer(applied.answers[i]!)}`)}`;
+    case "settle":
+      return `settle ${id(applied.claim.runId)}:e${applied.claim.epoch}@${applied.expectedSeq}:${applied.answer.outcome}`;
+    case "breakers":
+      return `breakers ${list(applied.questions, ({ program }, i) => `${program}:${applied.answers[i]!.state}`)}`;
+    case "probe":
+      return `probe ${id(applied.request.runId)}:${applied.request.probe}:${applied.taken}`;
     case "send":
       return `send ${list(applied.messages, ({ runId, key }, i) => `${id(runId)}:${key}:${applied.answers[i]!.outcome}`)}`;
   }
+}
+
+function shownGatherer(answer: DebounceAnswer): string {
+  return answer.outcome === "gathered" ? answer.runId.slice(-6) : answer.outcome;
 }
 
 function describeCommit({ claim, expectedSeq, effects }: Commit): string {

@@ -6,6 +6,8 @@ import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
+import type { Emitted } from "../trigger/emitter.js";
+import type { EventType } from "../trigger/event.js";
 import type { Signal } from "../workflow/signal.js";
 import type { History } from "./check/history.js";
 
@@ -27,6 +29,17 @@ export class Client {
     const run = await this.#insist(() => this.#node.start(workflow, input, options), options.key !== undefined);
     if (run) this.#runs.push(run.id);
     return run?.id ?? null;
+  }
+
+  /** Asked again until it is known: the same event starts nothing twice. A debounced one then counts as one more. */
+  async emit<Payload extends object>(
+    type: EventType<string, Payload>,
+    payload: NoInfer<Payload>,
+    options: { readonly id?: string } = {},
+  ): Promise<Emitted | null> {
+    const emitted = await this.#insist(() => this.#node.emit(type, payload, options), true);
+    for (const { runId } of emitted?.runs ?? []) if (runId !== null) this.#runs.push(runId);
+    return emitted;
   }
 
   async signal(runId: string, signal: Signal<string>, payload: string): Promise<void> {

@@ -4,7 +4,8 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
-  ...(["subscriptions", "subscribers", "debounces", "probes", "instances", "instanceEvents", "timers"] as const),
+  ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
+  ...(["keptModes", "deferred", "instances", "instanceEvents", "timers"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -23,10 +24,15 @@ export function copyTables(tables: Tables): Kept {
     rates: new Map(rates),
     pausedQueues: new Map(pausedQueues),
     schedules: copyMap(schedules, (row) => ({ ...row })),
+    needs: new Map(tables.needs),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),
     probes: new Map(tables.probes),
+    keptModes: new Map(tables.keptModes),
+    deferred: copyMap(tables.deferred, (row) => ({ ...row })),
+    timeouts: new Map(tables.timeouts),
+    definitions: new Map(tables.definitions),
     instances: new Map(tables.instances),
     instanceEvents: copyMap(tables.instanceEvents, (log) => [...log]),
     timers: new Map(tables.timers),

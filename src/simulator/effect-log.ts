@@ -3,7 +3,7 @@
 import type { StepInfo } from "../workflow/step-call.js";
 
 export interface EffectKind {
-  readonly do: "step" | "transaction";
+  readonly do: "step" | "transaction" | "node" | "item";
   /** How many attempts in a row its policy allows. */
   readonly attempts: number;
 }

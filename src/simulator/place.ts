@@ -16,6 +16,9 @@ export function placeIn(world: Incarnation, effects: EffectLog, kill: () => void
     async start(workflow, input, tx) {
       await node().start(workflow, input, { tx });
     },
+    async emit(type, payload, tx) {
+      await node().emit(type, payload, { tx });
+    },
     async effect(runId, info, op, after) {
       // The code of a process that was just killed runs on to its next wait; it does nothing outside any more.
       if (!world.alive) return gone();

@@ -1,12 +1,14 @@
 // The store as one process sees it: every operation goes over that process's link, is applied whole when it arrives, and is
 // recorded there.
 
+import type { ProbeRequest } from "../store/contract/breakers.js";
 import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
-import type { Applied } from "./applied.js";
+import type { Applied, Recorder } from "./applied.js";
 import type { Link } from "./link.js";
 import { remoteMachines } from "./remote-machines.js";
 import { RemoteTransaction } from "./remote-transaction.js";
+import { remoteBreakers, remoteEvents } from "./remote-triggers.js";
 
 export function remoteStore(link: Link): Store {
   const { database } = link;
@@ -21,19 +23,17 @@ export function remoteStore(link: Link): Store {
 
   return {
     runs: { ...store.runs, ...recordedRuns(link, recorded), ...readRuns(link) },
-    journal: { read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)) },
+    journal: {
+      read: (runId, options) => link.call("read journal", () => store.journal.read(runId, options)),
+      peek: (wanted) => link.call("peek", () => store.journal.peek(wanted)),
+    },
     inbox: {
       send: (messages) =>
         link.call("send", () => recorded(store.inbox.send(messages), (answers) => ({ op: "send", messages, answers }))),
       unread: (runId) => link.call("read inbox", () => store.inbox.unread(runId)),
     },
     leases: store.leases,
-    nodes: {
-      register: (node) => link.call("register", () => store.nodes.register(node)),
-      heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
-      stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
-      list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
-    },
+    nodes: remoteNodes(link),
     queues: {
       pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
       resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
@@ -43,17 +43,43 @@ export function remoteStore(link: Link): Store {
       declare: (declaration) => link.call("declare schedules", () => store.schedules.declare(declaration)),
       due: (ids) => link.call("due schedules", () => store.schedules.due(ids)),
       fire: (fires) =>
-        link.call("fire", () => recorded(store.schedules.fire(fires), (answers) => insertedBy(fires, answers))),
+        link.call("fire", async () => {
+          const answers = await recorded(store.schedules.fire(fires), (told) => insertedBy(fires, told));
+          for (const request of probesOf(fires, answers)) {
+            database.onApplied({ op: "probe", request, taken: true }, link.name);
+          }
+          return answers;
+        }),
       list: (env) => link.call("list schedules", () => store.schedules.list(env)),
       pause: (env, name, by) => link.call("pause schedules", () => store.schedules.pause(env, name, by)),
       resume: (env, name) => link.call("resume schedules", () => store.schedules.resume(env, name)),
     },
-    // No workload of the simulator emits: a node only says that it has no subscriptions.
-    events: store.events,
-    breakers: store.breakers,
+    events: remoteEvents(link, recorded),
+    breakers: remoteBreakers(link, recorded),
+    definitions: {
+      save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
+      enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
+      remove: (name) => link.call("remove definition", () => store.definitions.remove(name)),
+      list: (env, options) => link.call("list definitions", () => store.definitions.list(env, options)),
+    },
+    timeouts: {
+      schedule: (timeout) => link.call("schedule timeout", () => store.timeouts.schedule(timeout)),
+      cancel: (key) => link.call("cancel timeout", () => store.timeouts.cancel(key)),
+      get: (key) => link.call("get timeout", () => store.timeouts.get(key)),
+      expired: (of, limit) => link.call("expired timeouts", () => store.timeouts.expired(of, limit)),
+      claim: (requests) => link.call("claim timeouts", () => store.timeouts.claim(requests)),
+      complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
+      release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
+    },
     machines: remoteMachines(link),
-    attend: ({ incarnation, onHint }) =>
-      link.call("attend", () => store.attend({ incarnation, onHint: (groupIds) => link.push(() => onHint(groupIds)) })),
+    attend: ({ incarnation, onHint, onSkipped }) =>
+      link.call("attend", () =>
+        store.attend({
+          incarnation,
+          onHint: (groupIds) => link.push(() => onHint(groupIds)),
+          onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
+        }),
+      ),
     housekeep: (round) =>
       link.call("housekeep", async () => {
         const report = await store.housekeep(round);
@@ -73,7 +99,24 @@ function insertedBy(fires: readonly Fire[], answers: readonly FireAnswer[]): App
   return { op: "insert", runs, answers: runs.map(({ id: runId }) => ({ outcome: "inserted", runId })) };
 }
 
-type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
+/** A run that was to try and is there has taken its probe. */
+function probesOf(fires: readonly Fire[], answers: readonly FireAnswer[]): ProbeRequest[] {
+  const started = new Set(answers.flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : [])));
+  return fires.flatMap(({ probe }) => (probe && started.has(probe.runId) ? [probe] : []));
+}
+
+export function remoteNodes(link: Link): Store["nodes"] {
+  const { store } = link.database;
+  return {
+    register: (node) => link.call("register", () => store.nodes.register(node)),
+    heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
+    claimsFrom: (incarnation, ids) => link.call("claims from", () => store.nodes.claimsFrom(incarnation, ids)),
+    changeMode: (incarnation, change, options) =>
+      link.call("change mode", () => store.nodes.changeMode(incarnation, change, options)),
+    stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
+    list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
+  };
+}
 
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;
@@ -107,6 +150,14 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
     admit: (whom) => link.call("admit", () => recorded(runs.admit(whom), (count) => ({ op: "admit", count }))),
     sweepExpired: (options) =>
       link.call("sweep", () => recorded(runs.sweepExpired(options), (reclaimed) => ({ op: "sweep", reclaimed }))),
+    recover: (decisions, options) =>
+      link.call("recover", () =>
+        recorded(runs.recover(decisions, options), (reclaimed) => ({ op: "sweep", reclaimed })),
+      ),
+    expireDeferred: (options) =>
+      link.call("expire deferred", () =>
+        recorded(runs.expireDeferred(options), (runIds) => ({ op: "expire", runIds })),
+      ),
     wakeParked: (options) =>
       link.call("wake", () => recorded(runs.wakeParked(options), (count) => ({ op: "wake", count }))),
     cancel: (runId, options) =>
@@ -119,6 +170,9 @@ function readRuns(link: Link): Partial<Store["runs"]> {
   return {
     groupIds: (groups) => link.call("group ids", () => runs.groupIds(groups)),
     nextDue: (groupIds) => link.call("next due", () => runs.nextDue(groupIds)),
+    orphans: (filter) => link.call("orphans", () => runs.orphans(filter)),
+    unservedGroups: (query) => link.call("unserved groups", () => runs.unservedGroups(query)),
+    keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

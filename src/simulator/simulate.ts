@@ -53,6 +53,7 @@ export interface Verdict {
 }
 
 const CLIENT = 2;
+const CLIENTS = ["client", "client-2", "client-3"];
 /** Codes with which a round of work may end besides a lost claim: the lease brings the run back. */
 const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
 
@@ -94,8 +95,10 @@ class Simulation {
       trace: this.#trace,
       tally: this.#tally,
     });
+    const [first, ...others] = CLIENTS.map((name) => this.#openClient(name, chance.split(name)));
     this.#drive = {
-      client: this.#openClient(chance.split("client")),
+      client: first!,
+      clients: [first!, ...others],
       chance: chance.split("drive"),
       swarm,
       at: (ms, run) => void scheduler.after(ms, CLIENT, run),
@@ -114,7 +117,7 @@ class Simulation {
     await this.#stop();
     checkTables(this.#history);
     checkResults(this.#history, this.#effects);
-    this.#drive.client.check(this.#history);
+    for (const client of this.#drive.clients) client.check(this.#history);
     await this.#workload.check(this.#history, this.#effects);
     const { now: virtualMs, events } = this.#scheduler;
     const { hash, lines: trace } = this.#trace;
@@ -228,9 +231,9 @@ class Simulation {
     });
   }
 
-  #openClient(chance: Chance): Client {
+  #openClient(name: string, chance: Chance): Client {
     const scheduler = this.#scheduler;
-    const world = new Incarnation(CLIENT, "client", scheduler, chance, { offsetMs: 0, drift: 0 });
+    const world = new Incarnation(CLIENT, name, scheduler, chance, { offsetMs: 0, drift: 0 });
     const { weather, settings } = this.#swarm;
     const link = new Link({
       world,

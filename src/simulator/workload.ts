@@ -2,25 +2,40 @@
 
 import type { AnyDefinition } from "../program/definition.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import type { EventType } from "../trigger/event.js";
 import type { StepInfo } from "../workflow/step-call.js";
 import type { Chance } from "./chance.js";
 import type { History } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import type { Client } from "./client.js";
-import type { EffectLog } from "./effect-log.js";
-import type { StepOp } from "./script.js";
+import type { EffectKind, EffectLog } from "./effect-log.js";
 import type { Swarm } from "./swarm.js";
+
+/** How an attempt goes: how long it takes, how often it fails, how often it kills its node. */
+export interface EffectOp extends EffectKind {
+  readonly ms: number;
+  readonly fails: number;
+  readonly kills: number;
+}
 
 /** Where a step works: inside one incarnation of a node, watched by the effect log. */
 export interface Place {
   /** Answers something that no other attempt answers. `after`: idempotency keys of the results it builds on. */
-  effect(runId: string, info: StepInfo, op: StepOp, after: readonly string[]): Promise<string>;
+  effect(runId: string, info: StepInfo, op: EffectOp, after: readonly string[]): Promise<string>;
   /** Starts a run in a transaction of a step. */
   start(workflow: AnyDefinition, input: unknown, tx: Transaction): Promise<void>;
+  /** Emits an event in a transaction of a step. */
+  emit<Payload extends object>(
+    type: EventType<string, Payload>,
+    payload: NoInfer<Payload>,
+    tx: Transaction,
+  ): Promise<void>;
 }
 
 export interface DriveOptions {
   readonly client: Client;
+  /** It, and others besides: processes of their own that do the same things at the same time. */
+  readonly clients: readonly Client[];
   readonly chance: Chance;
   readonly swarm: Swarm;
   /** Calls back at a moment of virtual time. */

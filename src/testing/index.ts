@@ -6,4 +6,5 @@ export { ConformanceFailure } from "./conformance/expect.js";
 export type { StoreHarness } from "./conformance/harness.js";
 export { storeConformance } from "./conformance/index.js";
 export { FakeClaims, type FakeClaimsOptions } from "./fake-claims.js";
+export { type TimeoutsCase, type TimeoutsHarness, timeoutsConformance } from "./timeouts-conformance.js";
 export { VirtualWorld, type VirtualWorldOptions } from "./virtual-world.js";

@@ -1,8 +1,7 @@
-// Whether a trigger may start a run now: the program's circuit breaker says so. Schedules may ask it, too.
+// Whether a trigger may start a run now: the program's circuit breaker says so.
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
-import type { BreakerRecord } from "../store/contract/breakers.js";
-import type { Store } from "../store/contract/store.js";
+import type { BreakerRecord, BreakerStore, ProbeRequest } from "../store/contract/breakers.js";
 import type { Transaction } from "../store/contract/transaction.js";
 
 /** A run that a trigger is about to insert. */
@@ -13,38 +12,36 @@ export interface Guarded {
   readonly breaker: BreakerRule | null;
 }
 
-/** `tries`: the breaker is half-open, and this is the one run that may. */
-export type Verdict = "passes" | "tries" | "rejected";
+/** With a probe: the breaker is half-open, and the run may start if it is the one that takes this probe. */
+export type Verdict =
+  | { readonly outcome: "passes" | "rejected"; readonly probe: null }
+  | { readonly outcome: "may try"; readonly probe: ProbeRequest };
 
+const PASSES = { outcome: "passes", probe: null } as const;
+const REJECTED = { outcome: "rejected", probe: null } as const;
+
+/** Of several runs of a program in one call, one may try. */
 export async function judge(
-  { breakers }: Store,
+  breakers: BreakerStore,
   runs: readonly Guarded[],
   options: { readonly tx?: Transaction } = {},
 ): Promise<readonly Verdict[]> {
   const rules = new Map(
     runs.flatMap(({ env, program, breaker }) => (breaker ? [[program, { env, program, ...breaker }]] : [])),
   );
-  if (rules.size === 0) return runs.map(() => "passes");
+  if (rules.size === 0) return runs.map(() => PASSES);
   const found = await breakers.read([...rules.values()], options);
   const records = new Map([...rules.keys()].map((program, i) => [program, found[i]!]));
-  const verdicts: Verdict[] = [];
-  for (const run of runs) {
+  return runs.map((run) => {
     const record = records.get(run.program);
-    const verdict = !run.breaker || !record ? "passes" : await judgeOne(breakers, run, record, options);
-    verdicts.push(verdict);
-    // Nobody else of this call: one tries.
-    if (record?.state === "half-open") records.set(run.program, { ...record, probe: null });
-  }
-  return verdicts;
+    if (!run.breaker || !record) return PASSES;
+    records.set(run.program, { ...record, probe: null });
+    return judgeOne(run, record);
+  });
 }
 
-async function judgeOne(
-  breakers: Store["breakers"],
-  { env, program, runId }: Guarded,
-  { state, opening, probe }: BreakerRecord,
-  options: { readonly tx?: Transaction },
-): Promise<Verdict> {
-  if (state === "closed") return "passes";
-  if (opening === null || probe === null) return "rejected";
-  return (await breakers.takeProbe({ env, program, opening, probe, runId }, options)) ? "tries" : "rejected";
+function judgeOne({ env, program, runId }: Guarded, { state, opening, probe }: BreakerRecord): Verdict {
+  if (state === "closed") return PASSES;
+  if (opening === null || probe === null) return REJECTED;
+  return { outcome: "may try", probe: { env, program, opening, probe, runId } };
 }

@@ -1,5 +1,6 @@
 // Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
 
+import type { StartGate } from "../engine/start-gate.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
@@ -46,6 +47,8 @@ export interface EmitterOptions {
   readonly env: string;
   readonly stack: string | null;
   readonly telemetry?: Telemetry<TriggerEvents>;
+  /** Of a node: whether it starts anything, and for whom. */
+  readonly gate?: StartGate;
 }
 
 /** An event that can be stored: everything about it that depends on nobody else. */
@@ -67,17 +70,20 @@ interface Wish {
   readonly breaker: BreakerRule | null;
 }
 
+/** What one occurrence is to start, with what the circuit breakers say. */
+type Accepted = readonly (Wish & { readonly passes: boolean })[];
+
 type InTransaction = { readonly tx?: Transaction };
 
 const AT_ONCE = { maxRows: 500, maxBytes: 4 * 1024 * 1024 };
 
 export class Emitter {
   readonly #options: EmitterOptions;
-  readonly #lane: (occurrence: Occurrence) => Promise<Emitted | HoldfastError>;
+  readonly #lane: (occurrence: Occurrence) => Promise<Accepted | HoldfastError>;
 
   constructor(options: EmitterOptions) {
     this.#options = options;
-    this.#lane = lane<Occurrence, Emitted | HoldfastError>((occurrences) => this.#accept(occurrences), {
+    this.#lane = lane<Occurrence, Accepted | HoldfastError>((occurrences) => this.#accept(occurrences, {}), {
       ...AT_ONCE,
       world: options.world,
       sizeOf: ({ plain, input }) => ({ rows: 1, bytes: plain.length + input.data.length }),
@@ -90,10 +96,19 @@ export class Emitter {
     { id, tx }: EmitOptions = {},
   ): Promise<Emitted> {
     const occurrence = this.#occurrence(type.name, payload, id);
-    // Single calls that come together leave together; one in a transaction goes with that.
-    const answer = tx ? (await this.#accept([occurrence], tx))[0]! : await this.#lane(occurrence);
+    const { gate, telemetry } = this.#options;
+    if (gate?.isClosed) {
+      telemetry?.emit("event.ignored", { event: type.name });
+      return { runs: [] };
+    }
+    const inTransaction = tx ? { tx } : {};
+    // Single calls that come together leave together; one in a transaction goes with that. While their runs are inserted, the
+    // next ones are matched; the lane answers in order, so that events are stored in the order they were emitted in.
+    const accepted = tx ? (await this.#accept([occurrence], inTransaction))[0]! : await this.#lane(occurrence);
+    const answer = accepted instanceof HoldfastError ? accepted : await this.#insert(accepted, inTransaction);
     if (answer instanceof HoldfastError) throw answer;
     this.#tell(type.name, answer);
+    for (const { runId, program, outcome } of answer.runs) if (outcome === "started") gate?.started(runId, program);
     return answer;
   }
 
@@ -116,58 +131,53 @@ export class Emitter {
     };
   }
 
-  async #accept(occurrences: readonly Occurrence[], tx?: Transaction): Promise<(Emitted | HoldfastError)[]> {
+  async #accept(
+    occurrences: readonly Occurrence[],
+    inTransaction: InTransaction,
+  ): Promise<(Accepted | HoldfastError)[]> {
     const { store, env, stack } = this.#options;
-    const inTransaction = tx ? { tx } : {};
     const events = occurrences.map(({ event, plain }) => ({ env, stack, event, plain }));
     const matched = await store.events.match(events, inTransaction);
     const plans = occurrences.map((occurrence, i) => this.#plan(occurrence, matched[i]!));
-    const wishes = plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan));
-    const passed = await this.#pass(wishes, inTransaction);
-    const answers = await this.#insert(plans, passed, inTransaction);
-    return plans.map((plan) => (plan instanceof HoldfastError ? plan : emitted(plan, answers)));
+    const passed = await this.#pass(
+      plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan)),
+      inTransaction,
+    );
+    return plans.map((plan) =>
+      plan instanceof HoldfastError ? plan : plan.map((wish) => ({ ...wish, passes: passed.has(wish) })),
+    );
   }
 
   /** Those that no circuit breaker rejects. */
   async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
     const { store, env, telemetry } = this.#options;
     const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
-    const verdicts = await judge(store, guarded, inTransaction);
-    guarded.forEach(({ program, runId }, i) => {
-      if (verdicts[i] === "tries") telemetry?.emit("breaker.half_opened", { program, runId });
-    });
-    return new Set(wishes.filter((_, i) => verdicts[i] !== "rejected"));
+    const verdicts = await judge(store.breakers, guarded, inTransaction);
+    const passed = new Set<Wish>();
+    for (const [i, { outcome, probe }] of verdicts.entries()) {
+      const { program, runId } = guarded[i]!;
+      const tries = probe !== null && (await store.breakers.takeProbe(probe, inTransaction));
+      if (tries) telemetry?.emit("breaker.half_opened", { program, runId });
+      if (tries || outcome === "passes") passed.add(wishes[i]!);
+    }
+    return passed;
   }
 
   /** The runs of one event are put there in one call to the store, whole or not at all. */
-  async #insert(
-    plans: readonly (readonly Wish[] | HoldfastError)[],
-    passed: ReadonlySet<Wish>,
-    inTransaction: InTransaction,
-  ): Promise<ReadonlyMap<Wish, Answer>> {
+  async #insert(accepted: Accepted, inTransaction: InTransaction): Promise<Emitted | HoldfastError> {
     const { store } = this.#options;
-    const byEvent = plans.map((plan) =>
-      plan instanceof HoldfastError ? [] : plan.filter((wish) => passed.has(wish) && wish.ticket === null),
-    );
-    const started = byEvent.filter((plain) => plain.length > 0);
-    const debounced = [...passed].flatMap((wish) => (wish.ticket ? [{ ...wish, ticket: wish.ticket, wish }] : []));
+    const passed = accepted.filter(({ passes }) => passes);
+    const plain = passed.filter(({ ticket }) => ticket === null);
+    const debounced = passed.flatMap(({ run, ticket }) => (ticket ? [{ run, ticket }] : []));
+    const runs = plain.map(({ run }) => run);
     const [inserted, gathered] = await Promise.all([
-      Promise.all(
-        started.map((plain) =>
-          store.runs.insert(
-            plain.map(({ run }) => run),
-            inTransaction,
-          ),
-        ),
-      ),
+      runs.length === 0 ? [] : store.runs.insert(runs, inTransaction),
       debounced.length === 0 ? [] : store.events.debounce(debounced, inTransaction),
     ]);
-    const answers = new Map<Wish, Answer>();
-    started.forEach((plain, e) => {
-      for (const [i, wish] of plain.entries()) answers.set(wish, inserted[e]![i]!);
-    });
-    for (const [i, { wish }] of debounced.entries()) answers.set(wish, gathered[i]!);
-    return answers;
+    const answers = new Map<NewRun, Answer>();
+    for (const [i, run] of runs.entries()) answers.set(run, inserted[i]!);
+    for (const [i, { run }] of debounced.entries()) answers.set(run, gathered[i]!);
+    return emitted(accepted, answers);
   }
 
   /** Where limits or subjects go by something that the payload does not have, nothing of this event is stored. */
@@ -186,8 +196,9 @@ export class Emitter {
   }
 
   #newRun({ input, value }: Occurrence, { queue, program, version, limits, crashLimit }: Matched) {
-    const { world, env, stack } = this.#options;
+    const { world, env, stack, gate } = this.#options;
     return {
+      ...this.#deferral(program, gate),
       id: world.id(),
       group: { env, stack, queue, program, version },
       priority: 0,
@@ -196,6 +207,11 @@ export class Emitter {
       input,
       ...(limits.length > 0 && { limits: newLimits(limits, queue, value) }),
     };
+  }
+
+  /** Who is started by an event is for all nodes: one that is disabled here is worked on by those who wish it. */
+  #deferral(program: string, gate: StartGate | undefined) {
+    return gate?.isDisabled(program) === false ? gate.stamp(program) : {};
   }
 
   #tell(event: string, { runs }: Emitted): void {
@@ -234,11 +250,11 @@ type Answer =
 
 const OUTCOMES = { inserted: "started", existing: "duplicate", conflict: "duplicate", gathered: "debounced" } as const;
 
-function emitted(wishes: readonly Wish[], answers: ReadonlyMap<Wish, Answer>): Emitted | HoldfastError {
+function emitted(wishes: Accepted, answers: ReadonlyMap<NewRun, Answer>): Emitted | HoldfastError {
   const runs: EmittedRun[] = [];
   for (const wish of wishes) {
     const { program } = wish.run.group;
-    const answer = answers.get(wish);
+    const answer = answers.get(wish.run);
     if (!answer) runs.push({ program, runId: null, outcome: "rejected" });
     else if (answer.outcome === "refused") return answer.error;
     else runs.push({ program, runId: answer.runId, outcome: OUTCOMES[answer.outcome] });

@@ -59,7 +59,8 @@ export function on<const Name extends string, Payload extends object>(
   };
 }
 
-function lifetimeOf(once: NonNullable<OnOptions<object>["once"]>): KeyLifetime {
+/** `once` as it is stored. */
+export function lifetimeOf(once: OnOptions<object>["once"] = "until archived"): KeyLifetime {
   if (once === "while live") return "live";
   if (once === "until archived") return "archived";
   return { forMs: toMs(once, "once") };

@@ -6,7 +6,7 @@ import { cronWindows, intervalWindows, type Windows } from "./windows.js";
 export type ScheduleSpec = CronSpec | IntervalSpec;
 
 export function isSchedule(spec: TriggerSpec): spec is ScheduleSpec {
-  return spec.kind !== "event";
+  return spec.kind === "cron" || spec.kind === "every";
 }
 
 /** `cron 0 2 * * * (Europe/Berlin)`, `every 5m`. When it is due and nothing else: another catch-up policy is the same schedule. */

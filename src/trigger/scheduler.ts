@@ -3,13 +3,18 @@
 // Which windows there are is decided by the store's clock and by rows that all nodes read alike; this process's own clock only
 // tells when to look.
 
+import type { Modes } from "../engine/modes.js";
+import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import type { NewRun, RunGroup } from "../kernel/new-run.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { BreakerStore } from "../store/contract/breakers.js";
 import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../store/contract/schedules.js";
 import type { Telemetry } from "../telemetry/bus.js";
+import { judge } from "./breaker-gate.js";
 import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
+import type { TriggerEvents } from "./events.js";
 import type { ScheduleEvents } from "./schedule-events.js";
 import { isoOf, tickOf, windowKey } from "./schedule-run.js";
 import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";
@@ -33,16 +38,19 @@ export interface ScheduledProgram {
   readonly version: string | null;
   readonly limits: readonly LimitRule[];
   readonly triggers: readonly TriggerSpec[];
+  readonly breaker: BreakerRule | null;
 }
 
 export interface SchedulerOptions {
   readonly store: ScheduleStore;
+  readonly breakers: BreakerStore;
   readonly world: World;
-  readonly bus: Telemetry<ScheduleEvents>;
+  readonly bus: Telemetry<ScheduleEvents & Pick<TriggerEvents, "breaker.half_opened">>;
   readonly env: string;
   readonly stack: string | null;
   /** Of several versions of a program the last is the one that is due. */
   readonly programs: readonly ScheduledProgram[];
+  readonly modes: Modes;
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
   /** How long it sleeps at most: what was resumed is found then. */
   readonly lookEveryMs: number;
@@ -52,6 +60,10 @@ interface Decision {
   readonly row: ScheduleRecord;
   readonly fires: Fires;
   readonly fire: Fire;
+  /** By the id of its run. */
+  readonly windowOf: ReadonlyMap<string, number>;
+  /** Windows that start nothing unless their run is there in the end. */
+  readonly doubtful: readonly string[];
 }
 
 export class Scheduler {
@@ -60,7 +72,10 @@ export class Scheduler {
   readonly #declared: readonly DeclaredSchedule[];
   readonly #windows = new Map<string, Windows>();
   readonly #stopped = new AbortController();
+  /** By the schedules that were declared, in their order. */
   #ids: readonly string[] = [];
+  #active: readonly DeclaredSchedule[] = [];
+  #changed = () => {};
   #declareAt = 0;
   #loop: Promise<void> = Promise.resolve();
 
@@ -68,6 +83,10 @@ export class Scheduler {
     this.#options = options;
     this.#programs = new Map(options.programs.map((program) => [program.name, program]));
     this.#declared = [...this.#programs.values()].flatMap((program) => schedulesOf(program, options));
+    options.modes.onChange(() => {
+      this.#declareAt = 0;
+      this.#changed();
+    });
   }
 
   get hasSchedules(): boolean {
@@ -92,17 +111,26 @@ export class Scheduler {
   /** `removeAfterMs`: removes schedules of our programs that nobody has declared for so long. */
   async declare(removeAfterMs: number | null): Promise<void> {
     const { store, env, stack } = this.#options;
-    const programs = [...this.#programs.keys()];
-    this.#ids = await store.declare({ env, stack, programs, schedules: this.#declared, removeAfterMs });
+    const programs = [...this.#programs.keys()].filter((name) => this.#mayFire(name));
+    const schedules = this.#declared.filter(({ group }) => this.#mayFire(group.program));
+    const ids = programs.length > 0 ? await store.declare({ env, stack, programs, schedules, removeAfterMs }) : [];
+    this.#active = schedules;
+    this.#ids = ids;
+  }
+
+  /** A program that is disabled here is neither declared nor fired by this node. */
+  #mayFire(program: string): boolean {
+    return this.#options.modes.of(program) !== "disabled";
   }
 
   /** Decides on what is due. Answers in how many ms to look again; null when nothing will be due. */
   async round(): Promise<number | null> {
-    if (this.#ids.length === 0) return null;
+    const ids = this.#ids.filter((_, i) => this.#mayFire(this.#active[i]!.group.program));
+    if (ids.length === 0) return null;
     const { store } = this.#options;
-    const { now, schedules, nextMs } = await store.due(this.#ids);
+    const { now, schedules, nextMs } = await store.due(ids);
     if (schedules.length === 0) return nextMs;
-    const decisions = schedules.map((row) => this.#decide(row, now));
+    const decisions = await this.#guard(schedules.map((row) => this.#decide(row, now)));
     const answers = await store.fire(decisions.map(({ fire }) => fire));
     for (const [i, answer] of answers.entries()) {
       if (answer.outcome === "fired") this.#tell(decisions[i]!, answer.runIds, now);
@@ -124,8 +152,16 @@ export class Scheduler {
       } catch (error) {
         bus.emit("schedule.failed", { error });
       }
-      await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
+      await this.#pause(world.monotonicNow() >= this.#declareAt ? 0 : pauseMs);
     }
+  }
+
+  /** Until then, or until a mode has changed. */
+  async #pause(ms: number): Promise<void> {
+    const changed = new AbortController();
+    this.#changed = () => changed.abort("changed");
+    const signal = AbortSignal.any([this.#stopped.signal, changed.signal]);
+    await sleep(this.#options.world, ms, signal).catch(() => {});
   }
 
   #decide(row: ScheduleRecord, now: number): Decision {
@@ -140,7 +176,35 @@ export class Scheduler {
     }));
     // More is to be made up for: not faster than this, however many nodes there are.
     const next = isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next;
-    return { row, fires, fire: { scheduleId: row.id, seenLast: row.last, last: fires.last, next, runs } };
+    return {
+      row,
+      fires,
+      fire: { scheduleId: row.id, seenLast: row.last, last: fires.last, next, runs },
+      windowOf: new Map(runs.map(({ id }, i) => [id, fires.windows[i]!])),
+      doubtful: [],
+    };
+  }
+
+  /**
+   * Windows that a circuit breaker rejects are decided on without a run. A probe is taken in the statement that fires: taken
+   * before it, by a node that is then too late, it would keep everybody from trying.
+   */
+  async #guard(decisions: readonly Decision[]): Promise<readonly Decision[]> {
+    const { breakers, env } = this.#options;
+    const guarded = decisions.flatMap(({ row, fire }) => {
+      const { program } = row.group;
+      const { breaker } = this.#programs.get(program)!;
+      return fire.runs.map(({ id: runId }) => ({ env, program, runId, breaker }));
+    });
+    const verdicts = await judge(breakers, guarded);
+    const verdictOf = new Map(guarded.map(({ runId }, i) => [runId, verdicts[i]!]));
+    return decisions.map((decision) => {
+      const { fire } = decision;
+      const probe = fire.runs.map(({ id }) => verdictOf.get(id)!.probe).find((one) => one !== null);
+      const runs = fire.runs.filter(({ id }) => verdictOf.get(id)!.outcome !== "rejected");
+      const doubtful = fire.runs.map(({ id }) => id).filter((id) => verdictOf.get(id)!.outcome !== "passes");
+      return { ...decision, doubtful, fire: { ...fire, runs, ...(probe && { probe }) } };
+    });
   }
 
   #windowsOf({ id, spec, anchor }: ScheduleRecord): Windows {
@@ -150,15 +214,21 @@ export class Scheduler {
     return windows;
   }
 
-  #tell({ row, fires }: Decision, runIds: readonly string[], now: number): void {
+  #tell({ row, fires, fire, windowOf, doubtful }: Decision, runIds: readonly string[], now: number): void {
     const { bus } = this.#options;
-    const of = { program: row.group.program, schedule: row.key };
-    const { windows, skipped } = fires;
-    if (skipped) {
-      const until = windows[0] === undefined ? fires.last : windows[0] - 1;
+    const { program } = row.group;
+    const of = { program, schedule: row.key };
+    const windowsOf = (ids: readonly string[]) => ids.map((id) => windowOf.get(id)!);
+    if (fires.skipped) {
+      const until = fires.windows[0] === undefined ? fires.last : fires.windows[0] - 1;
       bus.emit("schedule.skipped", { ...of, after: isoOf(row.last), until: isoOf(until) });
     }
+    const rejected = windowsOf(doubtful.filter((id) => !runIds.includes(id)));
+    if (rejected.length > 0) bus.emit("schedule.rejected", { ...of, windows: rejected.map(isoOf) });
     if (runIds.length === 0) return;
+    const { runId } = fire.probe ?? {};
+    if (runId !== undefined && runIds.includes(runId)) bus.emit("breaker.half_opened", { program, runId });
+    const windows = windowsOf(runIds);
     bus.emit("schedule.fired", { ...of, windows: windows.map(isoOf), runIds, lateMs: now - windows.at(-1)! });
     const missed = windows.filter((window) => now - window > MISSED_AFTER_MS).length;
     if (windows.length > 1 || missed > 0) {

@@ -5,7 +5,12 @@ import type { KeyLifetime } from "../kernel/new-run.js";
 import type { CatchUp } from "./decide-fires.js";
 
 /** Data only: kept in the database, judged where nobody has the code. */
-export type TriggerSpec = EventSpec | CronSpec | IntervalSpec;
+export type TriggerSpec = EventSpec | CronSpec | IntervalSpec | ManualSpec;
+
+/** Starts nothing: it only says that a call may bring such an input. */
+export interface ManualSpec {
+  readonly kind: "manual";
+}
 
 export interface EventSpec {
   readonly kind: "event";
@@ -48,4 +53,12 @@ export interface Tick<Type extends "cron" | "every"> {
   readonly type: Type;
   readonly window: string;
   readonly at: string;
+}
+
+/** What a call brings to a program that also has other triggers. */
+export type Manual<Payload extends object> = { readonly type: "manual" } & Payload;
+
+/** In a list of triggers: a call may start the program, too, with such an input. */
+export function manual<Payload extends object = Record<never, never>>(): Trigger<Manual<Payload>> {
+  return { spec: { kind: "manual" } };
 }

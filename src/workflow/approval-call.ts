@@ -13,6 +13,7 @@ export interface Question {
   readonly ask: string;
   readonly choices: readonly string[];
   readonly to: string | null;
+  readonly plan?: unknown;
   /** What counts when nobody decides in time. */
   readonly otherwise: string | null;
 }
@@ -54,7 +55,8 @@ export interface ApprovalCallOptions {
   readonly timeoutMs: number | null;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  readonly resolve: (answer: Answer) => void;
+  /** `messageKey`: of the message that brought it. */
+  readonly resolve: (answer: Answer, messageKey: string) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -109,13 +111,13 @@ export class ApprovalCall implements Call {
     );
   }
 
-  tell({ payload }: JournalEntry): void {
+  tell({ key, payload }: JournalEntry): void {
     const { codecs, resolve, reject, question } = this.#options;
     const { choices, otherwise } = question;
     const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;
     if (decision && !choices.includes(decision.choice)) reject(new DecisionInvalid(this.title, decision, choices));
-    else if (decision) resolve({ outcome: decision.choice, by: decision.by, note: decision.note });
-    else resolve(otherwise === null ? { outcome: "expired" } : { outcome: otherwise, by: null, note: null });
+    else if (decision) resolve({ outcome: decision.choice, by: decision.by, note: decision.note }, key!);
+    else resolve(otherwise === null ? { outcome: "expired" } : { outcome: otherwise, by: null, note: null }, key!);
   }
 
   #arm(begunAt: number): void {

@@ -27,6 +27,8 @@ export interface ApprovalOptions<Choices extends readonly string[]> {
   readonly ask: string;
   /** Default: approved, denied. */
   readonly choices?: Choices;
+  /** What is to be done if they agree. The decision is bound to it: what was shown and what is asked must be the same. */
+  readonly plan?: unknown;
   /** Who should decide, for the inbox of approvals. */
   readonly to?: string;
   readonly timeout?: Duration;

@@ -7,8 +7,10 @@ import type { Effect } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
+import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
 import type { AnyWorkflow } from "./context.js";
+import { messageTaker } from "./take-messages.js";
 import { WorkflowContext } from "./workflow-context.js";
 
 /** The run took longer than its workflow allows. */
@@ -16,7 +18,7 @@ export class RunTimeout extends HoldfastError {
   readonly code = "TIMEOUT";
 
   constructor(runId: string) {
-    super(`Run ${runId} took longer than its workflow's timeout.`);
+    super(`Run ${runId} took longer than its program's timeout.`);
   }
 }
 
@@ -51,71 +53,59 @@ export class HistoryTooLong extends HoldfastError {
 }
 
 export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
-  const { kind, name, version, queue, limits, breaker } = workflow;
-  return { kind, name, version, queue, limits, breaker, execute: (session) => execute(workflow, household, session) };
+  const { kind, name, version, queue, limits, breaker, recovery = "resume" } = workflow;
+  const facts = { kind, name, version, queue, limits, breaker, recovery };
+  return { ...facts, execute: (session) => execute(workflow, household, session) };
 }
 
 async function execute(workflow: AnyWorkflow, household: Household, session: Session): Promise<void> {
   const { timeoutMs } = workflow;
-  const { historyLimit, historyWarning, codecs } = household;
   const history = await session.history(timeoutMs !== null);
-  const replay = new Replay(session, history, { timeoutMs, historyLimit });
-  let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
-  let ownUpTo = 0;
-  const takeMessages = async () => {
-    if (session.inboxSeq <= mailUpTo && session.ownMail <= ownUpTo) return;
-    mailUpTo = session.inboxSeq;
-    ownUpTo = session.ownMail;
-    await take(session, replay);
-  };
-  await takeMessages();
-  const before = session.length;
-  const { body } = await start(workflow, household, replay);
-  const outcome = await replay.run(body, takeMessages);
-  const after = session.length;
-  if (before < historyWarning && after >= historyWarning) household.onLongHistory(session.run.runId, after);
-  await session.commit([settlement(outcome, codecs, session)]);
+  const replay = new Replay(session, readRecorded(history), { timeoutMs, historyLimit: household.historyLimit });
+  const outcome = await play(replay, household, () => begin(workflow, household, replay));
+  await session.commit([settlement(outcome, household.codecs, session)]);
 }
 
 /**
- * Answers the function's own promise, boxed: it is under way when this resolves. One that throws before its first await,
- * or whose services cannot be had, fails its run like any other.
+ * Takes in what came meanwhile, then runs a function over its journal. `begin` answers the function's own promise, boxed: it
+ * is under way when that resolves.
  */
-async function start(workflow: AnyWorkflow, household: Household, replay: Replay): Promise<{ body: Promise<unknown> }> {
-  const { codecs, newChild, servicesFor } = household;
+export async function play(
+  replay: Replay,
+  { historyWarning, onLongHistory }: Household,
+  begin: () => Promise<{ readonly body: Promise<unknown> }>,
+): Promise<Outcome> {
+  const { session } = replay;
+  const takeMessages = messageTaker(replay);
+  await takeMessages();
+  if (replay.stopped) return replay.stopped;
+  const before = session.length;
+  const { body } = await begin();
+  const outcome = await replay.run(body, takeMessages);
+  const after = session.length;
+  if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
+  return outcome;
+}
+
+/** One that throws before its first await, or whose services cannot be had, fails its run like any other. */
+async function begin(
+  { run, name: program }: AnyWorkflow,
+  { codecs, newChild, servicesFor }: Household,
+  replay: Replay,
+): Promise<{ body: Promise<unknown> }> {
   try {
     const { runId } = replay.session.run;
     const input = codecs.decode(replay.recorded.start.payload!);
-    const services = await servicesFor({ runId, program: workflow.name, input });
+    const services = await servicesFor({ runId, program, input });
     const ctx = new WorkflowContext(replay, { codecs, newChild, services });
-    return { body: (async () => workflow.run(ctx, input))() };
+    return { body: (async () => run(ctx, input))() };
   } catch (error) {
     return { body: Promise.reject(error) };
   }
 }
 
-/** Everything unread goes into the journal at once, also what nobody waits for yet. */
-async function take(session: Session, replay: Replay): Promise<void> {
-  const messages = await session.unread();
-  if (messages.length === 0) return;
-  const { seq } = await session.commit(
-    messages.map(({ key, messageId }): Effect => ({ kind: "take", messageKey: key, messageId })),
-  );
-  messages.forEach(({ name, key, payload, at }, i) => {
-    const entry = {
-      seq: seq - messages.length + 1 + i,
-      epoch: session.run.epoch,
-      kind: "take",
-      name,
-      key,
-      payload,
-      at,
-    };
-    replay.received(entry);
-  });
-}
-
-function settlement(outcome: Outcome, codecs: Codecs, session: Session): Effect {
+/** How the claim is given back. */
+export function settlement(outcome: Outcome, codecs: Codecs, session: Session): Effect {
   switch (outcome.kind) {
     case "returned":
       return complete(outcome.value, codecs);

@@ -5,7 +5,7 @@ import type { StepFacts } from "../engine/events.js";
 import { NodeStopping } from "../engine/node-stopping.js";
 import { ClaimLost } from "../kernel/claim.js";
 import type { Codecs } from "../kernel/codecs.js";
-import type { AppendEffect } from "../kernel/effect.js";
+import type { AppendEffect, Effect } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
@@ -56,7 +56,7 @@ export class StepInterrupted extends PermanentError {
 const LONGEST_LINGER_MS = 5_000;
 
 export interface StepCallOptions {
-  readonly kind: "step" | "transaction" | "value" | "progress" | "patched";
+  readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "checkpoint" | "node" | "item";
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;
@@ -66,6 +66,10 @@ export interface StepCallOptions {
   readonly policy: RetryPolicy;
   /** Which errors are worth another attempt. */
   readonly retryIf?: (error: unknown) => boolean;
+  /** Makes a result of the last failure; undefined leaves it a failure. */
+  readonly rescue?: (error: StoredError) => unknown;
+  /** What is written in the same commit, behind the entry of this kind with this payload. */
+  readonly along?: (kind: string, payload: Payload) => readonly Effect[];
   /** With a transaction when the kind is one: its statements and the result are committed together. */
   readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
   readonly replay: Replay;
@@ -169,7 +173,9 @@ export class StepCall implements Call {
     this.#failures++;
     const payload = storeError(codecs, error);
     if (unstorable || this.#isLast(error)) {
-      this.#end(await this.#write(`${kind}.failed`, payload));
+      const rescued = this.#options.rescue?.(codecs.decode(payload) as StoredError);
+      const isRescued = rescued !== undefined;
+      this.#end(await this.#write(isRescued ? kind : `${kind}.failed`, isRescued ? codecs.encode(rescued) : payload));
       if (facts) bus.emit("step.failed", { ...facts, error });
     } else {
       const delayMs = this.#backOff(await this.#write(`${kind}.tried`, payload));
@@ -180,7 +186,7 @@ export class StepCall implements Call {
   /** What listeners are told of an attempt; null for values, which are ours to draw. */
   #facts(): StepFacts | null {
     const { replay, kind, name, key } = this.#options;
-    if (kind !== "step" && kind !== "transaction") return null;
+    if (kind === "value" || kind === "progress" || kind === "patched") return null;
     return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
   }
 
@@ -257,10 +263,11 @@ export class StepCall implements Call {
   }
 
   async #write(kind: string, payload: Payload): Promise<JournalEntry> {
-    const { replay, name, key } = this.#options;
+    const { replay, name, key, along } = this.#options;
     const effect: AppendEffect = { kind: "append", entry: { kind, name, key, payload } };
-    const { seq } = await replay.session.commit([effect]);
-    return this.#entry(seq, kind, payload);
+    const more = along?.(kind, payload) ?? [];
+    const { seq } = await replay.session.commit([effect, ...more]);
+    return this.#entry(seq - more.length, kind, payload);
   }
 
   #entry(seq: number, kind: string, payload: Payload): JournalEntry {

@@ -14,7 +14,8 @@ export interface WaitCallOptions {
   readonly timeoutMs: number | null;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  readonly resolve: (payload: unknown) => void;
+  /** `messageKey`: of the message that brought it; null when its time was over. */
+  readonly resolve: (payload: unknown, messageKey: string | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -68,10 +69,11 @@ export class WaitCall implements Call {
     );
   }
 
-  tell({ kind, payload }: JournalEntry): void {
+  tell({ kind, key, payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve } = this.#options;
-    resolve(kind === "take" && payload ? codecs.decode(payload) : undefined);
+    const isMessage = kind === "take";
+    resolve(isMessage && payload ? codecs.decode(payload) : undefined, isMessage ? key : null);
   }
 
   async #append(kind: string, value: unknown): Promise<JournalEntry> {

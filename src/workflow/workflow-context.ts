@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly codecs: Codecs;
   readonly newChild: NewChild;
   readonly services: Services;
+  /** How often each kind and name was asked for before: default keys go on from there. Kept up to date. */
+  readonly asked?: Map<string, number>;
 }
 
 export class WorkflowContext implements Context {
@@ -38,15 +40,16 @@ export class WorkflowContext implements Context {
   readonly #newChild: NewChild;
   readonly #patches = new Map<string, Promise<boolean>>();
   /** How often each kind and name was asked for: the default key. */
-  readonly #asked = new Map<string, number>();
+  readonly #asked: Map<string, number>;
 
-  constructor(replay: Replay, { codecs, newChild, services }: Surroundings) {
+  constructor(replay: Replay, { codecs, newChild, services, asked }: Surroundings) {
     this.runId = replay.session.run.runId;
     this.generation = replay.session.run.generation;
     this.services = services;
     this.#replay = replay;
     this.#codecs = codecs;
     this.#newChild = newChild;
+    this.#asked = asked ?? new Map();
   }
 
   step<T>(name: string, ...rest: [Work<T>] | [StepOptions, Work<T>]): Promise<T> {
@@ -97,9 +100,10 @@ export class WorkflowContext implements Context {
 
   approval<const Choices extends readonly string[] = ["approved", "denied"]>(
     name: string,
-    { ask, choices, to, timeout, default: otherwise }: ApprovalOptions<Choices>,
+    { ask, choices, to, timeout, plan, default: otherwise }: ApprovalOptions<Choices>,
   ): Promise<Decision<Choices[number]>> {
-    const question = { ask, choices: choices ?? ["approved", "denied"], to: to ?? null, otherwise: otherwise ?? null };
+    const shown = { ask, choices: choices ?? ["approved", "denied"], to: to ?? null, otherwise: otherwise ?? null };
+    const question = plan === undefined ? shown : { ...shown, plan };
     const path = `approval ${JSON.stringify(name)}`;
     checkQuestion(question, path);
     const timeoutMs = timeout === undefined ? null : toMs(timeout, path);

@@ -4,6 +4,7 @@ import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
+import { type Recovery, recoveryOf } from "../kernel/recovery.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { Context, Workflow, WorkflowFunction } from "./context.js";
@@ -18,6 +19,8 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   readonly timeout?: Duration;
   /** After so many failures in a row, triggers start no run until one has tried. A call of `start` always does. */
   readonly circuitBreaker?: CircuitBreaker;
+  /** What becomes of a run when the process that worked on it died. Default: resume. */
+  readonly recovery?: Recovery;
 }
 
 type AllOptions<In> = WorkflowOptions<In> & {
@@ -76,6 +79,7 @@ export function workflow<const Name extends string, In, Out>(
     triggers: (options.on ?? []).map(({ spec }) => spec),
     limits: limitRules(options),
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
+    recovery: recoveryOf(options.recovery),
     run,
     serve: (household) => [workflowProgram(made, household)],
   };

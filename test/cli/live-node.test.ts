@@ -51,6 +51,40 @@ test("nodes shows what each serves", async () => {
   ]);
 });
 
+test("nodes shows which executor works on what, and runs and show what no rule of any node serves", async () => {
+  const [train, extract] = [workflow("ml::train", async () => 1), workflow("etl::extract", async () => 2)];
+  const env = "routed";
+  const options = { store, programs: [train, extract, unheard], env, name: "box" };
+  await using box = await createNode({
+    ...options,
+    executors: { gpu: 1, default: 8, spare: 2 },
+    serve: [["ml::*", "gpu"], "etl::**", ["**::none", "spare"]],
+  });
+  const stray = await box.start(unheard);
+  const [human, json, runs, shown] = await Promise.all([
+    also("nodes", "--env", env),
+    also("nodes", "--env", env, "--json"),
+    also("runs", "--env", env),
+    also("show", stray.id, "--env", env),
+  ]);
+  expect(human.stdout).toMatch(/ alive +0 +gpu×1: ml::train; default×8: etl::ex…/);
+  expect(json.json.nodes[0].executors).toEqual([
+    { name: "gpu", slots: 1, queues: ["ml::train"] },
+    { name: "default", slots: 8, queues: ["etl::extract"] },
+    { name: "spare", slots: 2, queues: [] },
+  ]);
+  expect(runs.stdout).toMatch(/waiting +unheard .*no capable node/);
+  expect(shown.stdout).toContain("waiting: to be claimed, no capable node");
+  await stray.cancel();
+});
+
+test("nodes shows a node that is alone", async () => {
+  await using lone = await createNode({ store, programs: [], env: "lone", name: "lone", claiming: false });
+  expect((await also("nodes", "--env", "lone")).stdout).toMatch(/\nlone \(node-\w+\) +alive, alone +0 /);
+  expect((await also("nodes", "--env", "lone", "--json")).json.nodes).toMatchObject([{ alone: true }]);
+  expect(lone.active).toBe(0);
+});
+
 test("runs and show tell of a run that no live node can take", async () => {
   const client = createClient({ store });
   const stray = await client.start(unheard);

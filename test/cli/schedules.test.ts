@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { cron, every } from "../../src/trigger/schedule.js";
-import { scheduleKey, writeSpec } from "../../src/trigger/schedule-spec.js";
+import { isSchedule, scheduleKey, writeSpec } from "../../src/trigger/schedule-spec.js";
 import { scene } from "../store/scene.js";
 import { holdfast, typed } from "./holdfast.js";
 
@@ -15,7 +15,7 @@ const also = (...words: string[]) => typed([...words, "--schema", schema], { env
 async function declare(program: string, ...on: ReturnType<typeof cron | typeof every>[]): Promise<readonly string[]> {
   const group = { env: "default", stack: null, queue: program, program, version: null };
   const schedules = on.map(({ spec }) => {
-    if (spec.kind === "event") throw new TypeError("not a schedule");
+    if (!isSchedule(spec)) throw new TypeError("not a schedule");
     return { id: systemWorld().id(), group, key: scheduleKey(spec), spec: writeSpec(spec) };
   });
   return store.schedules.declare({ env: "default", stack: null, programs: [program], schedules, removeAfterMs: null });

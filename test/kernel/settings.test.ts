@@ -41,6 +41,10 @@ describe("defaults", () => {
   it.each<[SettingOptions, object]>([
     [{ lease: "30s" }, { leaseMs: 30_000, renewEveryMs: 10_000, startupGraceMs: 30_000 }],
     [{ lease: "3s" }, { renewEveryMs: 1000, pollMaxMs: 3000 }],
+    [
+      { lease: "15s", renewEvery: "5s", housekeeping: 14_999 },
+      { renewEveryMs: 5000, housekeepingMs: 14_999 },
+    ],
     [{ pollInterval: "8s" }, { pollIntervalMs: 8000, pollMaxMs: 8000 }],
     [{ pollMax: "500ms" }, { pollIntervalMs: 500, pollMaxMs: 500 }],
     [
@@ -73,6 +77,8 @@ describe("impossible settings", () => {
     [{ lease: null }, /^lease: .*it is null/],
     [{ lease: Number.POSITIVE_INFINITY }, /^lease: .*limit/],
     [{ housekeeping: 0 }, /^housekeeping must be from 10ms/],
+    [{ housekeeping: -5 }, /^housekeeping: .*not negative/],
+    [{ renewEvery: "-1s" }, /^renewEvery: /],
     [{ renewEvery: 0 }, /^renewEvery must be from 1ms/],
     [{ presenceGrace: "-1s" }, /^presenceGrace: /],
     [{ startupGrace: "soon" }, /^startupGrace: /],
@@ -116,6 +122,8 @@ describe("unwise settings", () => {
     [{ lease: "1.9s", presenceGrace: "1s" }, /^lease is 1.9s: .*use 2s or more/],
     [{ lease: "6m" }, /^lease is 6m: .*use 5m or less/],
     [{ housekeeping: "16s" }, /^housekeeping is 16s, lease is 15s: .*set housekeeping to 1s/],
+    [{ housekeeping: "15s" }, /^housekeeping is 15s, lease is 15s: .*set housekeeping to 1s/],
+    [{ lease: "15s", renewEvery: 5600 }, /^lease is 15s, renewEvery is 5.6s: .*set renewEvery to 5s or less/],
     [{ presenceGrace: "16s" }, /^presenceGrace is 16s, lease is 15s/],
     [{ presenceGrace: 0 }, /^presenceGrace is 0ms: .*use 1s/],
     [{ startupGrace: "1s" }, /^startupGrace is 1s, lease is 15s: .*leave startupGrace out/],

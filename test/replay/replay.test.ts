@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
 import type { Call } from "../../src/replay/call.js";
-import { callId } from "../../src/replay/recorded.js";
+import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
 import type { JournalEntry } from "../../src/store/contract/journal.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
@@ -23,7 +23,7 @@ function open(log: readonly JournalEntry[]) {
     databaseNow: () => 0,
     changed: () => new Promise<void>(() => {}),
   } as unknown as Session;
-  const replay = new Replay(session, log, { timeoutMs: null, historyLimit: 1_000 });
+  const replay = new Replay(session, readRecorded(log), { timeoutMs: null, historyLimit: 1_000 });
   const told: string[] = [];
   /** A step that the test ends; `started` tells that it was not in the log. */
   const step = (name: string, started: (id: string) => void = () => {}, first = false): Promise<void> =>

@@ -7,6 +7,7 @@ import { checkMarks } from "../../src/simulator/check/marks.js";
 import { checkReplay } from "../../src/simulator/check/replay.js";
 import { checkTables } from "../../src/simulator/check/tables.js";
 import { EffectLog } from "../../src/simulator/effect-log.js";
+import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import { done, entry, LEASE_MS, Scene } from "./checkers-scene.js";
 
 const nobody = { started: () => {}, finished: () => {} };
@@ -16,6 +17,17 @@ const calm = (s: Scene) => {
 };
 
 const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] = [
+  [
+    "a run that takes the slot of one that parks",
+    async (s) => {
+      const limits = [{ kind: "slots", key: "slots a", max: 1 } as const];
+      const first = await s.inserted({ limits });
+      await s.insert({ limits });
+      await s.commit(first, park);
+      s.tell({ op: "admit", count: await s.store.runs.admit({ runIds: [first.runId] }) });
+      await s.commit(await s.claim(), done("null"));
+    },
+  ],
   [
     "a run that is claimed, told something, taken over and completed",
     async (s) => {
@@ -45,6 +57,15 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
 ];
+
+/** The second run of two under a limit of one is admitted although the store did not. */
+async function admittedByHand(s: Scene, kind: "serial" | "slots", first: (claim: ClaimedRun) => Promise<unknown>) {
+  const limits = [{ kind, key: `${kind} a`, max: 1 }];
+  await first(await s.inserted({ limits }));
+  const { id } = await s.insert({ limits });
+  s.tables.runs.get(id)!.state = "waiting";
+  await s.wake();
+}
 
 test.for(TRUE)("%s breaks nothing", async ([, story]) => {
   const s = new Scene();
@@ -143,6 +164,8 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
         crashes: 1,
         expiredForMs: 0,
         renewedAgoMs: 0,
+        previousIdentity: null,
+        previousName: null,
       } as const;
       s.tell({ op: "sweep", reclaimed: [swept] });
     },
@@ -308,6 +331,13 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       s.tell({ op: "claim", request: await s.request(1), granted: [run, run] });
     },
   ],
+  ["S14", "two runs of a serial key at work", (s) => admittedByHand(s, "serial", async () => {})],
+  [
+    "S14",
+    "a second run of a serial key while the first is parked",
+    (s) => admittedByHand(s, "serial", (c) => s.commit(c, park)),
+  ],
+  ["S15", "two runs in one slot", (s) => admittedByHand(s, "slots", async () => {})],
   [
     "S16",
     "a completed run that runs again",

@@ -1,17 +1,20 @@
 // Runs seeds and fails at the first that breaks an invariant, with the command that replays it.
 
 import { expect } from "vitest";
-import { simulate } from "../../src/simulator/simulate.js";
+import { type SimulateOptions, simulate } from "../../src/simulator/simulate.js";
 
 /** Answers how often what happened in all of them. */
-export async function expectSound(seeds: Iterable<number>): Promise<Record<string, number>> {
+export async function expectSound(
+  seeds: Iterable<number>,
+  options: SimulateOptions = {},
+): Promise<Record<string, number>> {
   const tally: Record<string, number> = {};
   // Half the time would go into stacks of errors that nobody reads.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
     for (const seed of seeds) {
-      const verdict = await simulate(seed);
+      const verdict = await simulate(seed, options);
       for (const [what, times] of Object.entries(verdict.tally)) tally[what] = (tally[what] ?? 0) + times;
       if (verdict.violations.length > 0) Error.stackTraceLimit = stackTraceLimit;
       expect(verdict.violations, `replay: npm run simulate -- --seed ${seed}`).toEqual([]);

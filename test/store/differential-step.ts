@@ -1,6 +1,17 @@
-// One operation that is made on both stores.
+// One step of the differential test, and what those who draw steps share.
 
-import type { Call } from "./differential-stores.js";
+import type { Claim } from "../../src/kernel/claim.js";
+import type { NewRun, RunGroup } from "../../src/kernel/new-run.js";
+import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { Dice } from "./dice.js";
+import type { BothStores, Call } from "./differential-stores.js";
+import { group } from "./scene.js";
+
+export const GROUPS: readonly RunGroup[] = [
+  group("a"),
+  group("b", { stack: "blue", version: "1" }),
+  group("c", { env: "other" }),
+];
 
 export interface Step {
   readonly name: string;
@@ -9,6 +20,29 @@ export interface Step {
   readonly learn?: (answer: never) => void;
 }
 
-export const step = (name: string, call: Call, learn?: Step["learn"]): Step => {
-  return { name, call, ...(learn ? { learn } : {}) };
-};
+export const step = (name: string, call: Call, learn?: Step["learn"]): Step => ({
+  name,
+  call,
+  ...(learn ? { learn } : {}),
+});
+
+/** A claim that is or was held. */
+export interface Held {
+  readonly claim: Claim;
+  seq: number;
+  readonly debounce?: ClaimedRun["debounce"];
+}
+
+/** What is drawn from, and what is known so far. */
+export interface Drawer {
+  readonly dice: Dice;
+  readonly both: BothStores;
+  readonly runIds: string[];
+  readonly held: readonly Held[];
+  readonly nodes: string[];
+  newRun(): NewRun;
+  newKey(): NonNullable<NewRun["key"]>;
+  runId(): string;
+  /** Mostly as it is, sometimes with a part wrong. */
+  mutated<F extends { readonly epoch: number; readonly token: string }>(fence: F): F;
+}

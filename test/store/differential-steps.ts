@@ -1,33 +1,22 @@
-// Draws one operation after the other: mostly sensible ones, some stale, repeated or bad.
+// Draws one operation after the other: mostly sensible ones, some stale, repeated or bad. Those on runs stand here.
 
 import type { Claim } from "../../src/kernel/claim.js";
 import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
 import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
 import { RUN_STATES } from "../../src/kernel/run-state.js";
-import type { NewDebounced } from "../../src/store/contract/events.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
-import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
-import type { Fire, FireAnswer } from "../../src/store/contract/schedules.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
+import { HouseSteps } from "./differential-house-steps.js";
 import { MachineSteps } from "./differential-machines.js";
-import { type Step, step } from "./differential-step.js";
+import { ModeSteps } from "./differential-mode-steps.js";
+import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
-import { group, json } from "./scene.js";
-
-export const GROUPS: readonly RunGroup[] = [
-  group("a"),
-  group("b", { stack: "blue", version: "1" }),
-  group("c", { env: "other" }),
-];
-
-interface Held {
-  readonly claim: Claim;
-  seq: number;
-  readonly debounce?: ClaimedRun["debounce"];
-}
+import { TimeoutSteps } from "./differential-timeouts.js";
+import { TriggerSteps } from "./differential-trigger-steps.js";
+import { json } from "./scene.js";
 
 /** What the generator remembers, so that it can also be late and repeat itself. */
 export class Steps {
@@ -37,16 +26,33 @@ export class Steps {
   readonly #held: Held[] = [];
   readonly #messages: NewMessage[] = [];
   readonly #nodes: string[] = [];
-  readonly #fences: LeaseFence[] = [];
+  readonly #triggers: TriggerSteps;
+  readonly #house: HouseSteps;
+  readonly #modes: ModeSteps;
+  readonly #timeouts: TimeoutSteps;
   readonly #machines: MachineSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
-  #lastGathered: readonly NewDebounced[] = [];
 
   constructor(seed: number, both: BothStores) {
     this.#dice = new Dice(seed);
     this.#both = both;
+    const drawer: Drawer = {
+      dice: this.#dice,
+      both,
+      runIds: this.#runIds,
+      held: this.#held,
+      nodes: this.#nodes,
+      newRun: () => this.#newRun(),
+      newKey: () => this.#key(),
+      runId: () => this.#runId(),
+      mutated: (fence) => this.#mutated(fence),
+    };
+    this.#triggers = new TriggerSteps(drawer);
+    this.#house = new HouseSteps(drawer);
+    this.#modes = new ModeSteps(drawer);
+    this.#timeouts = new TimeoutSteps(this.#dice);
     this.#machines = new MachineSteps(this.#dice, both);
   }
 
@@ -60,18 +66,24 @@ export class Steps {
       [5, () => this.#sweep()],
       [4, () => this.#wake()],
       [5, () => this.#cancel()],
+      [6, () => this.#operate()],
       [4, () => this.#redrive()],
       [3, () => this.#transact()],
       [2, () => this.#retain()],
       [7, () => this.#admit()],
-      [3, () => this.#queue()],
-      [8, () => this.#schedule()],
-      [9, () => this.#event()],
-      [3, () => this.#breaker()],
+      [3, () => this.#house.queue()],
+      [3, () => this.#house.definition()],
+      [8, () => this.#triggers.schedule()],
+      [11, () => this.#triggers.event()],
+      [3, () => this.#triggers.breaker()],
+      [10, () => this.#house.lease()],
+      [5, () => this.#house.node()],
+      [3, () => this.#modes.recovery()],
+      [2, () => this.#modes.deferred()],
+      [2, () => this.#modes.mode()],
+      [8, () => this.#timeouts.next()],
       [16, () => this.#machines.next()],
-      [10, () => this.#lease()],
-      [3, () => this.#node()],
-      [7, () => this.#read()],
+      [10, () => this.#read()],
     ]);
   }
 
@@ -107,6 +119,7 @@ export class Steps {
       ...(parentId ? { parentId } : {}),
       ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
       ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
+      ...(this.#dice.chance(0.15) ? { deferred: { by: "host", expiresInMs: this.#dice.one([5, 40, null]) } } : {}),
     };
     if (!this.#dice.chance(0.05)) return run;
     return this.#dice.one<NewRun>([
@@ -126,6 +139,7 @@ export class Steps {
       { kind: "serial", key: `serial ${customer}`, max: 1 },
       { kind: "slots", key: `slots ${customer}`, max: this.#dice.int(1, 2) },
       { kind: "slots", key: "slots", max: 3 },
+      { kind: "slots", key: "few", max: 2, overflow: this.#dice.one(["drop", "shed-oldest"]) },
       { kind: "rate", key: "rate", max: this.#dice.one([1, 4]), perMs: this.#dice.one([20, 1500]) },
     ];
     return all.filter(() => this.#dice.chance(0.5));
@@ -137,142 +151,6 @@ export class Steps {
     // All keys fit into one window: which ones a smaller one would see is nobody's promise.
     const whom = this.#dice.chance(0.5) ? { runIds } : { keys: 100 };
     return { name: "admit", call: (store) => store.runs.admit(whom) };
-  }
-
-  /** Few subjects and short windows, so that events meet the taking of those before them. */
-  #event(): Step {
-    const declared = GROUPS.flatMap(({ env, stack, queue, program, version }) =>
-      this.#dice
-        .many(0, 2, () => ({ env, stack, queue, program, version }))
-        .map((one, i) => ({
-          ...one,
-          id: `${program} on ${i}`,
-          event: this.#dice.one(["x", "y"]),
-          where: this.#dice.one([[], [{ a: 1 }], [{ a: 1, b: { c: "d" } }, { a: 2 }]]),
-          subject: null,
-          debounceMs: this.#dice.one([null, 20]),
-          lifetime: this.#dice.one<KeyLifetime>(["live", "archived", { forMs: 50 }]),
-          crashLimit: this.#dice.int(1, 3),
-          breaker: this.#dice.one([null, { threshold: 2, halfOpenMs: 50 }]),
-        })),
-    );
-    const env = this.#dice.one(["test", "other"]);
-    const mine = [...new Map(declared.filter((one) => one.env === env).map((one) => [one.id, one])).values()];
-    const incarnation = this.#nodes.length > 0 ? this.#dice.one(this.#nodes.slice(-4)) : this.#dice.uuid();
-    const declaration = { incarnation, env, subscriptions: mine, starting: this.#dice.chance(0.6) };
-    const plains = ["{}", '{"a":1}', '{"a":2,"b":{"c":"d"}}', '{"a":1,"b":{"c":"d","e":[1]}}'];
-    const events = this.#dice.many(1, 3, () => ({
-      ...this.#dice.one([
-        { env: "test", stack: null },
-        { env: "test", stack: "blue" },
-        { env: "other", stack: null },
-      ]),
-      event: this.#dice.one(["x", "y", "z"]),
-      plain: this.#dice.one(plains),
-    }));
-    const again = this.#lastGathered.length > 0 && this.#dice.chance(0.1);
-    const gathered = again ? this.#lastGathered : this.#dice.many(1, 3, () => this.#gathered());
-    this.#lastGathered = gathered;
-    return this.#dice.pick<Step>([
-      [4, step("events.subscribe", (store) => store.events.subscribe(declaration))],
-      [1, step("events.subscriptions", (store) => store.events.subscriptions(env))],
-      [2, step("events.match", (store) => store.events.match(events))],
-      [5, step("events.debounce", (store) => store.events.debounce(gathered))],
-      [6, () => this.#settleDebounced()],
-    ]);
-  }
-
-  #gathered(): NewDebounced {
-    const { key: _key, parentId: _parent, ...run } = this.#newRun();
-    const windowMs = this.#dice.one([0, 5, 40]);
-    const subject = this.#dice.chance(0.03) ? "" : this.#dice.one(["a", "b"]);
-    const id = this.#dice.uuid();
-    this.#runIds.push(id);
-    return { run: { ...run, id }, ticket: { subscription: "a on 0", subject, windowMs } };
-  }
-
-  /** Mostly of a run that gathers, when one is held. */
-  #settleDebounced(): Step {
-    const gathering = this.#held.filter(({ debounce }) => debounce).slice(-3);
-    const nobody = { claim: { runId: this.#runId(), epoch: 1, token: this.#dice.uuid() }, seq: 1 };
-    const held: Held = gathering.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(gathering) : nobody;
-    const { claim, seq } = held;
-    const known = held.debounce ?? { subscription: "a on 0", subject: "a", windowMs: 5 };
-    // A longer window is what one more event makes of it.
-    const ticket = this.#dice.chance(0.3) ? { ...known, windowMs: known.windowMs + 100 } : known;
-    return step("events.settleDebounced", (store) => store.events.settleDebounced(claim, seq, ticket));
-  }
-
-  #breaker(): Step {
-    const { env, program } = this.#dice.one(GROUPS);
-    const question = { env, program, threshold: this.#dice.int(0, 3), halfOpenMs: this.#dice.one([0, 50]) };
-    const [run] = this.#both.snapshot().runs;
-    const probe = {
-      env,
-      program,
-      opening: run ? `${run.id}:0` : "x",
-      probe: this.#dice.int(1, 2),
-      runId: this.#runId(),
-    };
-    const runId = this.#runId();
-    return this.#dice.pick<Step>([
-      [4, step("breakers.read", (store) => store.breakers.read([question]))],
-      [2, step("breakers.takeProbe", (store) => store.breakers.takeProbe(probe))],
-      [1, step("breakers.isProbe", (store) => store.breakers.isProbe(runId))],
-    ]);
-  }
-
-  #queue(): Step {
-    const [env, queue] = this.#dice.one([["test", "a"] as const, ["test", "b"] as const, ["other", "c"] as const]);
-    const listed = this.#dice.chance(0.2) ? "none" : env;
-    return this.#dice.pick<Step>([
-      [2, step("queues.pause", (store) => store.queues.pause(env, queue, "me"))],
-      [3, step("queues.resume", (store) => store.queues.resume(env, queue))],
-      [3, step("queues.list", (store) => store.queues.list(listed))],
-    ]);
-  }
-
-  #schedule(): Step {
-    const of = this.#dice.one(GROUPS);
-    const { env } = of;
-    const rows = this.#both.snapshot().schedules;
-    const name = this.#dice.chance(0.5) || rows.length === 0 ? of.program : this.#dice.one(rows).id;
-    const ids = rows.map(({ id }) => id).filter(() => this.#dice.chance(0.7));
-    return this.#dice.pick<Step>([
-      [4, () => this.#declare(of)],
-      [7, () => this.#fire(rows)],
-      [2, step("schedules.due", (store) => store.schedules.due(ids))],
-      [1, step("schedules.list", (store) => store.schedules.list(env))],
-      [1, step("schedules.pause", (store) => store.schedules.pause(env, name, "me"))],
-      [1, step("schedules.resume", (store) => store.schedules.resume(env, name))],
-    ]);
-  }
-
-  #declare({ env, stack, ...of }: RunGroup): Step {
-    const group = { ...of, env, stack, version: this.#dice.one([null, "1", "2"]) };
-    const schedules = ["every 1s", "every 2s", "every 3s"]
-      .filter(() => this.#dice.chance(0.6))
-      .map((key) => ({ id: this.#dice.uuid(), group, key, spec: String(this.#dice.int(0, 3)) }));
-    if (this.#dice.chance(0.05) && schedules[0]) schedules.push(schedules[0]);
-    const removeAfterMs = this.#dice.one([null, null, 0, 60, 600]);
-    const declaration = { env, stack, programs: [of.program], schedules, removeAfterMs };
-    return step("schedules.declare", (store) => store.schedules.declare(declaration));
-  }
-
-  /** Mostly from where the schedule is, sometimes from where it was. */
-  #fire(rows: Snapshot["schedules"]): Step {
-    const fires = rows
-      .filter(() => this.#dice.chance(0.5))
-      .map(({ id, last }): Fire => {
-        const runs = this.#dice.many(0, 2, () => ({ ...this.#newRun(), key: this.#key() }));
-        const window = last + this.#dice.int(0, 50);
-        const next = this.#dice.chance(0.1) ? null : window + this.#dice.int(0, 200);
-        return { scheduleId: id, seenLast: this.#dice.chance(0.8) ? last : last - 1, last: window, next, runs };
-      });
-    const learn = (answers: readonly FireAnswer[]) => {
-      for (const answer of answers) if (answer.outcome === "fired") this.#runIds.push(...answer.runIds);
-    };
-    return step("schedules.fire", (store) => store.schedules.fire(fires), learn);
   }
 
   #key(): NonNullable<NewRun["key"]> {
@@ -306,8 +184,9 @@ export class Steps {
 
   #claimWith(request: (ids: readonly number[]) => ClaimRequest): Step {
     const learn = (claimed: readonly ClaimedRun[]) => {
-      for (const { runId, epoch, token, seq, debounce } of claimed) {
-        this.#held.push({ claim: { runId, epoch, token }, seq, debounce });
+      for (const { runId, epoch, token, counts, seq, debounce } of claimed) {
+        const claim: Claim & { counts: boolean } = { runId, epoch, token, counts };
+        this.#held.push({ claim, seq, debounce });
       }
     };
     return { name: "claim", call: (store, ids) => store.runs.claim(request(ids)), learn };
@@ -342,6 +221,7 @@ export class Steps {
   #effects(runId: string): Effect[] {
     if (this.#dice.chance(0.02)) return [];
     const effects = this.#dice.many(0, 2, () => this.#effect(runId));
+    if (this.#dice.chance(0.2)) return [...effects, ...this.#tasks(), ...this.#awaiting(runId)];
     if (effects.length === 0 || this.#dice.chance(0.5)) effects.push(this.#settling(runId));
     if (this.#dice.chance(0.02)) effects.push({ kind: "append", entry: { kind: "step", name: "after" } });
     return effects;
@@ -359,6 +239,25 @@ export class Steps {
       [2, () => ({ kind: "enqueue", name: "child", run: this.#child() })],
       [0.3, { kind: "append", entry: { kind: "step", name: "\ud800" } }],
     ]);
+  }
+
+  /** A few tasks, each of which may need some of those before it; rarely one that is not there. */
+  #tasks(): Effect[] {
+    const ids: string[] = [];
+    return this.#dice.many(1, 4, (): Effect => {
+      const run = this.#child();
+      const needs = ids.filter(() => this.#dice.chance(0.5));
+      if (this.#dice.chance(0.02)) needs.push(this.#runId());
+      ids.push(run.id);
+      return { kind: "enqueue", name: "task", run, task: { needs } };
+    });
+  }
+
+  #awaiting(runId: string): Effect[] {
+    const seenInboxSeq = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
+    const [wakeInMs, wakeAfter] = [this.#dice.one([null, 10, 5000]), this.#dice.one([1, 1000])];
+    const park: Effect = { kind: "park", wakeInMs, wakeAfter, seenInboxSeq, forTasks: true };
+    return this.#dice.chance(0.85) ? [park] : [];
   }
 
   #child(): Extract<Effect, { kind: "enqueue" }>["run"] {
@@ -403,6 +302,7 @@ export class Steps {
       ],
       [4, () => ({ kind: "retry", delayMs: this.#dice.int(0, 30), error: json("no") })],
       [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
+      [2, () => ({ kind: "park", wakeInMs, wakeAfter: 1000, seenInboxSeq, forTasks: true })],
       [3, { kind: "handBack" }],
       [1, { kind: "pause" }],
       [2, () => ({ kind: "continue", input: json("next"), reopen: this.#takenOf(runId) })],
@@ -428,7 +328,7 @@ export class Steps {
   }
 
   #message(): NewMessage {
-    const kind = this.#dice.one<MessageKind>(["signal", "decision", "timeout", "child", "cancel"]);
+    const kind = this.#dice.one<Exclude<MessageKind, "pause">>(["signal", "decision", "timeout", "child", "cancel"]);
     const wait = this.#dice.one(["wait:a", "wait:b"]);
     const fitting = {
       signal: `signal:${this.#dice.int(0, 999)}`,
@@ -465,11 +365,27 @@ export class Steps {
     return { name: "cancel", call: (store) => store.runs.cancel(runId, options) };
   }
 
+  /** Mostly of a run that has tasks. */
+  #operate(): Step {
+    const parents = this.#both.snapshot().journal.filter(({ kind }) => kind === "task");
+    const runId =
+      parents.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(parents.slice(-12)).runId : this.#runId();
+    return this.#dice.pick<Step>([
+      [3, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
+      [5, step("resume", (store) => store.runs.resume(runId, { by: "you" }))],
+      [2, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
+      [2, step("cancel", (store) => store.runs.cancel(runId, { by: "me" }))],
+      [1, step("reconcile", (store) => store.runs.reconcile())],
+    ]);
+  }
+
   #redrive(): Step {
     if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
     const runIds = this.#dice.many(1, 4, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
-    const options = { by: "me", callId: this.#dice.uuid(), fromStart: this.#dice.chance(0.4) };
+    const fromStart = this.#dice.chance(0.4);
+    const note = !fromStart && this.#dice.chance(0.3) ? { note: json(this.#dice.int(0, 3)) } : {};
+    const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note };
     this.#lastRedrive = { name: "redrive", call: (store) => store.runs.redrive(runIds, options) };
     return this.#lastRedrive;
   }
@@ -496,61 +412,6 @@ export class Steps {
     return { name: "prune", call: (store) => store.runs.prune(options) };
   }
 
-  #lease(): Step {
-    const env = this.#dice.one(["test", "other"]);
-    const key = `lease-${this.#dice.int(0, 4)}`;
-    const fence =
-      this.#fences.length > 0
-        ? this.#mutated(this.#dice.one(this.#fences.slice(-8)))
-        : { env, key, epoch: 1, token: this.#dice.uuid() };
-    const leaseMs = this.#dice.one([0, 20, 3000]);
-    const token = this.#dice.chance(0.15) ? fence.token : this.#dice.uuid();
-    const owner = this.#dice.one(["ann", "bob"]);
-    const learn = (answer: { lease?: { epoch: number; token: string } }) => {
-      if (answer.lease) this.#fences.push({ env, key, epoch: answer.lease.epoch, token: answer.lease.token });
-    };
-    return this.#dice.pick<Step>([
-      [8, step("leases.acquire", (store) => store.leases.acquire({ env, key, owner, token, leaseMs }), learn)],
-      [3, step("leases.renew", (store) => store.leases.renew(fence, leaseMs))],
-      [2, step("leases.complete", (store) => store.leases.complete(fence))],
-      [2, step("leases.fail", (store) => store.leases.fail(fence, "why"))],
-      [2, step("leases.release", (store) => store.leases.release(fence))],
-      [2, step("leases.owns", (store) => store.leases.owns(fence))],
-      [2, step("leases.reclaimExpired", (store) => store.leases.reclaimExpired({ env, limit: 3 }))],
-      [2, step("leases.get", (store) => store.leases.get(env, key))],
-    ]);
-  }
-
-  #node(): Step {
-    const known =
-      this.#nodes.length > 0 && this.#dice.chance(0.8) ? this.#dice.one(this.#nodes.slice(-6)) : this.#dice.uuid();
-    const node = {
-      incarnation: this.#dice.chance(0.2) ? known : this.#dice.uuid(),
-      identity: "i",
-      name: "n",
-      env: "test",
-      stack: null,
-      build: "1",
-      ...(this.#dice.chance(0.5) && { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }),
-    };
-    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
-    const stopped = this.#dice.chance(0.5);
-    return this.#dice.pick<Step>([
-      [
-        3,
-        () => {
-          this.#nodes.push(node.incarnation);
-          return step("nodes.register", (store, ids) =>
-            store.nodes.register({ ...node, serves: serves.map((i) => ids[i]!) }),
-          );
-        },
-      ],
-      [3, step("nodes.heartbeat", (store) => store.nodes.heartbeat(known))],
-      [1, step("nodes.stop", (store) => store.nodes.stop(known))],
-      [2, step("nodes.list", (store) => store.nodes.list({ env: "test", stopped }))],
-    ]);
-  }
-
   #read(): Step {
     const runId = this.#runId();
     const filter = {
@@ -564,12 +425,16 @@ export class Steps {
       limit: this.#dice.int(1, 20),
       ...(this.#dice.chance(0.3) ? { before: this.#dice.chance(0.1) ? "x" : runId } : {}),
     };
+    const peeked = this.#dice.many(1, 3, () => {
+      return { runId: this.#runId(), what: this.#dice.one(["start", "end"] as const) };
+    });
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
       [2, step("nextDue", (store, ids) => store.runs.nextDue(ids))],
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],
+      [3, step("journal.peek", (store) => store.journal.peek(peeked))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],
       [3, step("inbox.unread", (store) => store.inbox.unread(runId))],
     ]);

@@ -4,7 +4,8 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testSchema } from "../harness/database.js";
-import { GROUPS, Steps } from "./differential-steps.js";
+import { GROUPS } from "./differential-step.js";
+import { Steps } from "./differential-steps.js";
 import { BothStores } from "./differential-stores.js";
 
 const STEPS_PER_SEED = 500;
@@ -73,7 +74,11 @@ const EXPECTED = [
   ...["some", "empty"].flatMap((outcome) => [`claim ${outcome}`, `inbox.unread ${outcome}`, `nodes.list ${outcome}`]),
   ...["held", "lost"].map((outcome) => `renew ${outcome}`),
   ...["accepted", "recorded", "moved", "lost", "refused"].map((outcome) => `commit ${outcome}`),
-  ...["waiting", "dead", "empty"].map((outcome) => `sweepExpired ${outcome}`),
+  ...["waiting", "restarted", "failed", "dead", "empty"].map((outcome) => `sweepExpired ${outcome}`),
+  ...["waiting", "restarted", "failed", "dead", "empty", "threw"].map((outcome) => `recover ${outcome}`),
+  ...["some", "empty"].flatMap((outcome) => ["orphans", "unservedGroups"].map((name) => `${name} ${outcome}`)),
+  ...["some", "none", "threw"].map((outcome) => `nodes.changeMode ${outcome}`),
+  ...["keyOf some", "keyOf none", "expireDeferred empty", "expireDeferred false", "nodes.claimsFrom none"],
   ...["true", "false"].flatMap((outcome) => ["wakeParked", "archive", "prune"].map((name) => `${name} ${outcome}`)),
   ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),
   ...["gathered", "refused"].map((outcome) => `events.debounce ${outcome}`),
@@ -81,6 +86,8 @@ const EXPECTED = [
   ...["true", "false"].flatMap((outcome) => [`events.subscribe ${outcome}`, `breakers.takeProbe ${outcome}`]),
   ...["events.match some", "events.subscriptions some", "breakers.read some", "breakers.read threw"],
   ...["queues.pause none", "queues.resume none", "queues.list some", "queues.list empty"],
+  ...["saved", "conflict", "threw"].map((outcome) => `definitions.save ${outcome}`),
+  ...["definitions.enable true", "definitions.enable false", "definitions.remove none", "definitions.list some"],
   ...["fired", "moved", "threw", "empty"].map((outcome) => `schedules.fire ${outcome}`),
   ...["schedules.declare false", "schedules.declare threw", "schedules.due some", "schedules.list some"],
   ...["true", "false"].flatMap((outcome) => [`schedules.pause ${outcome}`, `schedules.resume ${outcome}`]),
@@ -94,14 +101,22 @@ const EXPECTED = [
     `machines.${name} false`,
   ]),
   ...["cancelled", "requested", "ended", "unknown"].map((outcome) => `cancel ${outcome}`),
+  ...["paused", "requested", "ended", "unknown"].map((outcome) => `pause ${outcome}`),
+  ...["resumed", "not paused", "unknown"].map((outcome) => `resume ${outcome}`),
+  ...["cancelTasks true", "cancelTasks false", "reconcile some", "journal.peek some", "journal.peek none"],
+  "sweepExpired paused",
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),
   ...["acquired", "stolen", "busy"].map((outcome) => `leases.acquire ${outcome}`),
   ...["renew", "complete", "fail", "release", "owns"].flatMap((name) => [
     `leases.${name} true`,
     `leases.${name} false`,
   ]),
+  ...["claimed", "alreadyClaimed", "notFound", "stateChanged"].map((outcome) => `timeouts.claim ${outcome}`),
+  ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
+  ...["cancel", "complete", "release"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
-  ...["nodes.register none", "nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
+  ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
+  ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
   ...["get some", "get none", "list some", "count some", "journal.read some", "journal.read none"],
 ];
 

@@ -7,14 +7,22 @@ import type { NewRun } from "../../src/kernel/new-run.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import { readBreakers } from "../../src/store/postgres/breakers.js";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
+import { claimTimeouts, completeTimeouts, releaseTimeouts } from "../../src/store/postgres/claim-timeouts.js";
 import {
   childColumns,
   entryColumns,
   fenceColumns,
   reopenColumns,
   takeColumns,
+  taskColumns,
 } from "../../src/store/postgres/commit-columns.js";
-import { commitRuns, commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
+import {
+  commitRuns,
+  commitRunsAndMore,
+  commitTasks,
+  commitTasksAndMore,
+  refusedCommits,
+} from "../../src/store/postgres/commit-sql.js";
 import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
@@ -22,12 +30,15 @@ import type { Groups } from "../../src/store/postgres/groups.js";
 import {
   columnsOf,
   insertKeyedRuns,
+  insertKeyedRunsAgain,
   insertLimitedRuns,
   insertRuns,
   limitedColumnsOf,
   type Places,
 } from "../../src/store/postgres/insert-runs.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
+import { takeBackClaims } from "../../src/store/postgres/nodes.js";
+import { peekJournals } from "../../src/store/postgres/peek-journals.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
@@ -36,6 +47,7 @@ import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
+import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
 import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
@@ -49,8 +61,17 @@ const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
 const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
-  const events = ["subscriptions", "subscribers", "debounces", "breaker_probes"];
-  for (const table of ["runs", "journal", "inbox", "run_keys", "run_limits", ...events, ...MACHINE_TABLES]) {
+  const events = ["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"];
+  for (const table of [
+    "runs",
+    "journal",
+    "inbox",
+    "run_keys",
+    "run_limits",
+    "run_needs",
+    ...events,
+    ...MACHINE_TABLES,
+  ]) {
     await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
   }
 }
@@ -74,6 +95,7 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await runs("held", "interval '0'", HELD, "running", claim("1 hour"));
   await runs("expired", "interval '0'", HELD, "running", claim("-1 hour"));
   await runs("parked", "interval '0'", HELD, "parked");
+  await fillTasks(pool, s, runs, claim("1 hour"));
   await runs("failed", "interval '0'", HELD, "failed");
   await pool.query(`insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
     select id, 1, 0, 'start', 'p', 'json', '{}', now() from ${s}.runs where state <> 'completed'`);
@@ -87,10 +109,30 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
   await pool.query(`insert into ${s}.schedules (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
     select md5('parked' || n)::uuid, 'test', '', 'p', 'every ' || n, 'p', '', '{}', now(), to_timestamp(0), now(), now()
     from generate_series(1, 5000) n`);
-  await pool.query(`insert into ${s}.run_keys (env, scope, key, run_id, payload_hash, lifetime)
-    select 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+  await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
+    select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await fillEvents(pool, s);
+  await fillTimeouts(pool, s);
   await fillMachines(pool, s);
+}
+
+/** Tasks of parked runs, each needed by two others, among many needs of runs that have ended. */
+async function fillTasks(
+  pool: pg.Pool,
+  s: string,
+  runs: (kind: string, from: string, count: number, state: string, claim?: string) => Promise<unknown>,
+  claim: string,
+): Promise<void> {
+  await runs("task", "interval '0'", HELD, "running", claim);
+  await runs("blocked", "interval '0'", 2 * HELD, "blocked");
+  await pool.query(`update ${s}.runs r set counts = true, parent_id = md5('parked' || n)::uuid
+    from generate_series(1, ${HELD}) n where r.id = md5('task' || n)::uuid`);
+  await pool.query(`update ${s}.runs set pending = 1 where state in ('blocked', 'parked')`);
+  await pool.query(`insert into ${s}.run_needs select md5('task' || n)::uuid, md5('blocked' || n + k * ${HELD})::uuid
+    from generate_series(1, ${HELD}) n, generate_series(0, 1) k`);
+  await pool.query(
+    `insert into ${s}.run_needs select md5('ended' || n)::uuid, md5('ended' || n + 1)::uuid from generate_series(1, 20000) n`,
+  );
 }
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
@@ -104,9 +146,19 @@ async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
     select 'test', 'p on 1', 'subject-' || n, md5('waiting' || n)::uuid, now(), 'json', '{}' from generate_series(1, 10000) n`);
 }
 
+/** Half of them far away; generations as the ids of held runs, so that the same ones are asked for. */
+async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`insert into ${s}.timeouts (env, scope, instance, generation, state, sequence, deadline, due_at, created_at, attempts,
+      token, claimed_by, claimed_until)
+    select 'test', 'order', 'i' || n, md5('held' || n)::uuid, 'pending', 1, d, d, now(), 0, c, case when n % 4 = 0 then 'me' end,
+      case when n % 4 = 0 then d end
+    from generate_series(1, 20000) n, lateral (select now() + case when n % 2 = 0 then interval '-1 hour' else interval '1 hour' end) t(d),
+      lateral (select case when n % 4 = 0 then '${TOKEN}'::uuid end) u(c)`);
+}
+
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups,
-    ${s}.subscriptions, ${s}.debounces, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs,
+    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 
 export interface HotStatement {
@@ -119,10 +171,11 @@ export interface HotStatement {
 }
 
 export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotStatement[]> {
-  const [held, parked, troubled] = await Promise.all([
+  const [held, parked, troubled, tasks] = await Promise.all([
     idsOf(pool, "held", batch),
     idsOf(pool, "parked", batch),
     idsOf(pool, "failed", batch),
+    idsOf(pool, "task", batch),
   ]);
   const claims = held.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
   const commits = (...effects: Effect[]) => claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects }));
@@ -144,6 +197,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     alsoReads,
   });
   const nulls = held.map(() => null);
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
     hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
@@ -154,21 +208,33 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ...takeColumns(more),
       ...(await childColumns(ONE_GROUP, more)),
       ...reopenColumns(more),
+      ...taskColumns(more),
     ]),
+    ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(redriveRuns, [troubled, false, "ann", randomUUID()]),
+    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
     hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(insertKeyedRunsAgain, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
     hot(dueSchedules, [parked]),
     hot(fireSchedules, [
       ...[...columnsOf(limited, groupOne(limited)), ...keyColumns(limited), ...limitedColumnsOf(limited)],
       parked,
       parked,
       ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
+      ...[
+        limited.map(({ id }) => id),
+        parked,
+        each(() => "test"),
+        each(() => "p"),
+        each((i) => `x${i}`),
+        each(() => 1),
+      ],
     ]),
-    hot(sweepExpired, [batch], 2 * HELD),
+    hot(sweepExpired, [batch], 3 * HELD),
+    hot(takeBackClaims, [[OWNER], batch], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),
     hot(sendMessages, [
@@ -184,6 +250,29 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(readJournal, [held[0], 0, null]),
     ...(await eventStatements(batch, held[0]!)),
     ...(await machineStatements(pool, ONE_GROUP, batch)),
+    hot(expiredTimeouts, ["test", "order", batch]),
+    hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
+    hot(completeTimeouts, [held, held.map(() => TOKEN)]),
+    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000)]),
+  ];
+}
+
+/** Per task: the row itself, its parent and the two that need it, each looked up, locked and written. */
+async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
+  const claims = ids.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
+  const ends = claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects: [append("a"), complete] }));
+  const starts = claims.map((claim): Commit => {
+    const [a, b] = [newRun(), newRun()];
+    const task = (run: NewRun, needs: string[]): Effect => ({ kind: "enqueue", name: "t", run, task: { needs } });
+    return { claim, expectedSeq: 1, effects: [task(a, []), task(b, [a.id]), complete] };
+  });
+  const fenced = (commits: readonly Commit[]) => [...fenceColumns(commits), ...entryColumns(commits)];
+  const more = [...takeColumns(starts), ...(await childColumns(ONE_GROUP, starts)), ...reopenColumns(starts)];
+  const reads = 12 * ids.length;
+  return [
+    { statement: commitTasks, values: fenced(ends), alsoReads: reads },
+    { statement: commitTasksAndMore, values: [...fenced(starts), ...more, ...taskColumns(starts)], alsoReads: reads },
+    { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
   ];
 }
 
@@ -206,10 +295,14 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   ];
 }
 
-/** The columns of no child at all, for `commitRunsAndMore`. */
+/** The columns of no child at all, for `commitRunsAndMore` with one commit. */
 export const NO_CHILDREN: unknown[][] = [
   ...(await childColumns({ ids: async () => [] } as unknown as Groups, [])),
   ...reopenColumns([]),
+  [0],
+  [0],
+  [],
+  [],
 ];
 
 const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
@@ -221,6 +314,7 @@ function groupOne(runs: readonly NewRun[]): Places {
 function keyColumns(runs: readonly NewRun[]): unknown[][] {
   const each = <T>(value: (i: number) => T) => runs.map((_, i) => value(i));
   return [
+    each(() => randomUUID()),
     each(() => "test"),
     each(() => "s"),
     each((i) => `fresh-${i}`),

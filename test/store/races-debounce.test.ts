@@ -43,6 +43,19 @@ test("an event beside the taking goes with it or makes the next run", async () =
   expect(apart).toBeGreaterThan(0);
 }, 60_000);
 
+test("an event whose run cannot be stored leaves nothing of its subject, and is stored when it can", async () => {
+  const one = gathered("refused", "first", 60_000);
+  const poisoned = { ...one, run: { ...one.run, priority: 4711 } };
+  await s.pool.query(`alter table ${s.schema}.runs add constraint test_no_4711 check (priority <> 4711)`);
+  expect(await s.store.events.debounce([poisoned])).toMatchObject([{ outcome: "refused" }]);
+  await s.pool.query(`alter table ${s.schema}.runs drop constraint test_no_4711`);
+  const next = gathered("refused", "second", 60_000);
+  expect(await s.store.events.debounce([next])).toEqual([{ outcome: "gathered", runId: next.run.id }]);
+  expect(await s.store.runs.get(next.run.id)).not.toBeNull();
+  await s.rows("delete from {s}.runs");
+  await s.rows("delete from {s}.debounces");
+});
+
 test("of many emitters on one subject at once, one makes the run and no subject is left without one", async () => {
   const stores = [s.store, s.open(), s.open(), s.open()];
   for (let round = 0; round < 10; round++) {

@@ -2,7 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { LEGAL_MOVES, REOPEN_NEEDS_GENERATION, RUN_STATES, type RunState } from "../../src/kernel/run-state.js";
+import {
+  LEGAL_MOVES,
+  REOPEN_NEEDS_GENERATION,
+  REOPENED_WITH_DAG,
+  RUN_STATES,
+  type RunState,
+} from "../../src/kernel/run-state.js";
 import { scene } from "./scene.js";
 
 const s = scene();
@@ -19,14 +25,15 @@ async function rowIn(state: RunState): Promise<string> {
   return id;
 }
 
-async function moves(from: RunState, to: RunState, newGeneration: boolean): Promise<boolean> {
+/** `task`: it is one again, and its end is to be counted. */
+async function moves(from: RunState, to: RunState, newGeneration: boolean, task: boolean): Promise<boolean> {
   const id = await rowIn(from);
   const token = to === "running" ? randomUUID() : null;
   try {
     await s.rows(
       `update {s}.runs set state = $2, token = $3, owner = $3,
-        lease_until = case when $3::uuid is null then null else now() end, generation = generation + $4 where id = $1`,
-      [id, to, token, newGeneration ? 1 : 0],
+        lease_until = case when $3::uuid is null then null else now() end, generation = generation + $4, counts = $5 where id = $1`,
+      [id, to, token, newGeneration ? 1 : 0, task],
     );
     return true;
   } catch (error) {
@@ -36,15 +43,21 @@ async function moves(from: RunState, to: RunState, newGeneration: boolean): Prom
 }
 
 test("the database accepts exactly the moves of the kernel's table, for every pair of states", async () => {
-  for (const newGeneration of [false, true]) {
+  for (const [newGeneration, task] of [
+    [false, false],
+    [true, false],
+    [true, true],
+  ] as const) {
     for (const from of RUN_STATES) {
       const accepted: RunState[] = [];
       for (const to of RUN_STATES) {
-        if (to !== from && (await moves(from, to, newGeneration))) accepted.push(to);
+        if (to !== from && (await moves(from, to, newGeneration, task))) accepted.push(to);
       }
-      const closed = REOPEN_NEEDS_GENERATION.includes(from) && !newGeneration;
+      const closed =
+        (REOPEN_NEEDS_GENERATION.includes(from) && !newGeneration) || (REOPENED_WITH_DAG.includes(from) && !task);
       const legal = closed ? [] : [...LEGAL_MOVES[from]];
-      expect({ from, newGeneration, to: accepted.sort() }).toEqual({ from, newGeneration, to: legal.sort() });
+      const seen = { from, newGeneration, task };
+      expect({ ...seen, to: accepted.sort() }).toEqual({ ...seen, to: legal.sort() });
     }
   }
 });
@@ -67,6 +80,16 @@ test("no state but running has a token, an owner or a lease, and running has all
     const half = s.rows(`update {s}.runs set ${column} = null where id = $1`, [running]);
     await expect(half).rejects.toMatchObject({ code: "23514", constraint: "run_claim_is_whole" });
   }
+});
+
+test("no task has ended without being counted, and only a running run is to be paused", async () => {
+  const waiting = await rowIn("waiting");
+  await expect(
+    s.rows("update {s}.runs set state = 'cancelled', ended_at = now(), counts = true where id = $1", [waiting]),
+  ).rejects.toMatchObject({ constraint: "run_end_is_counted" });
+  await expect(s.rows("update {s}.runs set pausing = true where id = $1", [waiting])).rejects.toMatchObject({
+    constraint: "run_pauses_while_running",
+  });
 });
 
 test("only a parked run has a time to wake, and an unknown state is refused", async () => {

@@ -7,7 +7,8 @@ import { openPostgres } from "../../src/store/postgres/open.js";
 import { startProxy } from "../harness/proxy.js";
 import { append, claimFrom, commitOf, commitOne, complete, group, newRuns, scene } from "./scene.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
-import { type Operation, operations } from "./unanswered-operations.js";
+import type { Operation } from "./unanswered-operation.js";
+import { operations } from "./unanswered-operations.js";
 
 const s = scene();
 const target = new URL(s.url);
@@ -68,7 +69,8 @@ async function empty(): Promise<void> {
     const tables = [
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
       ...["run_limits", "limit_rates", "paused_queues", "schedules"],
-      ...["subscriptions", "subscribers", "debounces", "breaker_probes"],
+      ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
+      ...["deferred_runs", "kept_modes"],
       ...["instances", "instance_events", "timers"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
@@ -84,7 +86,7 @@ async function timeless(schema: string): Promise<unknown> {
 
 /** Two servers' clocks differ by nature. */
 function withoutTimes(value: unknown, left = new Set<string>()): unknown {
-  const isTime = /(At|Until|^until|^at|^anchor|^last|^next|ForMs)$/;
+  const isTime = /(At|Until|^until|^at|^anchor|^last|^next|^deadline|ForMs)$/;
   return JSON.parse(
     JSON.stringify(value, (name, part) => {
       if (left.has(name)) return undefined;

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Append, NewInstance } from "../../src/store/contract/machines.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { group, json, newRun } from "./scene.js";
-import type { Operation } from "./unanswered-operations.js";
+import type { Operation } from "./unanswered-operation.js";
 
 function drawn() {
   const of = group("m");

@@ -3,34 +3,23 @@
 import { randomUUID } from "node:crypto";
 import type { Effect } from "../../src/kernel/effect.js";
 import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
-import type { Subscription } from "../../src/store/contract/events.js";
 import type { LeaseFence } from "../../src/store/contract/leases.js";
+import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
-import type { ScheduleDeclaration } from "../../src/store/contract/schedules.js";
 import type { Store } from "../../src/store/contract/store.js";
-import { append, commitOf, complete, group, json, newRun, park, signal } from "./scene.js";
+import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
 import { machineOperations } from "./unanswered-machines.js";
-
-export interface Operation {
-  readonly name: string;
-  /** The statement whose reply or request is lost. */
-  readonly statement: string;
-  /** Prepares the store and answers what to do then; called once per store with the same ids. */
-  readonly prepare: (store: Store) => Promise<() => Promise<unknown>>;
-  /** Its answer tells what this attempt did; a repeated one finds nothing left to do. */
-  readonly answersWhatItDid?: true;
-  /** Renewals are not repeated by the store: the lease keeper is told at once, and asks again. */
-  readonly repeatedByCaller?: true;
-}
+import { modeOperations } from "./unanswered-mode-operations.js";
+import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
+import { taskOperations } from "./unanswered-tasks.js";
+import { timeoutOperations } from "./unanswered-timeouts.js";
+import { triggerOperations } from "./unanswered-trigger-operations.js";
 
 async function claimed(store: Store, runs: readonly NewRun[], leaseMs: number, ids: { owner: string; token: string }) {
   await store.runs.insert(runs);
   const groupIds = await store.runs.groupIds([runs[0]!.group]);
   return store.runs.claim({ ...ids, groupIds, limit: runs.length, leaseMs });
 }
-
-const ids = () => ({ owner: randomUUID(), token: randomUUID() });
-const ownGroup = () => group(`q-${randomUUID()}`);
 
 /** One claimed run, then `act` on it. */
 function onClaim(
@@ -74,33 +63,37 @@ function onLease(act: (store: Store, fence: LeaseFence) => Promise<unknown>, lea
   };
 }
 
+const NODE = { identity: "i", name: "n", env: "test", stack: null, build: null };
+
 function onNode(act: (store: Store, incarnation: string) => Promise<unknown>, registered = true) {
-  const node = { incarnation: randomUUID(), identity: "i", name: "n", env: "test", stack: null, build: null };
+  const node = { ...NODE, incarnation: randomUUID() };
   return async (store: Store) => {
     if (registered) await store.nodes.register(node);
     return () => (registered ? act(store, node.incarnation) : store.nodes.register(node));
   };
 }
 
-type OnSchedule = (store: Store, declared: ScheduleDeclaration, runs: readonly NewRun[]) => Promise<unknown>;
-
-/** A declared schedule; the runs are for it to fire. */
-function onSchedule(act: OnSchedule) {
-  const from = ownGroup();
-  const schedules = [{ id: randomUUID(), group: from, key: "every 1m", spec: "{}" }];
-  const declared = { env: "test", stack: null, programs: [from.program], schedules, removeAfterMs: null };
-  const limits: NewLimit[] = [{ kind: "slots", key: `slots ${from.queue}`, max: 1 }];
-  const runs = [newRun({ group: from, key: key() }), newRun({ group: from, key: key(), limits })];
-  return async (store: Store) => {
-    await store.schedules.declare(declared);
-    return () => act(store, declared, runs);
+/** A node that was alone and fell silent with a claim; another that is alone follows it. */
+function onFollower(act: (store: Store, follower: NodeRegistration) => Promise<unknown>) {
+  const who = {
+    identity: "i",
+    name: "n",
+    env: "test",
+    stack: null,
+    build: null,
+    alone: true,
+    heartbeatMs: 1,
+    leaseMs: 1,
   };
-}
-
-/** Moves on to a window that is the same on both databases. */
-async function fired(store: Store, { schedules: [one] }: ScheduleDeclaration, runs: readonly NewRun[]) {
-  const [row] = (await store.schedules.due([one!.id])).schedules;
-  return store.schedules.fire([{ scheduleId: row!.id, seenLast: row!.last, last: 1, next: 2, runs }]);
+  const [silent, follower] = [randomUUID(), randomUUID()];
+  const run = newRun({ group: ownGroup() });
+  const drawn = { owner: silent, token: randomUUID() };
+  return async (store: Store) => {
+    await store.nodes.register({ ...who, incarnation: silent });
+    await claimed(store, [run], 60_000, drawn);
+    while ((await store.nodes.list({ env: "test" })).some(({ alive }) => alive));
+    return () => act(store, { ...who, incarnation: follower });
+  };
 }
 
 function inserts(run: NewRun) {
@@ -110,8 +103,6 @@ function inserts(run: NewRun) {
   };
 }
 
-const key = () =>
-  ({ scope: "s", key: randomUUID(), payloadHash: "h", lifetime: "live", onMismatch: "conflict" }) as const;
 const message = (claim: ClaimedRun) => signal(claim.runId, "k", { messageId: claim.token, payload: json(1) });
 const cancel = (store: Store, runId: string) => store.runs.cancel(runId, { by: "me", reason: "why" });
 const old = { env: "test", endedBeforeMs: 0, limit: 100 };
@@ -178,69 +169,6 @@ function admits(statement: string, act: (store: Store, ended: string) => Promise
   };
 }
 
-/** A run that gathers, claimed when its window is over or still open. */
-function onGathering(statement: string, windowMs: number): Operation {
-  const run = newRun({ group: ownGroup() });
-  const event = { run, ticket: { subscription: "s", subject: run.id, windowMs } };
-  const drawn = ids();
-  return {
-    name: `settle a debounced run, ${windowMs === 0 ? "begins" : "waits"}`,
-    statement,
-    async prepare(store) {
-      await store.events.debounce([event]);
-      const groupIds = await store.runs.groupIds([run.group]);
-      // Its window is judged by the ticket: one that was told a longer one finds it open.
-      const [claim] = await store.runs.claim({ ...drawn, groupIds, limit: 1, leaseMs: 60_000 });
-      const ticket = { ...event.ticket, windowMs: windowMs === 0 ? 0 : 60_000 };
-      return () => store.events.settleDebounced(claim!, claim!.seq, ticket);
-    },
-  };
-}
-
-function eventOperations(): Operation[] {
-  const run = newRun({ group: ownGroup() });
-  const event = { run, ticket: { subscription: "s", subject: "a", windowMs: 60_000 } };
-  const incarnation = randomUUID();
-  const subscription: Subscription = {
-    ...{
-      id: "p on x",
-      env: "test",
-      stack: null,
-      event: "x",
-      program: "p",
-      queue: "p",
-      version: null,
-      where: [{ a: 1 }],
-    },
-    ...{ subject: null, debounceMs: null, lifetime: "archived", crashLimit: 5, breaker: null },
-  };
-  const declaration = { incarnation, env: "test", subscriptions: [subscription], starting: true };
-  const probe = { env: "test", program: "p", opening: "x", probe: 1, runId: randomUUID() };
-  return [
-    {
-      name: "debounce",
-      statement: "gather_events",
-      prepare: async (store) => {
-        await store.runs.groupIds([run.group]);
-        return () => store.events.debounce([event]);
-      },
-    },
-    onGathering("settle_debounced", 0),
-    onGathering("settle_debounced", 1),
-    {
-      name: "subscribe",
-      statement: "declare_subscriptions",
-      prepare: async (store) => () => store.events.subscribe(declaration),
-    },
-    {
-      name: "subscribe, at the removal",
-      statement: "retire_subscriptions",
-      prepare: async (store) => () => store.events.subscribe(declaration),
-    },
-    { name: "takeProbe", statement: "take_probe", prepare: async (store) => () => store.breakers.takeProbe(probe) },
-  ];
-}
-
 /** With ids of its own at each call. */
 export function operations(): readonly Operation[] {
   const child = newRun({ group: ownGroup() });
@@ -284,6 +212,7 @@ export function operations(): readonly Operation[] {
         return () => store.queues.resume("test", "work");
       },
     },
+    ...definitionOperations(),
     {
       name: "renew",
       statement: "renew_claims",
@@ -420,35 +349,28 @@ export function operations(): readonly Operation[] {
       answersWhatItDid: true,
       prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
     },
-    {
-      name: "schedules.declare",
-      statement: "declare_schedules",
-      prepare: onSchedule((store, declared) => store.schedules.declare(declared)),
-    },
-    {
-      name: "schedules.declare that removes",
-      statement: "remove_schedules",
-      prepare: onSchedule((store, declared) =>
-        store.schedules.declare({ ...declared, schedules: [], removeAfterMs: 0 }),
-      ),
-    },
-    { name: "schedules.fire", statement: "fire_schedules", prepare: onSchedule(fired) },
-    {
-      name: "schedules.pause",
-      statement: "pause_schedules",
-      prepare: onSchedule((store, { programs }) => store.schedules.pause("test", programs[0]!, "me")),
-    },
-    {
-      name: "schedules.resume",
-      statement: "resume_schedules",
-      prepare: onSchedule(async (store, { programs }) => {
-        await store.schedules.pause("test", programs[0]!, "me");
-        return store.schedules.resume("test", programs[0]!);
-      }),
-    },
-    ...eventOperations(),
+    ...triggerOperations(),
+    ...modeOperations(),
+    ...timeoutOperations(),
+    ...taskOperations(),
     ...machineOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
+    {
+      name: "nodes.register beside a live one",
+      statement: "register_node",
+      prepare: onNode((store, incarnation) =>
+        store.nodes.register({ ...NODE, incarnation: incarnation.replace(/^./, "f"), alone: true }),
+      ),
+    },
+    ...["register_node", "take_back_claims"].map((statement): Operation => {
+      const prepare = onFollower((store, follower) => store.nodes.register(follower));
+      return {
+        name: `nodes.register in the place of a dead one, ${statement}`,
+        statement,
+        prepare,
+        answersWhatItDid: true,
+      };
+    }),
     {
       name: "nodes.heartbeat",
       statement: "heartbeat_node",
@@ -457,5 +379,37 @@ export function operations(): readonly Operation[] {
     { name: "nodes.stop", statement: "stop_node", prepare: onNode((store, node) => store.nodes.stop(node)) },
     retained("archive_runs", (store) => store.runs.archive(old)),
     retained("prune_runs", (store) => store.runs.prune(old)),
+  ];
+}
+
+function definitionOperations(): Operation[] {
+  const of = { env: "test", kind: "actor", name: "watcher" } as const;
+  const first = { ...of, body: '{"n":1}', by: "me" };
+  const on = (act: (store: Store) => Promise<unknown>) => async (store: Store) => {
+    await store.definitions.save(first);
+    return () => act(store);
+  };
+  const second = { ...first, body: '{"n":2}', expectedVersion: 1 };
+  return [
+    {
+      name: "definitions.save, new",
+      statement: "save_definition",
+      prepare: async (store) => () => store.definitions.save(first),
+    },
+    {
+      name: "definitions.save, over another",
+      statement: "save_definition",
+      prepare: on((store) => store.definitions.save(second)),
+    },
+    {
+      name: "definitions.enable",
+      statement: "enable_definition",
+      prepare: on((store) => store.definitions.enable(of, false, "me")),
+    },
+    {
+      name: "definitions.remove",
+      statement: "remove_definition",
+      prepare: on((store) => store.definitions.remove(of)),
+    },
   ];
 }

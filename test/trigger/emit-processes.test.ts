@@ -12,8 +12,8 @@ import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
 import { measured } from "./measured-event.js";
 
-/** HOLDFAST_EVENTS=1000: as many. */
-const EVENTS = Number(process.env["HOLDFAST_EVENTS"] ?? 200);
+/** HOLDFAST_EVENTS=10000: as many. */
+const EVENTS = Number(process.env["HOLDFAST_EVENTS"] ?? 1000);
 const { url, schema, pool } = testSchema();
 let store: PostgresStore;
 

@@ -2,24 +2,35 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
+import { Modes } from "../../src/engine/modes.js";
+import type { BreakerRule } from "../../src/kernel/breaker-rule.js";
 import { codecs } from "../../src/kernel/codecs.js";
+import type { Effect } from "../../src/kernel/effect.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { World } from "../../src/kernel/world.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import type { TriggerEvents } from "../../src/trigger/events.js";
 import type { ScheduleEvents } from "../../src/trigger/schedule-events.js";
 import { type ScheduledProgram, Scheduler } from "../../src/trigger/scheduler.js";
 import type { Tick, Trigger } from "../../src/trigger/trigger.js";
 import { openMovableClock } from "../conformance/on-postgres.js";
 import { testSchema } from "../harness/database.js";
 
-type Told = { [Name in keyof ScheduleEvents]: { name: Name } & ScheduleEvents[Name] }[keyof ScheduleEvents];
+type Events = ScheduleEvents & Pick<TriggerEvents, "breaker.half_opened">;
+type Told = { [Name in keyof Events]: { name: Name } & Events[Name] }[keyof Events];
 
 export interface Bench {
   readonly store: Store;
   /** Sets the store's clock. */
   setNow(ms: number): Promise<void>;
+}
+
+interface NodeOptions {
+  readonly world?: World;
+  readonly stack?: string | null;
+  readonly breaker?: BreakerRule | null;
 }
 
 /** A corner of the store of a test's own, at an instant. */
@@ -55,21 +66,25 @@ export class Corner {
   }
 
   /** A node that has declared its schedules. Its own clock may be wrong. */
-  async node(on: readonly Trigger<unknown>[], { world = systemWorld() as World, stack = null as string | null } = {}) {
+  async node(on: readonly Trigger<unknown>[], options: NodeOptions = {}) {
+    const { world = systemWorld(), stack = null, breaker = null } = options;
     const program: ScheduledProgram = {
       name: "report",
       queue: "report",
       version: null,
       limits: [],
       triggers: on.map(({ spec }) => spec),
+      breaker,
     };
     const scheduler = new Scheduler({
       store: this.store.schedules,
+      breakers: this.store.breakers,
       world,
       bus: { emit: (name, facts) => this.told.push({ name, ...facts } as Told) },
       env: this.env,
       stack,
       programs: [program],
+      modes: new Modes(),
       lookEveryMs: 1000,
       newRun: ({ name, queue, version }, input) => ({
         id: world.id(),
@@ -83,6 +98,19 @@ export class Corner {
     await scheduler.declare(null);
     await scheduler.round();
     return scheduler;
+  }
+
+  /** Claims the run that is due and ends it. */
+  async end(as: "completed" | "failed"): Promise<void> {
+    const group = { env: this.env, stack: null, queue: "report", program: "report", version: null };
+    const groupIds = await this.store.runs.groupIds([group]);
+    const [owner, token] = [randomUUID(), randomUUID()];
+    const [claim] = await this.store.runs.claim({ owner, token, groupIds, limit: 1, leaseMs: 60_000 });
+    const payload = { codec: "json", data: "{}" };
+    const effect: Effect =
+      as === "completed" ? { kind: "complete", output: payload } : { kind: "fail", as, reason: payload };
+    const [answer] = await this.store.runs.commit([{ claim: claim!, expectedSeq: claim!.seq, effects: [effect] }]);
+    if (answer?.outcome !== "accepted") throw new Error(`the end was ${answer?.outcome}`);
   }
 
   async ticks(): Promise<Tick<"cron" | "every">[]> {

@@ -1,6 +1,7 @@
 // The loop that fires schedules, in virtual time: it sleeps until the next window, and goes on whatever the store does.
 
 import { afterEach, expect, test } from "vitest";
+import { Modes } from "../../src/engine/modes.js";
 import type { ScheduleStore } from "../../src/store/contract/schedules.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreUnavailable } from "../../src/store/postgres/errors.js";
@@ -20,7 +21,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
   const calls = { due: 0, declare: 0 };
   const told: { readonly name: string; readonly lateMs?: number }[] = [];
   const programs: ScheduledProgram[] = [
-    { name: "p", queue: "p", version: null, limits: [], triggers: on.map(({ spec }) => spec) },
+    { name: "p", queue: "p", version: null, limits: [], triggers: on.map(({ spec }) => spec), breaker: null },
   ];
   const scheduler = new Scheduler({
     store: {
@@ -35,11 +36,13 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
       },
       ...broken,
     },
+    breakers: store.breakers,
     world,
     bus: { emit: (name, facts) => told.push({ name, ...facts }) },
     env: "test",
     stack: null,
     programs,
+    modes: new Modes(),
     lookEveryMs: 5_000,
     newRun: ({ name, queue }, input) => ({
       id: world.id(),

@@ -56,6 +56,37 @@ onBothStores((bench) => {
     }
   });
 
+  test("while the breaker is open windows start nothing; when its time is over one of them tries, whoever looks", async () => {
+    const corner = await at("2026-05-01T10:00:00Z");
+    const start = corner.now;
+    const breaker = { threshold: 2, halfOpenMs: 2.5 * MINUTE };
+    const nodes = [await corner.node([every("1m")], { breaker }), await corner.node([every("1m")], { breaker })];
+    const round = async (minutes: number) => {
+      await corner.pass(minutes * MINUTE);
+      await Promise.all(nodes.map((node) => node.round()));
+      return (await corner.windows()).map((window) => (Date.parse(window) - start) / MINUTE);
+    };
+    const told = (name: string) => corner.told.filter((one) => one.name === name);
+    for (const [minute, windows] of [
+      [1, [1]],
+      [2, [1, 2]],
+    ] as const) {
+      expect({ minute, windows: await round(1) }).toEqual({ minute, windows });
+      await corner.end("failed");
+    }
+    expect(await round(1)).toEqual([1, 2]);
+    expect(told("schedule.rejected")).toMatchObject([{ schedule: "every 1m", windows: [iso(start + 3 * MINUTE)] }]);
+    // Half-open: both nodes decide on the window, and one run tries.
+    expect(await round(2)).toEqual([1, 2, 5]);
+    expect(told("breaker.half_opened")).toHaveLength(1);
+    // It is under way: nobody else may.
+    expect(await round(1)).toEqual([1, 2, 5]);
+    expect(told("schedule.rejected")).toHaveLength(2);
+    await corner.end("completed");
+    expect(await round(1)).toEqual([1, 2, 5, 7]);
+    expect(told("schedule.fired")).toHaveLength(4);
+  });
+
   test("what is made up for comes a hundred windows a second, however many nodes look", async () => {
     const corner = await at("2026-05-01T10:00:00Z");
     const start = corner.now;

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
 import { codecs } from "../../src/kernel/codecs.js";
 import { retryPolicy } from "../../src/kernel/retry.js";
-import { callId } from "../../src/replay/recorded.js";
+import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
@@ -26,7 +26,7 @@ test("a step that waits for its lease is not started once its run is over", asyn
     sure: () => new Promise<void>((resolve) => (renewed = resolve)),
   } as unknown as Session;
   const start = { seq: 1, epoch: 0, kind: "start", name: "", key: null, payload: null, at: 0 };
-  const replay = new Replay(session, [start], { timeoutMs: null, historyLimit: 1_000 });
+  const replay = new Replay(session, readRecorded([start]), { timeoutMs: null, historyLimit: 1_000 });
   let starts = 0;
   const over = new Promise<string>((resolve) => {
     const rest = { replay, codecs: codecs(), policy: retryPolicy(1), resolve: () => {}, reject: () => {} };

@@ -1,11 +1,13 @@
 // Leads each operation of the store to the check that knows it.
 
 import type { Applied } from "../applied.js";
+import { checkBreakers, checkProbe } from "./breakers.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
 import { checkCommits, checkTransact } from "./commits.js";
+import { checkDebounce, checkMatch, checkSettle, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
-import { checkCancel, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
 
@@ -15,12 +17,19 @@ const CHECKS: Checks = {
   renew: checkRenew,
   commit: checkCommits,
   sweep: checkSweep,
+  expire: checkExpire,
   admit: () => {},
   wake: checkWake,
   cancel: checkCancel,
   send: checkSend,
   transact: checkTransact,
   redrive: checkRedrive,
+  subscribe: checkSubscribe,
+  match: checkMatch,
+  debounce: checkDebounce,
+  settle: checkSettle,
+  breakers: checkBreakers,
+  probe: checkProbe,
 };
 
 /** `by`: the incarnation that asked for it. */

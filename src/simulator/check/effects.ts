@@ -35,9 +35,9 @@ export function checkAttempt(history: History, record: EffectRecord): void {
     `${callOf(record)} was started after its recorded ending`,
   );
   for (const key of record.after) {
-    const [step, transaction] = [`step ${callOfKey(runId, key)}`, `transaction ${callOfKey(runId, key)}`];
-    const known = hasEnded(run, step) || hasEnded(run, transaction);
-    history.expect(known, "S7", run, `${callOf(record)} was started before ${step} was recorded`);
+    const call = callOfKey(runId, key);
+    const known = ["step", "transaction", "node", "item"].some((kind) => hasEnded(run, `${kind} ${call}`));
+    history.expect(known, "S7", run, `${callOf(record)} was started before ${call} was recorded`);
   }
 }
 

@@ -2,12 +2,13 @@
 
 import type { NewRun } from "../../kernel/new-run.js";
 import { type EndedState, isEnded } from "../../kernel/run-state.js";
+import type { Subscription } from "../../store/contract/events.js";
 import type { ClaimRequest } from "../../store/contract/runs.js";
 import type { RunRow } from "../../store/memory/rows.js";
 import type { Tables } from "../../store/memory/tables.js";
 import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
-import type { ModelEntry, ModelRun } from "./model.js";
+import type { Gathering, ModelEntry, ModelRun, Probe } from "./model.js";
 
 export interface Violation {
   /** As in ARCHITECTURE.md: S4, L3, … */
@@ -20,6 +21,12 @@ export interface Violation {
 export class History {
   runs = new Map<string, ModelRun>();
   keys = new Map<string, string>();
+  /** By id. */
+  subscriptions = new Map<string, Subscription>();
+  /** By subscription and subject: the event that nobody has begun with yet. */
+  gathering = new Map<string, Gathering>();
+  /** By opening: the run that tries, by the number of its try. */
+  probes = new Map<string, Map<number, Probe>>();
   readonly violations: Violation[] = [];
   /** Runs, and messages as `run key`, that a failover has lost: nobody can be asked for them. */
   readonly lost = new Set<string>();
@@ -69,7 +76,11 @@ export class History {
     return run;
   }
 
-  add({ id, group, crashLimit, input, parentId, limits = [] }: Omit<NewRun, "key">): void {
+  /** `ticket`: of a run that gathers events. */
+  add(
+    { id, group, crashLimit, input, parentId, limits = [] }: Omit<NewRun, "key">,
+    ticket: string | null = null,
+  ): void {
     if (this.runs.has(id)) return;
     const run: ModelRun = {
       id,
@@ -92,7 +103,7 @@ export class History {
       journal: [],
       messages: [],
     };
-    this.append(run, null, { kind: "start", name: group.program, key: null, payload: input });
+    this.append(run, null, { kind: "start", name: group.program, key: ticket, payload: input });
     this.runs.set(id, run);
     this.observe(run);
   }
@@ -148,7 +159,12 @@ export class History {
   /** What a lagging replica has. Call the answer when it becomes the database. */
   lag(): () => void {
     const runs = structuredClone(this.runs);
-    const keys = new Map(this.keys);
+    const { keys, subscriptions, gathering, probes } = structuredClone({
+      keys: this.keys,
+      subscriptions: this.subscriptions,
+      gathering: this.gathering,
+      probes: this.probes,
+    });
     return () => {
       for (const [id, { messages }] of this.runs) {
         const kept = runs.get(id);
@@ -157,7 +173,7 @@ export class History {
         for (const { key } of messages) if (!known.has(key)) this.lost.add(`${id} ${key}`);
       }
       this.runs = runs;
-      this.keys = keys;
+      Object.assign(this, { keys, subscriptions, gathering, probes });
       this.disturbedAt = this.now;
     };
   }

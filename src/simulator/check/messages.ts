@@ -72,6 +72,10 @@ export function checkCancel(history: History, { runId, answer }: Of<"cancel">): 
   history.observe(run);
 }
 
+export function checkExpire(history: History, { runIds }: Of<"expire">): void {
+  for (const runId of runIds) checkCancel(history, { op: "cancel", runId, answer: { outcome: "cancelled" } });
+}
+
 /** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
 export function checkRedrive(history: History, { runIds, options, answers }: Of<"redrive">): void {
   for (const [i, runId] of runIds.entries()) {
@@ -85,8 +89,8 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
   }
 }
 
-function reopen(history: History, run: ModelRun, { by, callId, fromStart }: Of<"redrive">["options"]): void {
-  const payload = fromStart ? run.journal[run.baseSeq]!.payload : null;
+function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Of<"redrive">["options"]): void {
+  const payload = fromStart ? run.journal[run.baseSeq]!.payload : (note ?? null);
   history.append(run, null, { kind: fromStart ? "start" : "redriven", name: by, key: callId, payload });
   if (fromStart) history.nextGeneration(run);
   else run.generation++;

@@ -53,6 +53,19 @@ export interface ModelRun {
   readonly messages: ModelMessage[];
 }
 
+/** The last event of a subject, and the run that is to begin with it. */
+export interface Gathering {
+  readonly runId: string;
+  readonly payload: Payload;
+  /** On the database's clock. */
+  readonly atUs: number;
+}
+
+export interface Probe {
+  readonly runId: string;
+  readonly atUs: number;
+}
+
 /** Kinds of entries that end a call, each call once. */
 const ENDS: Readonly<Record<string, string>> = {
   step: "step",
@@ -64,6 +77,10 @@ const ENDS: Readonly<Record<string, string>> = {
   value: "value",
   patched: "patched",
   child: "child",
+  node: "node",
+  "node.failed": "node",
+  item: "item",
+  "item.failed": "item",
 };
 
 /** The call that an entry ends; null when it ends none by name. */
@@ -78,10 +95,13 @@ export function hasEnded(run: ModelRun, call: string): boolean {
 
 /** The endings of one generation's log, in order: of calls by name, of waits by a message. */
 export function endingsOf(entries: readonly ModelEntry[], baseSeq: number): ModelEntry[] {
-  const endings: ModelEntry[] = [];
+  let endings: ModelEntry[] = [];
   for (const entry of entries) {
-    if (entry.kind === "redriven") while (endings.at(-1)?.kind.endsWith(".failed")) endings.pop();
-    else if (endedCall(entry) || endsWait(entry, baseSeq)) endings.push(entry);
+    if (entry.kind === "redriven") {
+      while (endings.at(-1)?.kind.endsWith(".failed")) endings.pop();
+      // Branches and items of a graph end in any order: all that failed are tried again.
+      endings = endings.filter(({ kind }) => kind !== "node.failed" && kind !== "item.failed");
+    } else if (endedCall(entry) || endsWait(entry, baseSeq)) endings.push(entry);
   }
   return endings;
 }

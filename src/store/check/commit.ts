@@ -1,7 +1,7 @@
 // Whether a commit can be stored at all, judged before its fence; a bad one is refused alone.
 
 import { problemOfEffects } from "../../kernel/check-commit.js";
-import type { Effect } from "../../kernel/effect.js";
+import type { Effect, EnqueueEffect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import type { Commit } from "../contract/runs.js";
 import { checkRun } from "./run.js";
@@ -84,14 +84,33 @@ function checkKinds(effects: unknown): Problem {
 function checkEffects(effects: readonly Effect[]): Problem {
   const taken = new Set<string>();
   const started = new Set<string>();
+  const tasks = new Set<string>();
   for (let i = 0; i < effects.length; i++) {
     const effect = effects[i]!;
     const bad =
       checkEffect(`effects[${i}]`, effect) ??
       (effect.kind === "take" ? checkOnce(`effects[${i}].messageKey`, effect.messageKey, taken) : null) ??
-      (effect.kind === "enqueue" ? checkOnce(`effects[${i}].run.id`, effect.run.id, started) : null);
+      (effect.kind === "enqueue" ? checkOnce(`effects[${i}].run.id`, effect.run.id, started) : null) ??
+      (effect.kind === "enqueue" ? checkTask(`effects[${i}].task`, effect, tasks) : null);
     if (bad) return bad;
   }
+  return null;
+}
+
+/** What it needs stands before it: so nothing can need itself, and all that need each other have one parent. */
+function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string>): Problem {
+  if (task === undefined) return null;
+  const problem = checkObject(path, task);
+  if (problem) return problem;
+  if (!Array.isArray(task.needs)) return new InvalidInput(`${path}.needs`, "must be a list of ids");
+  const once = new Set<string>();
+  for (const [i, need] of task.needs.entries()) {
+    const bad = checkUuid(`${path}.needs[${i}]`, need) ?? checkOnce(`${path}.needs[${i}]`, need, once);
+    if (bad) return bad;
+    if (!tasks.has(need))
+      return new InvalidInput(`${path}.needs[${i}]`, "is no task that stands before it in this commit");
+  }
+  tasks.add(run.id);
   return null;
 }
 

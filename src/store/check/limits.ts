@@ -5,6 +5,7 @@ import { limitKey } from "../../kernel/name.js";
 import { checkInteger, checkName, checkObject, checkOneOf, LONGEST_DELAY_MS, type Problem } from "./value.js";
 
 const KINDS = ["serial", "slots", "rate"];
+const OVERFLOWS = ["drop", "shed-oldest"];
 const MOST_LIMITS = 8;
 
 export function checkLimits(path: string, limits: unknown): Problem {
@@ -25,11 +26,17 @@ export function checkLimits(path: string, limits: unknown): Problem {
 function checkLimit(path: string, limit: unknown): Problem {
   const problem = checkObject(path, limit);
   if (problem) return problem;
-  const { kind, key, max, perMs } = limit as Record<string, unknown>;
+  const { kind, key, max, perMs, overflow } = limit as Record<string, unknown>;
   return (
     checkOneOf(`${path}.kind`, kind, KINDS) ??
     checkName(limitKey, `${path}.key`, key) ??
     checkInteger(`${path}.max`, max, 1, kind === "serial" ? 1 : undefined) ??
-    (kind === "rate" ? checkInteger(`${path}.perMs`, perMs, 1, LONGEST_DELAY_MS) : null)
+    (kind === "rate" ? checkInteger(`${path}.perMs`, perMs, 1, LONGEST_DELAY_MS) : null) ??
+    (overflow === undefined ? null : checkOverflow(`${path}.overflow`, kind, overflow))
   );
+}
+
+/** The others are places of one run each, or times: nobody could be skipped in favour of another. */
+function checkOverflow(path: string, kind: unknown, overflow: unknown): Problem {
+  return kind === "slots" ? checkOneOf(path, overflow, OVERFLOWS) : new InvalidInput(path, "is only for slots");
 }

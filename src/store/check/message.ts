@@ -12,6 +12,7 @@ const FORMS: readonly { readonly form: RegExp; readonly kinds: readonly MessageK
   { form: /^cancel$/, kinds: ["cancel"] },
   { form: /^child:/, kinds: ["child"] },
   { form: /^signal:/, kinds: ["signal"] },
+  { form: /^pause:/, kinds: ["pause"] },
   { form: /^wait:/, kinds: ["decision", "timeout", "cancel"] },
 ];
 

@@ -3,6 +3,7 @@
 import { InvalidInput } from "../../kernel/error.js";
 import { dedupeKey, envName, nodeName, programName, stackName } from "../../kernel/name.js";
 import type { Fire, ScheduleDeclaration } from "../contract/schedules.js";
+import { checkProbe } from "./breaker.js";
 import { checkGroup, checkRun } from "./run.js";
 import {
   checkDelay,
@@ -60,7 +61,8 @@ export function checkFires(fires: readonly Fire[]): Problem {
       firstOf(fire.runs, (run, k) => {
         const at = `${path}.runs[${k}]`;
         return checkRun(at, run, run?.key ?? null) ?? checkOnce(`${at}.id`, run.id, seen);
-      });
+      }) ??
+      (fire.probe === undefined ? null : checkProbe(fire.probe));
     return bad ?? checkOnce(`${path}.scheduleId`, fire.scheduleId, seen);
   });
 }
@@ -79,7 +81,7 @@ function checkOnce(path: string, id: string, seen: Set<string>): Problem {
   return null;
 }
 
-function checkInstant(path: string, value: unknown): Problem {
+export function checkInstant(path: string, value: unknown): Problem {
   return checkInteger(path, value, -LATEST_MS, LATEST_MS);
 }
 

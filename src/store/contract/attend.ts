@@ -1,15 +1,27 @@
 // Attending: a node that is there is told of work at once, and is missed at once when it dies.
 
+import type { Overflow } from "../../kernel/new-run.js";
+
 export interface Attendee {
   readonly incarnation: string;
   /** There may be work in these groups. A hint: losing all of them costs latency, never work. */
   readonly onHint: (groupIds: readonly number[]) => void;
   /** Somebody's own transaction has left something that housekeeping finds: a message to a parked run, a run to be admitted. */
   readonly onNews?: () => void;
+  /** Runs that found no place under a limit and could not wait; told once, in the process whose call found it. */
+  readonly onSkipped?: (runs: readonly SkippedRun[]) => void;
+}
+
+export interface SkippedRun {
+  readonly runId: string;
+  readonly program: string;
+  readonly overflow: Overflow;
 }
 
 export interface Attendance {
   /** Whether its death is seen before its lease is over. False behind a transaction pooler, and in memory. */
   readonly seen: boolean;
+  /** After it had to register anew, because the store had lost that. */
+  again(): Promise<void>;
   leave(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 // Housekeeping: what every node does for all of them once a second, in one call.
 
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { Reclaimed } from "./runs.js";
 
 export interface HouseRound {
@@ -9,6 +10,8 @@ export interface HouseRound {
   readonly limit: number;
   /** False while the node's own start-up grace lasts: it takes nothing from anybody. */
   readonly reclaim: boolean;
+  /** It renews nothing: the report tells which of its runs have unread messages. */
+  readonly alone?: boolean;
   /** A node that attended and is not there for so long has died: its claims are reclaimed before their leases are over. */
   readonly presenceGraceMs: number;
 }
@@ -19,8 +22,14 @@ export interface HouseReport {
   /** Parked runs that are claimable now. */
   readonly woken: number;
   readonly reclaimed: readonly Reclaimed[];
+  /** Runs that it holds and whose inbox has unread messages; empty unless it is alone. */
+  readonly called: readonly { readonly runId: string; readonly inboxSeq: number }[];
   /** Held runs are due: somebody should call `runs.admit`. */
   readonly held: boolean;
+  /** In which mode this node is to be; null while it is not registered. */
+  readonly mode: ModeState | null;
+  /** Runs that nobody took in time are to be ended: somebody should call `runs.expireDeferred`. */
+  readonly overdue: boolean;
   /** How long until the next parked or held run is due; null when none has a deadline. */
   readonly nextWakeMs: number | null;
 }

@@ -6,7 +6,8 @@ import type { Payload } from "../../kernel/payload.js";
 import type { EndedState } from "../../kernel/run-state.js";
 import type { Transaction } from "./transaction.js";
 
-export type MessageKind = "signal" | "decision" | "timeout" | "cancel" | "child";
+/** `pause` is the store's own: it tells the holder to give the run back, and the row decides what becomes of it. */
+export type MessageKind = "signal" | "decision" | "timeout" | "cancel" | "child" | "pause";
 
 export interface NewMessage {
   readonly runId: string;

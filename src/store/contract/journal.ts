@@ -2,6 +2,7 @@
 
 import { HoldfastError } from "../../kernel/error.js";
 import type { Payload } from "../../kernel/payload.js";
+import type { RunState } from "../../kernel/run-state.js";
 
 export interface JournalEntry {
   readonly seq: number;
@@ -21,12 +22,27 @@ export interface JournalPage {
   readonly baseSeq: number;
 }
 
+/** One entry of another run: its input, or what it ended with. */
+export interface Peek {
+  readonly runId: string;
+  readonly what: "start" | "end";
+}
+
+export interface Peeked {
+  readonly state: RunState;
+  /** Null: it has not ended. */
+  readonly entry: JournalEntry | null;
+}
+
 export interface JournalStore {
   /**
    * The entries of the current generation with `seq > after`, in order (all of them, or `limit`).
    * Throws `JournalCorrupt` on a gap; answers null when there is no such run.
    */
   read(runId: string, options?: { readonly after?: number; readonly limit?: number }): Promise<JournalPage | null>;
+
+  /** Single entries of many runs, in the order asked for; null when there is no such run. */
+  peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]>;
 }
 
 /** An entry of the log is missing. Nothing is guessed: the run is left as it is for a person to look at. */

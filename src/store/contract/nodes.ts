@@ -1,6 +1,15 @@
 // Nodes: the processes that run Holdfast, each start with an incarnation of its own.
 
 import type { RunGroup } from "../../kernel/new-run.js";
+import type { ModeChange, ModeState, NodeMode } from "../../kernel/node-mode.js";
+import type { Reclaimed } from "./runs.js";
+
+/** Part of a node with slots of its own, and the queues it works on. */
+export interface NodeExecutor {
+  readonly name: string;
+  readonly slots: number;
+  readonly queues: readonly string[];
+}
 
 export interface NodeRegistration {
   /** Fresh at every start. */
@@ -10,8 +19,13 @@ export interface NodeRegistration {
   readonly env: string;
   readonly stack: string | null;
   readonly build: string | null;
-  /** The groups it claims from, by their numbers. */
+  /** The groups of its programs, by their numbers. */
   readonly serves?: readonly number[];
+  readonly executors?: readonly NodeExecutor[];
+  /** The only node of its env and stack: it renews nothing, and is registered only while no other lives there. */
+  readonly alone?: boolean;
+  /** The mode it starts in, unless another was kept for its identity. Default: full. */
+  readonly mode?: NodeMode;
   /** How often it gives a sign of life. */
   readonly heartbeatMs?: number;
   /** For how long it claims and renews. */
@@ -23,8 +37,30 @@ export const MISSED_HEARTBEATS = 3;
 /** For a node that did not say how often it beats. */
 export const UNSAID_HEARTBEAT_MS = 5_000;
 
-export interface NodeRecord extends Omit<NodeRegistration, "serves" | "heartbeatMs" | "leaseMs"> {
+/** Another node, in whose way a registration would be. */
+export interface Rival {
+  readonly incarnation: string;
+  readonly identity: string;
+  readonly name: string;
+  readonly alone: boolean;
+}
+
+export type RegisterAnswer =
+  /** `mode`: what it starts in, kept for its identity or given. `reclaimed`: what the dead held whose place it takes, waiting again. */
+  | { readonly outcome: "registered"; readonly mode: ModeState; readonly reclaimed: readonly Reclaimed[] }
+  /** It asks to be alone and another lives in its env and stack, or one that lives there is alone. */
+  | { readonly outcome: "refused"; readonly by: Rival }
+  /** This incarnation has stopped, or was replaced by one that took it for dead. */
+  | { readonly outcome: "stopped" };
+
+export interface NodeRecord
+  extends Omit<NodeRegistration, "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "mode">,
+    ModeState {
   readonly serves: readonly RunGroup[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
+  /** Those of which it takes runs now, in its mode. */
+  readonly claims: readonly RunGroup[];
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAt: number;
@@ -36,10 +72,27 @@ export interface NodeRecord extends Omit<NodeRegistration, "serves" | "heartbeat
   readonly holds: number;
 }
 
+export interface ModeChangeOptions {
+  readonly keep: boolean;
+  /** Who changes it. */
+  readonly by: string;
+}
+
 export interface NodeStore {
-  register(node: NodeRegistration): Promise<void>;
+  /**
+   * A start under the identity of a node that is seen to be dead takes its claims back at once, and so does one that is
+   * alone from everybody in its env and stack who does not live.
+   */
+  register(node: NodeRegistration): Promise<RegisterAnswer>;
   /** False: this incarnation is not registered (any more). */
   heartbeat(incarnation: string): Promise<boolean>;
+  /** Told by a node when its mode or its programs change: the groups of which it takes runs from now on. */
+  claimsFrom(incarnation: string, groupIds: readonly number[]): Promise<void>;
+  /**
+   * For one live node; it hears of it within a second. `keep`: mode and overrides as they are then also hold for later
+   * starts under the same identity. Answers what holds now; null: no such node, or it has stopped.
+   */
+  changeMode(incarnation: string, change: ModeChange, options: ModeChangeOptions): Promise<ModeState | null>;
   /** An orderly end. */
   stop(incarnation: string): Promise<void>;
   /** Newest start first; stopped ones only when asked for. */

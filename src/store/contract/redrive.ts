@@ -1,5 +1,6 @@
 // Opening ended runs again: what an operator asks for, and what each run answers.
 
+import type { Payload } from "../../kernel/payload.js";
 import { REOPENED_STATES, type RunState } from "../../kernel/run-state.js";
 
 export interface Redrive {
@@ -9,6 +10,8 @@ export interface Redrive {
   readonly callId: string;
   /** False: goes on where it was, and what failed last is tried again. True: begins anew with the same input. */
   readonly fromStart: boolean;
+  /** Stands in the entry of a run that goes on where it was: what its program is to make of that. */
+  readonly note?: Payload;
 }
 
 export type RedriveAnswer =

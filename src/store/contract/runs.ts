@@ -8,7 +8,9 @@ import type { HoldfastError } from "../../kernel/error.js";
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
+import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
+import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
 
@@ -46,9 +48,13 @@ export interface ClaimedRun extends Claim {
   readonly parentId: string | null;
   /** It has limits: when its claim is given back, others may be admitted. */
   readonly limited: boolean;
+  /** It is a task: its end is counted in those that wait for it. */
+  readonly counts: boolean;
   readonly input: Payload;
   /** Not null: it gathers the events of a subject, and its input is still to be taken. */
   readonly debounce: DebounceTicket | null;
+  /** The node that started it for others to work on; null: it was not deferred. */
+  readonly deferredBy: string | null;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
   /** The database's clock when it was granted: what deadlines in the journal are compared with. */
@@ -83,8 +89,15 @@ export type CommitAnswer =
 
 export interface Reclaimed {
   readonly runId: string;
-  readonly outcome: "waiting" | "dead";
+  /**
+   * `waiting`: another node goes on. `restarted`: it begins anew. `failed`: given up, as its program asks. `dead`: too often.
+   * `paused`: somebody had asked for it.
+   */
+  readonly outcome: "waiting" | "restarted" | "failed" | "dead" | "paused";
+  /** The incarnation that held it; whose it was, when that is registered. */
   readonly previousOwner: string;
+  readonly previousIdentity: string | null;
+  readonly previousName: string | null;
   readonly epoch: number;
   readonly crashes: number;
   /** How long the lease had been over; less than nothing when its node was missed before that. */
@@ -99,6 +112,24 @@ export type CancelAnswer =
   | { readonly outcome: "requested" }
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" };
+
+export type PauseAnswer =
+  | { readonly outcome: "paused" }
+  /** It, or a task of it, is running: its holder was told to stop. */
+  | { readonly outcome: "requested" }
+  | { readonly outcome: "ended"; readonly state: EndedState }
+  | { readonly outcome: "unknown" };
+
+export type ResumeAnswer =
+  | { readonly outcome: "resumed" }
+  | { readonly outcome: "not paused"; readonly state: RunState }
+  | { readonly outcome: "unknown" };
+
+/** `replayed`: rows whose count of open needs was wrong and is right now. `skipped`: rows that were as they should be. */
+export interface Reconciled {
+  readonly replayed: number;
+  readonly skipped: number;
+}
 
 export interface RunRecord {
   readonly id: string;
@@ -118,9 +149,39 @@ export interface RunRecord {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly parentId: string | null;
+  /** How often it was taken back from an owner that died or hung, and from which incarnation last. */
+  readonly recoveries: number;
+  readonly recoveredFrom: string | null;
+  /** Not null: a node started it that leaves the work to others. */
+  readonly deferred: Deferral | null;
+  /** Tasks that it waits for: its needs, or, once it has started some, its own. */
+  readonly pending: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly archivedAt: number | null;
+}
+
+/** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
+export interface Deferral {
+  /** The node that asked. */
+  readonly by: string;
+  readonly expiresAt: number | null;
+  /** Who took it first, by incarnation, and when. */
+  readonly takenBy: string | null;
+  readonly takenAt: number | null;
+}
+
+/** Why a deferred run was cancelled that nobody took. */
+export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
+
+export interface StackQuery {
+  readonly env: string;
+  /** Which other stacks; null: all of them. */
+  readonly stacks: readonly string[] | null;
+  /** Not this one. */
+  readonly own: string | null;
+  /** Of which programs. */
+  readonly programs: readonly Pick<RunGroup, "queue" | "program" | "version">[];
 }
 
 export interface RunFilter {
@@ -143,6 +204,7 @@ export interface RunPage {
 export interface DeclaredProgram {
   readonly group: RunGroup;
   readonly limits: readonly LimitRule[];
+  readonly recovery?: Recovery;
 }
 
 export interface RunStore {
@@ -179,8 +241,32 @@ export interface RunStore {
    */
   transact(work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer>;
 
-  /** Takes back the claims whose lease is over: `waiting` again, or `dead` at the crash limit. Executes nothing. */
+  /**
+   * Takes back the claims whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
+   * Executes nothing.
+   */
   sweepExpired(options: { readonly limit: number }): Promise<readonly Reclaimed[]>;
+
+  /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
+  orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;
+
+  /**
+   * Takes back these, each as decided, if it is still the same claim and its lease still over. Of two who decide on one
+   * orphan, one acts; the other is not told of it. Executes nothing.
+   */
+  recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
+
+  /** Cancels deferred runs that nobody took in time. Answers them. */
+  expireDeferred(options: { readonly limit: number }): Promise<readonly string[]>;
+
+  /**
+   * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there
+   * is left to whoever offers. Reads only.
+   */
+  unservedGroups(query: StackQuery): Promise<readonly { readonly id: number; readonly group: RunGroup }[]>;
+
+  /** The dedupe key a run was started under; null: none, or it is free again. */
+  keyOf(runId: string): Promise<{ readonly scope: string; readonly key: string } | null>;
 
   /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
   wakeParked(options: { readonly limit: number }): Promise<number>;
@@ -188,10 +274,28 @@ export interface RunStore {
   /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
   nextDue(groupIds: readonly number[]): Promise<number | null>;
 
-  /** Opens failed, dead and quarantined runs again. Answers stand in the order of the ids. */
+  /**
+   * Opens failed, dead and quarantined runs again, with those of their tasks that did not succeed: of the skipped ones only
+   * those behind another that is opened. From the start, a run begins anew with new tasks. Answers stand in the order of the ids.
+   */
   redrive(runIds: readonly string[], options: Redrive): Promise<readonly RedriveAnswer[]>;
 
+  /** With its tasks: those that run are asked for, and it ends when they have. */
   cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;
+
+  /** Its tasks only, for the run itself; answers how many are still running and were asked to stop. */
+  cancelTasks(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<number>;
+
+  /** Stops a run and its tasks until they are resumed. Work under way is aborted, and comes back when it is resumed. */
+  pause(runId: string, options: { readonly by: string }): Promise<PauseAnswer>;
+
+  resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
+
+  /**
+   * Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. `env`, `stack`:
+   * only of this env, of this stack and of none; omitted: of all.
+   */
+  reconcile(scope?: { readonly env?: string; readonly stack?: string }): Promise<Reconciled>;
 
   get(runId: string): Promise<RunRecord | null>;
 

@@ -2,6 +2,7 @@
 // keeps what was decided, and lets each decision be made once.
 
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
+import type { ProbeRequest } from "./breakers.js";
 
 export interface DeclaredSchedule {
   /** Drawn by the caller; a schedule that is there already keeps its own. */
@@ -59,6 +60,8 @@ export interface Fire {
   readonly next: number | null;
   /** Each with a key. One whose key is taken, by whichever run, was started before and is left out. */
   readonly runs: readonly NewRun[];
+  /** Of one of the runs: it goes in if it is the one that takes this probe of its program's breaker, and only then. */
+  readonly probe?: ProbeRequest;
 }
 
 export type FireAnswer =

@@ -16,6 +16,7 @@
 
 import type { Attendance, Attendee } from "./attend.js";
 import type { BreakerStore } from "./breakers.js";
+import type { DefinitionStore } from "./definitions.js";
 import type { EventStore } from "./events.js";
 import type { HouseReport, HouseRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
@@ -26,6 +27,7 @@ import type { NodeStore } from "./nodes.js";
 import type { QueueStore } from "./queues.js";
 import type { RunStore } from "./runs.js";
 import type { ScheduleStore } from "./schedules.js";
+import type { TimeoutTable } from "./timeouts.js";
 
 export interface Store {
   readonly runs: RunStore;
@@ -37,6 +39,8 @@ export interface Store {
   readonly schedules: ScheduleStore;
   readonly events: EventStore;
   readonly breakers: BreakerStore;
+  readonly definitions: DefinitionStore;
+  readonly timeouts: TimeoutTable;
   readonly machines: MachineStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;

@@ -6,6 +6,7 @@ import { compareText } from "./compare-text.js";
 import { toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import type { LimitRow, RunRow } from "./rows.js";
+import { skipBeyond } from "./skip-beyond.js";
 import type { Tables } from "./tables.js";
 
 /** Starts of a rate are given out so far ahead; of one line, so many in one call. */
@@ -14,7 +15,7 @@ const MOST_OF_A_LINE = 1000;
 /** Runs of one batch stand up to a millisecond apart. */
 const DUE_SLACK_US = 2000;
 
-/** Answers the runs that became claimable. */
+/** Answers the runs that became claimable, and those that were skipped. */
 export function admitRuns(tables: Tables, whom: Admission): readonly RunRow[] {
   if ("runIds" in whom) {
     for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
@@ -35,9 +36,10 @@ function admitAlong(tables: Tables, runIds: readonly string[]): readonly RunRow[
 }
 
 function settle(tables: Tables, rows: readonly RunRow[]): readonly RunRow[] {
-  const ready = rows.filter(({ state }) => state === "waiting");
-  const further = rows.flatMap(({ id, state }) => (state === "held" ? id : []));
-  return further.length === 0 ? ready : [...ready, ...admitAlong(tables, further)];
+  const done = rows.filter(({ state }) => state !== "held");
+  // A skipped run may have had places in other lines.
+  const further = rows.flatMap(({ id, state }) => (state === "waiting" ? [] : id));
+  return further.length === 0 ? done : [...done, ...admitAlong(tables, further)];
 }
 
 function rowsOf(tables: Tables): LimitRow[] {
@@ -57,13 +59,14 @@ function admitLines(tables: Tables, keys: ReadonlySet<string>): RunRow[] {
     const line = waits.sort(inTurn);
     return line[0]?.kind === "rate" ? startsOf(tables, key, line, nowUs) : placesOf(line, taken);
   });
-  return going.map(({ stage, startUs }) => {
+  const moved = going.map(({ stage, startUs }) => {
     const run = tables.runs.get(stage.runId)!;
     stage.state = stage.kind === "rate" ? "passed" : "granted";
     run.availableAtUs = Math.max(run.availableAtUs, startUs);
     moveRun(tables, run, "waiting");
     return run;
   });
+  return [...moved, ...skipBeyond(tables, keys, nowUs + DUE_SLACK_US)];
 }
 
 function inTurn(a: LimitRow, b: LimitRow): number {

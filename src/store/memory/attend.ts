@@ -12,6 +12,7 @@ export function attend(hearers: Hearers, attendee: Attendee): Attendance {
   hearers.add(attendee);
   return {
     seen: false,
+    again: async () => {},
     leave: async () => {
       hearers.delete(attendee);
     },
@@ -44,4 +45,15 @@ export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: 
 
 function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
   if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
+}
+
+/** One of them is enough: it is the process that is told. */
+export function tellSkipped(hearers: Hearers, tables: Tables): void {
+  const skipped = tables.skipped.splice(0);
+  if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
+}
+
+/** Something is left for housekeeping, on whatever node. */
+export function tellNews(hearers: Hearers): void {
+  for (const { onNews } of hearers) onNews?.();
 }

@@ -3,7 +3,13 @@
 import { isEnded } from "../../kernel/run-state.js";
 import { checkBreaker, checkProbe } from "../check/breaker.js";
 import { refuse } from "../check/value.js";
-import { type BreakerQuestion, type BreakerRecord, type BreakerStore, PROBE_GRACE_MS } from "../contract/breakers.js";
+import {
+  type BreakerQuestion,
+  type BreakerRecord,
+  type BreakerStore,
+  PROBE_GRACE_MS,
+  type ProbeRequest,
+} from "../contract/breakers.js";
 import { compareText } from "./compare-text.js";
 import { joinKey } from "./join-key.js";
 import { toUs } from "./micros.js";
@@ -16,14 +22,18 @@ export function memoryBreakers(tables: Tables): BreakerStore {
     read: async (questions) => questions.map((question) => readBreaker(tables, question)),
     takeProbe: async (request, { tx } = {}) => {
       refuse(checkProbe(request));
-      const { env, program, opening, probe, runId } = request;
-      const { probes } = tablesSeenBy(tables, tx);
-      const at = joinKey(env, program, opening, String(probe));
-      if (!probes.has(at)) probes.set(at, { env, program, opening, n: probe, runId, atUs: tables.nowUs() });
-      return probes.get(at)?.runId === runId;
+      return takeProbe(tablesSeenBy(tables, tx), request);
     },
     isProbe: async (runId) => [...tables.probes.values()].some((probe) => probe.runId === runId),
   };
+}
+
+export function takeProbe(tables: Pick<Tables, "probes" | "nowUs">, request: ProbeRequest): boolean {
+  const { env, program, opening, probe, runId } = request;
+  const at = joinKey(env, program, opening, String(probe));
+  const { probes } = tables;
+  if (!probes.has(at)) probes.set(at, { env, program, opening, n: probe, runId, atUs: tables.nowUs() });
+  return probes.get(at)?.runId === runId;
 }
 
 type Ended = RunRow & { endedAtUs: number };

@@ -1,41 +1,65 @@
 // Commits: the only way the holder of a claim writes. Each is accepted whole under its own fence, or not at all.
 //
-// One call goes through four passes, as the PostgreSQL statements do: refuse what cannot be stored, apply what
-// matches its fence, tell the parents of those that ended, classify what did not match.
+// One call goes through passes, as the PostgreSQL statements do: refuse what cannot be stored, apply what matches its
+// fence, count and tell those that ended, classify what did not match. A run whose own tasks end in the same call comes after them.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Claim } from "../../kernel/claim.js";
-import { type Effect, settles, type TakeEffect } from "../../kernel/effect.js";
+import { type Effect, type EnqueueEffect, ends, settles, type TakeEffect } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import { InvalidInput } from "../../kernel/error.js";
-import { isEnded } from "../../kernel/run-state.js";
+import type { NewRun } from "../../kernel/new-run.js";
 import { checkCommits } from "../check/commit.js";
 import type { Problem } from "../check/value.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
 import { appendEntry, type NewEntry } from "./append-entry.js";
+import { waitersOf } from "./count-down.js";
 import { findMessage } from "./deliver-message.js";
-import { tellParents } from "./end-run.js";
+import { type Ended, settleEnds } from "./end-run.js";
 import type { JournalRow, RunRow } from "./rows.js";
 import { settleClaim } from "./settle-claim.js";
 import type { Tables } from "./tables.js";
 
 export function commit(tables: Tables, commits: readonly Commit[]): readonly CommitAnswer[] {
-  const nowUs = tables.nowUs();
   const problems = checkCommits(commits);
-  const rows = commits.map((one, i) => (problems[i] ? null : fencedRow(tables, one)));
-  const ended: RunRow[] = [];
-  const answers = commits.map((one, i): CommitAnswer | null => {
-    const row = rows[i];
-    const error = problems[i] ?? (row ? checkNeeds(tables, one) : null);
-    if (error) return { outcome: "refused", error };
-    if (!row) return null;
-    applyCommit(tables, row, one, nowUs);
-    if (isEnded(row.state)) ended.push(row);
-    return { outcome: "accepted", seq: row.seq, inboxSeq: row.inboxSeq };
+  const answers = new Map<Commit, CommitAnswer>();
+  commits.forEach((one, i) => {
+    if (problems[i]) answers.set(one, { outcome: "refused", error: problems[i] });
   });
-  tellParents(tables, ended, nowUs);
-  return answers.map((answer, i) => answer ?? classify(tables, commits[i]!));
+  let left = commits.filter((one) => !answers.has(one));
+  for (let pass = 1; pass <= 2 && left.length > 0; pass++) {
+    applyBatch(tables, left, answers);
+    left = left.filter((one) => answers.get(one)!.outcome === "busy");
+  }
+  return commits.map((one) => answers.get(one)!);
+}
+
+function applyBatch(tables: Tables, commits: readonly Commit[], answers: Map<Commit, CommitAnswer>): void {
+  const nowUs = tables.nowUs();
+  const waiters = new Set(commits.flatMap((one) => countedDownBy(tables, one)));
+  const rows = commits.map((one) => (waiters.has(one.claim.runId) ? null : fencedRow(tables, one)));
+  const ended: Ended[] = [];
+  const refused = commits.filter((one, i) => {
+    const row = rows[i];
+    if (!row) return true;
+    const error = checkNeeds(tables, one);
+    if (error) answers.set(one, { outcome: "refused", error });
+    else {
+      const end = applyCommit(tables, row, one, nowUs);
+      if (end) ended.push(end);
+      answers.set(one, { outcome: "accepted", seq: row.seq, inboxSeq: row.inboxSeq });
+    }
+    return false;
+  });
+  settleEnds(tables, ended, nowUs);
+  for (const one of refused) answers.set(one, classify(tables, one));
+}
+
+/** Whom this commit would count down. */
+function countedDownBy(tables: Tables, { claim, effects }: Commit): readonly string[] {
+  const row = tables.runs.get(claim.runId);
+  return row?.counts && ends(effects.at(-1)!) ? waitersOf(tables, row) : [];
 }
 
 /** Whether this commit would be written now. */
@@ -58,7 +82,7 @@ function checkNeeds(tables: Tables, { claim, effects }: Commit): Problem {
     }
     if (effect.kind === "enqueue") {
       const child = tables.runs.get(effect.run.id);
-      if (child && child.parentId !== claim.runId) {
+      if (child && (effect.task || child.parentId !== claim.runId)) {
         return new InvalidInput(`effects[${i}].run.id`, "another run has this id, and it is no child of this one");
       }
     }
@@ -71,16 +95,26 @@ function isUnread(tables: Tables, runId: string, { messageKey, messageId }: Take
   return message?.takenSeq === null && (messageId === undefined || message.messageId === messageId);
 }
 
-function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): void {
+function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, nowUs: number): Ended | null {
   let children = 0;
   for (const effect of effects) {
-    if (effect.kind === "enqueue") addRun(tables, { ...effect.run, parentId: row.id }, nowUs, children++);
+    if (effect.kind === "enqueue") addChild(tables, row, effect, nowUs, children++);
     appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
   // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure only itself.
   row.crashes = last.kind === "retry" ? Math.max(row.crashes - 1, 0) : 0;
-  if (settles(last)) settleClaim(tables, row, last, nowUs);
+  return settles(last) ? settleClaim(tables, row, last, nowUs) : null;
+}
+
+function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, nowUs: number, position: number): void {
+  const needs = task?.needs ?? [];
+  const waits = task ? { pending: needs.length, paused: row.pausing } : null;
+  // A child is its parent's affair: it is never deferred.
+  const { deferred: _, ...child } = run as Omit<NewRun, "key">;
+  addRun(tables, { ...child, parentId: row.id }, nowUs, position, null, waits);
+  if (task) row.pending++;
+  for (const id of needs) tables.needs.set(id, [...(tables.needs.get(id) ?? []), run.id]);
 }
 
 function entryFor(tables: Tables, row: RunRow, effect: Effect): NewEntry {
@@ -97,7 +131,8 @@ export function classify(tables: Tables, { claim, expectedSeq, effects }: Commit
   const log = tables.journal.get(row.id);
   const written = effects.every((effect, i) => wrote(log?.get(expectedSeq + i + 1), effect, claim));
   if (written) return { outcome: "recorded", seq: expectedSeq + effects.length };
-  if (row.epoch === claim.epoch && row.token === claim.token) return { outcome: "moved", seq: row.seq };
+  if (row.epoch === claim.epoch && row.token === claim.token)
+    return row.seq === expectedSeq ? { outcome: "busy" } : { outcome: "moved", seq: row.seq };
   return { outcome: "lost" };
 }
 

@@ -1,6 +1,7 @@
-// Ends a run: its unread messages are closed with it, and a parent that still lives is told.
+// Ends a run: its unread messages are closed with it, those that wait for it are counted down, and a parent is told.
 
 import { type EndedState, isEnded } from "../../kernel/run-state.js";
+import { countDown } from "./count-down.js";
 import { findMessage, ringRun, storeMessage, unreadMessages } from "./deliver-message.js";
 import { moveRun } from "./move-run.js";
 import type { RunRow } from "./rows.js";
@@ -9,17 +10,35 @@ import type { Tables } from "./tables.js";
 /** In `takenSeq`: the run ended without reading it. */
 export const CLOSED = 0;
 
-export function endRun(tables: Tables, row: RunRow, state: EndedState, nowUs: number): void {
-  moveRun(tables, row, state);
-  row.endedAtUs = nowUs;
-  for (const message of unreadMessages(tables, row.id)) message.takenSeq = CLOSED;
+/** A run that has ended; `counted`: as a task. */
+export interface Ended {
+  readonly row: RunRow;
+  readonly counted: boolean;
 }
 
+export function endRun(tables: Tables, row: RunRow, state: EndedState, nowUs: number): Ended {
+  const counted = row.counts;
+  moveRun(tables, row, state);
+  row.counts = false;
+  row.endedAtUs = nowUs;
+  for (const message of unreadMessages(tables, row.id)) message.takenSeq = CLOSED;
+  return { row, counted };
+}
+
+/** Of a task that is counted, only trouble is told. */
+const TROUBLE: readonly string[] = ["failed", "dead", "quarantined"];
+
 /** Called once per operation, after all of its runs are settled: the order within a batch then plays no part. */
-export function tellParents(tables: Tables, ended: readonly RunRow[], nowUs: number): void {
-  for (const { id, parentId, state } of ended) {
+export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: number): void {
+  countDown(
+    tables,
+    ended.flatMap(({ row, counted }) => (counted ? row : [])),
+    nowUs,
+  );
+  for (const { row, counted } of ended) {
+    const { id, parentId, state } = row;
     const parent = parentId === null ? undefined : tables.runs.get(parentId);
-    if (!parent || isEnded(parent.state)) continue;
+    if (!parent || isEnded(parent.state) || (counted && !TROUBLE.includes(state))) continue;
     const key = `child:${id}`;
     if (findMessage(tables, parent.id, key)) continue;
     const news = {

@@ -9,7 +9,9 @@ export function followLimits(tables: Tables, row: RunRow, to: RunState, backsOff
   if (!row.limited) return to;
   const stages = tables.limits.get(row.id) ?? [];
   const ends = isEnded(to);
-  if (ends || backsOff || to === "parked" || to === "paused" || to === "blocked") {
+  // Whoever waits for its own tasks is at work.
+  const parks = to === "parked" && row.pending === 0;
+  if (ends || backsOff || parks || to === "paused" || to === "blocked") {
     for (const stage of stages) {
       const givenUp = stage.state === "granted" && (ends || stage.kind === "slots");
       if (stage.state === "waits" || givenUp) stage.state = "later";

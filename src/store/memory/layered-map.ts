@@ -4,6 +4,7 @@ export class LayeredMap<K, V> extends Map<K, V> {
   readonly #under: ReadonlyMap<K, V>;
   /** What lay below when a key was first written here: if that has changed, somebody else was faster. */
   readonly #covered = new Map<K, V | undefined>();
+  readonly #removed = new Set<K>();
 
   constructor(under: ReadonlyMap<K, V>) {
     super();
@@ -11,21 +12,40 @@ export class LayeredMap<K, V> extends Map<K, V> {
   }
 
   override get(key: K): V | undefined {
-    return super.has(key) ? super.get(key) : this.#under.get(key);
+    if (super.has(key)) return super.get(key);
+    return this.#removed.has(key) ? undefined : this.#under.get(key);
   }
 
   override has(key: K): boolean {
-    return super.has(key) || this.#under.has(key);
+    return super.has(key) || (!this.#removed.has(key) && this.#under.has(key));
   }
 
   override set(key: K, value: V): this {
-    if (!this.#covered.has(key)) this.#covered.set(key, this.#under.get(key));
+    this.#cover(key);
+    this.#removed.delete(key);
     return super.set(key, value);
+  }
+
+  override delete(key: K): boolean {
+    const there = this.has(key);
+    this.#cover(key);
+    this.#removed.add(key);
+    super.delete(key);
+    return there;
+  }
+
+  /** Keys that were removed here and may still be there below. */
+  get removedKeys(): ReadonlySet<K> {
+    return this.#removed;
   }
 
   /** Of the keys written here, the first whose value below is no longer what it was. */
   overtakenKey(): K | undefined {
     for (const [key, value] of this.#covered) if (this.#under.get(key) !== value) return key;
     return undefined;
+  }
+
+  #cover(key: K): void {
+    if (!this.#covered.has(key)) this.#covered.set(key, this.#under.get(key));
   }
 }

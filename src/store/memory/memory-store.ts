@@ -2,14 +2,15 @@
 
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { Admission, Commit } from "../contract/runs.js";
+import type { Commit } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
-import { admitRuns } from "./admit-runs.js";
-import { attend, type Hearers, hint, hintGroups, hintReady } from "./attend.js";
+import { admitting } from "./admitting.js";
+import { attend, type Hearers, hint, hintGroups, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { commit } from "./commit.js";
+import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
 import { housekeep } from "./housekeep.js";
@@ -20,17 +21,19 @@ import { memoryMachines } from "./machines.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
+import { othersRuns } from "./others-runs.js";
 import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
-import { readJournal } from "./read-journal.js";
+import { memoryJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
-import type { RunRow } from "./rows.js";
 import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
 import { sweepExpired } from "./sweep-expired.js";
-import { newTables } from "./tables.js";
+import { newTables, type Tables } from "./tables.js";
+import { taskOperations } from "./task-operations.js";
+import { memoryTimeouts } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
 import { wakeParked } from "./wake-parked.js";
@@ -40,19 +43,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const world = options.world ?? systemWorld();
   const tables = newTables(world);
   const hearers: Hearers = new Set();
-  const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
-  const admit = (whom: Admission) => {
-    const admitted = admitRuns(tables, whom);
-    tellReady(admitted);
-    return admitted.length;
-  };
-  /** Whoever was rung into a line is looked after at once, as whoever rings in the database does. */
-  const ringing = <T>(answer: T): T => {
-    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
-    tables.rung.clear();
-    admit({ runIds: held });
-    return answer;
-  };
+  const { admit, ringing, tellReady } = admitting(tables, hearers, world);
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
@@ -77,6 +68,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         return answers;
       },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
+      ...othersRuns(tables, { ringing, tellReady, admit }),
       wakeParked: async (options) => wakeParked(tables, options),
       cancel: async (runId, options) => {
         const before = tables.runs.get(runId)?.state;
@@ -85,37 +77,47 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
         return answer;
       },
+      ...taskOperations(tables, ringing, admit),
       get: async (runId) => getRun(tables, runId),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
       archive: async (options) => archiveRuns(tables, options),
       prune: async (options) => pruneRuns(tables, options),
       nextDue: async (groupIds) => nextDue(tables, groupIds),
-      redrive: async (runIds, options) => redriveRuns(tables, runIds, options),
+      redrive: async (runIds, options) => ringing(redriveRuns(tables, runIds, options)),
       transact: (work) => transact(store, tables, work),
     },
-    journal: { read: async (runId, options) => readJournal(tables, runId, options) },
+    journal: memoryJournal(tables),
     inbox: {
       send: async (messages, { tx } = {}) =>
         ringing(sendMessages(tablesSeenBy(tables, tx), messages, { ring: tx === undefined })),
       unread: async (runId) => readInbox(tables, runId),
     },
-    leases: memoryLeases(tables),
-    nodes: memoryNodes(tables),
     queues: memoryQueues(tables, tellReady),
     schedules: memorySchedules(tables, (started) => {
       admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
       hint(hearers, tables, started);
     }),
+    definitions: memoryDefinitions(tables, () => tellNews(hearers)),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
-    breakers: memoryBreakers(tables),
+    nodes: memoryNodes(tables, ringing, () => tellNews(hearers)),
     machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
+    ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };
   rememberStore(store, tables);
   return store;
+}
+
+/** What makes no run claimable, so that nobody has to be told. */
+function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts"> {
+  return {
+    leases: memoryLeases(tables),
+    breakers: memoryBreakers(tables),
+    timeouts: memoryTimeouts(tables),
+  };
 }
 
 function touchedBy({ claim, effects }: Commit): string[] {

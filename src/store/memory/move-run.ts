@@ -1,7 +1,7 @@
 // Moves a run to another state; refuses what the database's trigger refuses.
 
 import { HoldfastError } from "../../kernel/error.js";
-import { mayMove, type RunState } from "../../kernel/run-state.js";
+import { mayMove, REOPENED_WITH_DAG, type RunState } from "../../kernel/run-state.js";
 import { followLimits } from "./follow-limits.js";
 import type { RunRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
@@ -20,8 +20,9 @@ export class IllegalMove extends HoldfastError {
  * again is set before: its place in line is judged by that.
  */
 export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOff = false } = {}): void {
-  const to = followLimits(tables, row, wanted, backsOff);
-  if (to !== row.state && !mayMove(row.state, to)) throw new IllegalMove(row.id, row.state, to);
+  const to = followLimits(tables, row, answerPause(row, wanted), backsOff);
+  const legal = mayMove(row.state, to) && (!REOPENED_WITH_DAG.includes(row.state) || row.counts);
+  if (to !== row.state && !legal) throw new IllegalMove(row.id, row.state, to);
   tables.byState.get(row.state)?.delete(row);
   row.state = to;
   indexRun(tables, row);
@@ -31,4 +32,11 @@ export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOf
     row.owner = null;
     row.leaseUntilUs = null;
   }
+}
+
+/** A run that is to be paused is, whoever gives it back: the database's trigger of the same name. */
+function answerPause(row: RunRow, wanted: RunState): RunState {
+  if (!row.pausing || wanted === row.state) return wanted;
+  row.pausing = false;
+  return wanted === "waiting" || wanted === "held" || wanted === "parked" ? "paused" : wanted;
 }

@@ -1,14 +1,37 @@
-// Reads the current generation of a run's journal and refuses to skip over a gap.
+// Reads the current generation of a run's journal and refuses to skip over a gap; and single entries of many runs.
 
+import { isEnded } from "../../kernel/run-state.js";
 import { checkPart } from "../check/filter.js";
 import { refuse } from "../check/value.js";
-import { JournalCorrupt, type JournalEntry, type JournalPage } from "../contract/journal.js";
+import {
+  JournalCorrupt,
+  type JournalEntry,
+  type JournalPage,
+  type JournalStore,
+  type Peek,
+  type Peeked,
+} from "../contract/journal.js";
 import { toMs } from "./micros.js";
 import { copyPayload } from "./payload.js";
 import type { JournalRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
-export function readJournal(
+export function memoryJournal(tables: Tables): JournalStore {
+  return {
+    read: async (runId, options) => readJournal(tables, runId, options),
+    peek: async (wanted) => wanted.map((one) => peek(tables, one)),
+  };
+}
+
+function peek(tables: Tables, { runId, what }: Peek): Peeked | null {
+  const row = tables.runs.get(runId);
+  if (!row) return null;
+  const seq = what === "start" ? row.baseSeq + 1 : row.seq;
+  const entry = what === "start" || isEnded(row.state) ? tables.journal.get(runId)?.get(seq) : undefined;
+  return { state: row.state, entry: entry ? journalEntry(entry) : null };
+}
+
+function readJournal(
   tables: Tables,
   runId: string,
   options: { readonly after?: number; readonly limit?: number } = {},

@@ -7,12 +7,15 @@ import { type Redrive, type RedriveAnswer, reopens } from "../contract/redrive.j
 import { appendEntry } from "./append-entry.js";
 import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
+import { reopenTasks } from "./reopen-tasks.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
 export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
   refuse(checkRedrive(runIds, options));
   const nowUs = tables.nowUs();
+  const roots = new Set(runIds.flatMap((id) => tables.runs.get(id) ?? []).filter(({ state }) => reopens(state)));
+  if (!options.fromStart) reopenTasks(tables, [...roots], options, nowUs);
   return runIds.map((id): RedriveAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
@@ -29,17 +32,20 @@ function wrote(tables: Tables, row: RunRow, callId: string): boolean {
   return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
 }
 
-function open(tables: Tables, row: RunRow, { by, callId, fromStart }: Redrive, nowUs: number): void {
+function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redrive, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   row.generation++;
   row.availableAtUs = nowUs;
   moveRun(tables, row, "waiting");
-  if (fromStart) row.baseSeq = row.seq;
+  if (fromStart) {
+    row.baseSeq = row.seq;
+    row.pending = 0;
+  }
   const kind = fromStart ? "start" : "redriven";
   appendEntry(
     tables,
     row,
-    { kind, name: by, key: callId, payload: fromStart ? (start?.payload ?? null) : null },
+    { kind, name: by, key: callId, payload: (fromStart ? start?.payload : note) ?? null },
     nowUs,
   );
   row.failures = 0;

@@ -3,6 +3,7 @@
 import { isEnded } from "../../kernel/run-state.js";
 import { checkAge } from "../check/filter.js";
 import { refuse } from "../check/value.js";
+import { PROBE_GRACE_MS } from "../contract/breakers.js";
 import { compareText } from "./compare-text.js";
 import { toUs } from "./micros.js";
 import type { RunRow } from "./rows.js";
@@ -29,11 +30,24 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.journal.delete(row.id);
     tables.inbox.delete(row.id);
     tables.limits.delete(row.id);
+    tables.deferred.delete(row.id);
+    tables.needs.delete(row.id);
   }
   const gone = new Set(rows.map((row) => row.id));
   for (const [at, key] of tables.keys) if (gone.has(key.runId)) tables.keys.delete(at);
   forgetRates(tables, options);
+  forgetProbes(tables, options);
   return rows.length;
+}
+
+/** Of tries that are as old only the run's end counts, and that is gone, or never came. */
+function forgetProbes(tables: Tables, { env, endedBeforeMs, limit }: RetainOptions): void {
+  const oldUs = tables.nowUs() - toUs(Math.max(endedBeforeMs, PROBE_GRACE_MS));
+  const old = [...tables.probes].filter(
+    ([, probe]) => probe.env === env && probe.atUs <= oldUs && !tables.runs.has(probe.runId),
+  );
+  const oldest = old.sort(([, a], [, b]) => a.atUs - b.atUs || compareText(a.runId, b.runId));
+  for (const [key] of oldest.slice(0, Math.max(limit, 0))) tables.probes.delete(key);
 }
 
 /** A rate whose next start is past means the same as none. */

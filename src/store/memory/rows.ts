@@ -1,11 +1,13 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
-import type { LimitKind, RunGroup } from "../../kernel/new-run.js";
+import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
-import type { NodeRegistration } from "../contract/nodes.js";
+import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
 
 export interface RunRow {
   readonly id: string;
@@ -16,6 +18,12 @@ export interface RunRow {
   readonly parentId: string | null;
   readonly createdAtUs: number;
   readonly limited: boolean;
+  /** The tasks it waits for. */
+  pending: number;
+  /** A task whose end is still to be counted. */
+  counts: boolean;
+  /** Running, and paused when it is given back. */
+  pausing: boolean;
   state: RunState;
   availableAtUs: number;
   wakeAtUs: number | null;
@@ -30,6 +38,8 @@ export interface RunRow {
   inboxSeq: number;
   failures: number;
   crashes: number;
+  recoveries: number;
+  recoveredFrom: string | null;
   endedAtUs: number | null;
   archivedAtUs: number | null;
 }
@@ -43,6 +53,7 @@ export interface LimitRow {
   readonly kind: LimitKind;
   readonly max: number;
   readonly perMs: number | null;
+  readonly overflow: Overflow | null;
   state: "later" | "waits" | "granted" | "passed";
   priority: number;
   availableAtUs: number;
@@ -122,13 +133,19 @@ export interface LeaseRow {
   detail: string | null;
 }
 
-export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
+export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "mode"> {
   readonly serves: readonly number[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
+  claims: readonly number[];
+  modes: ModeState;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;
+  /** Whether it has said which events start its programs. */
+  declares: boolean;
 }
 
 /** Who may try while a circuit breaker is half-open. */
@@ -142,6 +159,11 @@ export interface ProbeRow {
 }
 
 /** Replaced as a whole. */
+export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
 export interface DebounceRow {
   readonly env: string;
   readonly subscription: string;
@@ -149,6 +171,41 @@ export interface DebounceRow {
   readonly runId: string;
   readonly lastAtUs: number;
   readonly payload: Payload;
+}
+
+export interface KeptModeRow extends Omit<ModeState, "drain"> {
+  readonly env: string;
+  readonly identity: string;
+  readonly atUs: number;
+  readonly by: string;
+}
+
+export interface DeferredRow {
+  readonly runId: string;
+  readonly by: string;
+  readonly expiresAtUs: number | null;
+  takenBy: string | null;
+  takenAtUs: number | null;
+  pending: boolean;
+}
+
+/** Replaced as a whole, never changed: a transaction sees by identity that it was written to meanwhile. */
+export interface TimeoutRow {
+  readonly env: string;
+  readonly scope: string;
+  readonly instance: string;
+  readonly generation: string;
+  readonly state: string;
+  readonly sequence: number;
+  readonly deadlineUs: number;
+  /** The deadline; while claimed, when the claim is over; after a failure, when to try again. */
+  readonly dueAtUs: number;
+  readonly createdAtUs: number;
+  readonly attempts: number;
+  readonly claimedBy: string | null;
+  readonly claimedUntilUs: number | null;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
 }
 
 /** Replaced as a whole. */

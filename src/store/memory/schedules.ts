@@ -12,6 +12,7 @@ import type {
   ScheduleStore,
 } from "../contract/schedules.js";
 import { addRun } from "./add-run.js";
+import { takeProbe } from "./breakers.js";
 import { compareText } from "./compare-text.js";
 import { copyGroup } from "./group-table.js";
 import { joinKey } from "./join-key.js";
@@ -103,16 +104,18 @@ function fire(tables: Tables, fires: readonly Fire[]): { answers: FireAnswer[]; 
   const byId = new Map([...tables.schedules.values()].map((row) => [row.id, row]));
   const started: NewRun[] = [];
   let position = 0;
-  const answers = fires.map(({ scheduleId, seenLast, last, next, runs }): FireAnswer => {
+  const answers = fires.map(({ scheduleId, seenLast, last, next, runs, probe }): FireAnswer => {
     const row = byId.get(scheduleId);
     const moves = row !== undefined && row.lastMs === seenLast && row.pausedAtUs === null;
     if (moves) Object.assign(row, { lastMs: last, nextMs: next });
+    const tries = moves && probe !== undefined && takeProbe(tables, probe);
     const runIds = runs.flatMap((run) => {
       const place = position++;
       // There already: the reply to the first call was lost.
       if (!tables.runs.has(run.id)) {
         const { scope, key } = run.key!;
-        if (!moves || tables.keys.has(joinKey(run.group.env, scope, key))) return [];
+        if (!moves || (run.id === probe?.runId && !tries)) return [];
+        if (tables.keys.has(joinKey(run.group.env, scope, key))) return [];
         takeKey(tables, run.group.env, run.key!, run.id, nowUs);
         addRun(tables, run, nowUs, place);
       }

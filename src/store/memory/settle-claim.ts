@@ -2,39 +2,39 @@
 
 import type { SettleEffect } from "../../kernel/effect.js";
 import { findMessage } from "./deliver-message.js";
-import { endRun } from "./end-run.js";
+import { type Ended, endRun } from "./end-run.js";
 import { toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
-export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, nowUs: number): void {
+/** Answers the run's end, if it is one. */
+export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, nowUs: number): Ended | null {
   switch (effect.kind) {
     case "complete":
-      endRun(tables, row, "completed", nowUs);
-      return;
+      return endRun(tables, row, "completed", nowUs);
     case "fail":
-      endRun(tables, row, effect.as, nowUs);
-      return;
+      return endRun(tables, row, effect.as, nowUs);
     case "retry":
       row.availableAtUs = nowUs + toUs(effect.delayMs);
       row.failures++;
       moveRun(tables, row, "waiting", { backsOff: true });
-      return;
+      return null;
     case "park":
       row.wakeAfter = effect.wakeAfter;
       // A message that came between the holder's look into the inbox and now must not be slept through.
-      if (row.inboxSeq > effect.seenInboxSeq) {
+      if (row.inboxSeq > effect.seenInboxSeq || (effect.forTasks && row.pending === 0)) {
         row.availableAtUs = nowUs;
         moveRun(tables, row, "waiting");
       } else {
         moveRun(tables, row, "parked");
-        row.wakeAtUs = effect.wakeInMs === null ? null : nowUs + toUs(effect.wakeInMs);
+        const wakes = row.state === "parked" && effect.wakeInMs !== null;
+        if (wakes) row.wakeAtUs = nowUs + toUs(effect.wakeInMs);
       }
-      return;
+      return null;
     case "handBack":
       moveRun(tables, row, "waiting");
-      return;
+      return null;
     case "continue":
       moveRun(tables, row, "waiting");
       row.baseSeq = row.seq - 1;
@@ -44,9 +44,9 @@ export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, n
         const message = findMessage(tables, row.id, key);
         if (message) message.takenSeq = null;
       }
-      return;
+      return null;
     case "pause":
       moveRun(tables, row, "paused");
-      return;
+      return null;
   }
 }

@@ -1,6 +1,7 @@
 // Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
 
 import type { Payload } from "../../kernel/payload.js";
+import type { DefinitionRecord } from "../contract/definitions.js";
 import type { Subscription } from "../contract/events.js";
 import type { Message } from "../contract/inbox.js";
 import type { JournalEntry } from "../contract/journal.js";
@@ -10,6 +11,7 @@ import type { NodeRecord } from "../contract/nodes.js";
 import type { RunRecord } from "../contract/runs.js";
 import type { ScheduleRecord } from "../contract/schedules.js";
 import type { Store } from "../contract/store.js";
+import type { TimeoutRecord } from "../contract/timeouts.js";
 import { compareText } from "./compare-text.js";
 import { loadedInstance, timerRecord } from "./instance-records.js";
 import { joinKey } from "./join-key.js";
@@ -17,13 +19,26 @@ import { runRecord } from "./list-runs.js";
 import { toMs } from "./micros.js";
 import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
-import type { DebounceRow, KeyRow, LeaseRow, LimitRow, MessageRow, NodeRow, PausedQueueRow, ProbeRow } from "./rows.js";
+import type {
+  DebounceRow,
+  KeptModeRow,
+  KeyRow,
+  LeaseRow,
+  LimitRow,
+  MessageRow,
+  NodeRow,
+  PausedQueueRow,
+  ProbeRow,
+  RunRow,
+  TimeoutRow,
+} from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
 import type { Tables } from "./tables.js";
+import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
-  readonly runs: readonly (RunRecord & { readonly token: string | null; readonly wakeAfter: number })[];
+  readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing">)[];
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
   /** By run and order of acceptance. */
@@ -33,9 +48,15 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims" | "executors">[];
+  /** By env and identity. */
+  readonly keptModes: readonly (Omit<KeptModeRow, "atUs"> & { readonly at: number })[];
+  /** By run. */
+  readonly deferred: readonly { readonly runId: string; readonly pending: boolean }[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
+  /** By the task that is needed, and those that need it. */
+  readonly needs: readonly { readonly needId: string; readonly runId: string }[];
   /** By key. */
   readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
   /** By env and queue. */
@@ -46,6 +67,8 @@ export interface Snapshot {
   readonly subscriptions: readonly (Subscription & { readonly by: readonly string[] })[];
   /** By env, subscription and subject. */
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
+  /** By env, kind and name. */
+  readonly definitions: readonly DefinitionRecord[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
   /** By key. */
@@ -54,6 +77,14 @@ export interface Snapshot {
   readonly instanceEvents: readonly (InstanceEvent & { readonly instance: string; readonly token: string })[];
   /** By id. */
   readonly timers: readonly TimerRecord[];
+  /** By env, scope and instance. */
+  readonly timeouts: readonly SnapshotTimeout[];
+}
+
+export interface SnapshotTimeout extends TimeoutRecord {
+  readonly dueAt: number;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
 }
 
 export interface SnapshotLease extends Omit<LeaseRecord, "token"> {
@@ -67,13 +98,17 @@ export function snapshotMemory(store: Store): Snapshot {
   const byId = [...runs.values()].sort((a, b) => compareText(a.id, b.id));
   const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
   return {
-    runs: byId.map((row) => ({ ...runRecord(row), token: row.token, wakeAfter: row.wakeAfter })),
+    runs: byId.map((row) => {
+      const { token, wakeAfter, counts, pausing } = row;
+      return { ...runRecord(tables, row), token, wakeAfter, counts, pausing };
+    }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
     nodes: sortedBy([...nodes.values()], (row) => [row.incarnation]).map(nodeOf),
     limits: byId.flatMap(({ id }) => tables.limits.get(id) ?? []).map(limitOf),
+    needs: [...tables.needs].sort(([a], [b]) => compareText(a, b)).flatMap(needsOf),
     rates: sortedBy([...tables.rates], ([key]) => [key]).map(([key, nextUs]) => ({ key, nextAt: toMs(nextUs) })),
     pausedQueues: sortedBy([...tables.pausedQueues.values()], (row) => [row.env, row.queue]).map(
       ({ env, queue, atUs, by }) => ({ env, queue, at: toMs(atUs), by }),
@@ -81,7 +116,19 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    keptModes: sortedBy([...tables.keptModes.values()], (row) => [row.env, row.identity]).map(({ atUs, ...row }) => ({
+      ...row,
+      at: toMs(atUs),
+    })),
+    deferred: sortedBy([...tables.deferred.values()], (row) => [row.runId]).map(({ runId, pending }) => ({
+      runId,
+      pending,
+    })),
+    definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
+      ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
+    ),
     ...eventsOf(tables),
+    timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
     ...machinesOf(tables),
   };
 }
@@ -138,6 +185,10 @@ function keyOf({ env, scope, key, runId, payloadHash, lifetime, untilUs }: KeyRo
   return { env, scope, key, runId, payloadHash, lifetime, until: toMs(untilUs) };
 }
 
+function needsOf([needId, by]: readonly [string, readonly string[]]): Snapshot["needs"] {
+  return [...by].sort(compareText).map((runId) => ({ needId, runId }));
+}
+
 function limitOf({ availableAtUs, ...row }: LimitRow): Snapshot["limits"][number] {
   return { ...row, availableAt: toMs(availableAtUs) };
 }
@@ -152,8 +203,13 @@ function leaseOf(row: LeaseRow): SnapshotLease {
   return { env, key, state, owner, epoch, token, finishedToken, attempt, detail, ...times };
 }
 
+function timeoutOf(row: TimeoutRow): SnapshotTimeout {
+  const { dueAtUs, token, releasedToken } = row;
+  return { ...timeoutRecord(row), dueAt: toMs(dueAtUs), token, releasedToken };
+}
+
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, heartbeatMs, leaseMs, ...times };
+  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...row.modes, ...times };
 }

@@ -23,16 +23,33 @@ export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => b
 
 export function subscribe(tables: Tables, declaration: Declaration): number {
   refuse(checkDeclaration(declaration));
-  const { env, incarnation, subscriptions, starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   for (const one of subscriptions) {
     const at = joinKey(env, one.id);
     if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
     tables.subscribers.set(at, new Set([...(tables.subscribers.get(at) ?? []), incarnation]));
   }
+  if (starting) drop(tables, declaration);
+  const node = tables.nodes.get(incarnation);
+  if (node) node.declares = true;
+  for (const id of withdrawn) {
+    const at = joinKey(env, id);
+    const by = tables.subscribers.get(at);
+    if (by) tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
+  }
   return retire(tables, env, incarnation);
 }
 
-/** Nobody declares it, and somebody alive has its program. Who asks is there, whatever its heartbeat says. */
+/** What the node said before and says no more. */
+function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration): void {
+  const said = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
+  for (const [at, by] of tables.subscribers) {
+    if (tables.subscriptions.get(at)?.env === env && !said.has(at))
+      tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
+  }
+}
+
+/** Nobody declares it, and somebody alive has its program and has said what it declares. Who asks is there, whatever its heartbeat says. */
 function retire(tables: Tables, env: string, asking: string): number {
   const sinceUs = tables.nowUs() - toUs(FORGOTTEN_AFTER_MS);
   const known = [...tables.nodes.values()].filter(
@@ -41,7 +58,9 @@ function retire(tables: Tables, env: string, asking: string): number {
   );
   const alive = known.filter((node) => node.incarnation === asking || isAlive(tables, node));
   const incarnations = new Set(known.map((node) => node.incarnation));
-  const groups = alive.flatMap((node) => node.serves.flatMap((id) => tables.groups.groupOf(id) ?? []));
+  const groups = alive
+    .filter(({ declares }) => declares)
+    .flatMap((node) => node.serves.flatMap((id) => tables.groups.groupOf(id) ?? []));
   const served = new Set(groups.map(({ stack, program }) => joinKey(stack, program)));
   let removed = 0;
   for (const [at, one] of tables.subscriptions) {

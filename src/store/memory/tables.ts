@@ -2,14 +2,18 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { World } from "../../kernel/world.js";
+import type { SkippedRun } from "../contract/attend.js";
 import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
+  DeferredRow,
+  DefinitionRow,
   InstanceEventRow,
   InstanceRow,
   JournalRow,
+  KeptModeRow,
   KeyRow,
   LeaseRow,
   LimitRow,
@@ -19,6 +23,7 @@ import type {
   ProbeRow,
   RunRow,
   ScheduleRow,
+  TimeoutRow,
   TimerRow,
 } from "./rows.js";
 
@@ -43,6 +48,14 @@ export interface Tables {
   readonly rates: Map<string, number>;
   /** Limited runs that were rung since the last look at their lines. */
   readonly rung: Set<string>;
+  /** By the task that is needed: those that need it. */
+  readonly needs: Map<string, readonly string[]>;
+  /** Tasks that became ready since somebody was last told. */
+  readonly ready: Set<RunRow>;
+  /** Limited runs that were cancelled with others: somebody may take their places. */
+  readonly left: Set<string>;
+  /** Found no place under a limit; not told yet. */
+  readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */
   readonly schedules: Map<string, ScheduleRow>;
@@ -54,6 +67,14 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  /** By env and identity. */
+  readonly keptModes: Map<string, KeptModeRow>;
+  /** By run. */
+  readonly deferred: Map<string, DeferredRow>;
+  /** By env, kind and name. */
+  readonly definitions: Map<string, DefinitionRow>;
+  /** By env, scope and instance. */
+  readonly timeouts: Map<string, TimeoutRow>;
   readonly instances: Map<string, InstanceRow>;
   /** By instance, in order. Only appended to. */
   readonly instanceEvents: Map<string, InstanceEventRow[]>;
@@ -76,12 +97,20 @@ export function newTables(world: World): Tables {
     limits: new Map(),
     rates: new Map(),
     rung: new Set(),
+    needs: new Map(),
+    ready: new Set(),
+    left: new Set(),
+    skipped: [],
     pausedQueues: new Map(),
     schedules: new Map(),
     subscriptions: new Map(),
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    keptModes: new Map(),
+    deferred: new Map(),
+    definitions: new Map(),
+    timeouts: new Map(),
     instances: new Map(),
     instanceEvents: new Map(),
     timers: new Map(),

@@ -6,7 +6,7 @@ import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { LayeredMap } from "./layered-map.js";
 import { tablesOf } from "./open-stores.js";
-import type { InstanceRow, KeyRow, MessageRow, ProbeRow } from "./rows.js";
+import type { InstanceRow, KeyRow, MessageRow, ProbeRow, TimeoutRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
 /** A transaction that this store did not open, or SQL asked of a store that has none. */
@@ -31,6 +31,7 @@ class MemoryTransaction implements Transaction {
   readonly #base: Tables;
   readonly #keys: LayeredMap<string, KeyRow>;
   readonly #probes: LayeredMap<string, ProbeRow>;
+  readonly #timeouts: LayeredMap<string, TimeoutRow>;
   readonly #instances: LayeredMap<string, InstanceRow>;
   readonly #layer: Tables;
   #open = true;
@@ -39,6 +40,7 @@ class MemoryTransaction implements Transaction {
     this.#base = base;
     this.#keys = new LayeredMap(base.keys);
     this.#probes = new LayeredMap(base.probes);
+    this.#timeouts = new LayeredMap(base.timeouts);
     this.#instances = new LayeredMap(base.instances);
     this.#layer = {
       ...base,
@@ -49,6 +51,8 @@ class MemoryTransaction implements Transaction {
       keys: this.#keys,
       limits: new LayeredMap(base.limits),
       probes: this.#probes,
+      deferred: new LayeredMap(base.deferred),
+      timeouts: this.#timeouts,
       instances: this.#instances,
       instanceEvents: new LayeredMap(base.instanceEvents),
       timers: new LayeredMap(base.timers),
@@ -75,6 +79,7 @@ class MemoryTransaction implements Transaction {
     const messages = this.#newMessages();
     if (this.#keys.overtakenKey() !== undefined) throw new TransactionConflict("A key");
     if (this.#probes.overtakenKey() !== undefined) throw new TransactionConflict("A breaker's try");
+    if (this.#timeouts.overtakenKey() !== undefined) throw new TransactionConflict("A timeout");
     if (this.#instances.overtakenKey() !== undefined) throw new TransactionConflict("An instance's id");
     for (const { runId, key } of messages) {
       if (this.#base.inbox.get(runId)?.some((other) => other.key === key))
@@ -95,6 +100,8 @@ class MemoryTransaction implements Transaction {
   #merge(messages: readonly MessageRow[]): void {
     for (const [at, key] of this.#keys) this.#base.keys.set(at, key);
     for (const [at, probe] of this.#probes) this.#base.probes.set(at, probe);
+    for (const at of this.#timeouts.removedKeys) this.#base.timeouts.delete(at);
+    for (const [at, timeout] of this.#timeouts) this.#base.timeouts.set(at, timeout);
     for (const [key, row] of this.#instances) this.#base.instances.set(key, row);
     for (const [key, log] of this.#layer.instanceEvents) this.#base.instanceEvents.set(key, log);
     for (const [id, row] of this.#layer.timers) if (!this.#base.timers.has(id)) this.#base.timers.set(id, row);
@@ -103,6 +110,8 @@ class MemoryTransaction implements Transaction {
       this.#base.runs.set(id, row);
       this.#base.journal.set(id, this.#layer.journal.get(id) ?? new Map());
       indexRun(this.#base, row);
+      const deferral = this.#layer.deferred.get(id);
+      if (deferral) this.#base.deferred.set(id, deferral);
       if (row.limited) this.#base.limits.set(id, this.#layer.limits.get(id) ?? []);
     }
     for (const row of messages) {

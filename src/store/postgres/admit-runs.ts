@@ -1,6 +1,7 @@
 // Lets held runs go on as far as their limits allow. The judging is done under locks, by admit_runs in the database; here
 // is which lines are worth a lock, and that a run which has passed one stage is led to the next.
 
+import type { Overflow } from "../../kernel/new-run.js";
 import { checkLimit, checkUuid, refuse } from "../check/value.js";
 import type { Admission } from "../contract/runs.js";
 import { unnest } from "./batch.js";
@@ -14,11 +15,14 @@ const AHEAD = "interval '2 seconds'";
 const MOST_KEYS = 200;
 
 /**
- * Of the keys in a CTE `asked`, those where somebody is due and there seems to be room: a full line costs no lock. Seen
+ * Of the keys in a CTE `asked`, those where somebody is due and there seems to be room, or where not everybody may wait: any
+ * other full line costs no lock. Seen
  * without a lock, this may be out of date; but whoever frees a place or joins a line asks again, after it has committed.
  */
 const admitted = ({ schema: s }: Dialect) => `
-select a.run_id, a.claim_group, a.state, ceil(extract(epoch from a.start_at - t.now) * 1000)::float8 as in_ms
+select a.run_id, a.claim_group, a.state, ceil(extract(epoch from a.start_at - t.now) * 1000)::float8 as in_ms,
+  a.overflow, a.told,
+  case when a.overflow is not null then (select g.program from ${s}.claim_groups g where g.id = a.claim_group) end as program
 from t cross join lateral ${s}.admit_runs(array(
   select a.key from asked a
   cross join lateral (
@@ -29,7 +33,7 @@ from t cross join lateral ${s}.admit_runs(array(
   where case head.kind
     when 'rate' then coalesce((select r.next_at from ${s}.limit_rates r where r.key = a.key limit 1) <= (select now from t) + ${AHEAD}, true)
     else (select count(*) from ${s}.run_limits g where g.key = a.key and g.state = 'granted') < head.max
-  end
+  end or exists (select from ${s}.run_limits o where o.key = a.key and o.state = 'waits' and o.overflow is not null)
 ), t.now, ${AHEAD}) a`;
 
 /** A held run asks for the line it stands in; one that gave up its places, for all of them. */
@@ -82,9 +86,14 @@ select key from step order by n`,
 interface Row {
   run_id: string;
   claim_group: number;
-  state: "waiting" | "held";
+  state: "waiting" | "held" | "skipped";
   /** Until it may start; negative when it may already. */
   in_ms: number;
+  /** Why it was skipped, and whose run it was. */
+  overflow: Overflow | null;
+  program: string;
+  /** A parent that has a message of its end. */
+  told: string | null;
 }
 
 export async function admit(db: Database, whom: Admission): Promise<number> {
@@ -114,7 +123,13 @@ async function settle(db: Database, rows: readonly Row[]): Promise<number> {
     ready.map(({ claim_group }) => claim_group),
     ready.map(({ in_ms }) => in_ms),
   );
-  const further = rows.flatMap(({ run_id, state }) => (state === "held" ? run_id : []));
+  const skipped = rows.flatMap(({ run_id: runId, program, overflow }) =>
+    overflow ? { runId, program, overflow } : [],
+  );
+  const parents = rows.flatMap(({ told }) => told ?? []);
+  if (skipped.length > 0) await db.onSkipped(skipped, parents);
+  // A skipped run may have had places in other lines.
+  const further = rows.flatMap(({ run_id, state }) => (state === "waiting" ? [] : run_id));
   return ready.length + (await admitAlong(db, further));
 }
 

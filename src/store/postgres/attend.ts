@@ -9,9 +9,8 @@ import { sleep, type World } from "../../kernel/world.js";
 import type { Attendance, Attendee } from "../contract/attend.js";
 import type { Connections } from "./connections.js";
 import { channelOf, readHint } from "./hints.js";
+import { PRESENCE_CLASS } from "./presence-sql.js";
 
-/** The class of our session locks: the first half of PostgreSQL's two-part lock key. */
-export const PRESENCE_CLASS = 0x686f6c64;
 /** Sooner than the grace after which others take the claims of a node that is not there. */
 const LONGEST_PAUSE_MS = 500;
 
@@ -24,10 +23,10 @@ export interface AttendOptions {
 }
 
 export async function attend(options: AttendOptions): Promise<Attendance> {
-  if (options.connections.pooled) return { seen: false, leave: async () => {} };
+  if (options.connections.pooled) return { seen: false, again: async () => {}, leave: async () => {} };
   const presence = new Presence(options);
   await presence.open();
-  return { seen: true, leave: () => presence.close() };
+  return { seen: true, again: () => presence.announce(), leave: () => presence.close() };
 }
 
 class Presence {
@@ -65,13 +64,23 @@ class Presence {
   }
 
   async #sayHere(client: pg.Client): Promise<void> {
-    const { schema, attendee } = this.#options;
+    const { schema } = this.#options;
     if (this.#number === null) {
       const { rows } = await client.query(`select nextval('${schema}.presence')::int as n`);
       this.#number = rows[0].n as number;
     }
     await client.query("select pg_advisory_lock($1, $2)", [PRESENCE_CLASS, this.#number]);
     await client.query(`listen ${pg.escapeIdentifier(channelOf(schema))}`);
+    await this.#announce(client);
+  }
+
+  /** Its lock is held as before; the row that tells which one it is was written anew. */
+  async announce(): Promise<void> {
+    if (this.#client) await this.#announce(this.#client);
+  }
+
+  async #announce(client: pg.Client): Promise<void> {
+    const { schema, attendee } = this.#options;
     const text = `update ${schema}.nodes set presence = $2, absent_since = null where incarnation = $1`;
     await client.query(text, [attendee.incarnation, this.#number]);
   }

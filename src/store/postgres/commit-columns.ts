@@ -54,6 +54,7 @@ export function takeColumns(commits: readonly Commit[]): unknown[][] {
     needs.map(({ effect }) => (effect.kind === "take" ? effect.messageKey : null)),
     needs.map(({ effect }) => (effect.kind === "take" ? (effect.messageId ?? null) : null)),
     needs.map(({ effect }) => (effect.kind === "enqueue" ? effect.run.id : null)),
+    needs.map(({ effect }) => effect.kind === "enqueue" && effect.task !== undefined),
   ];
 }
 
@@ -80,7 +81,22 @@ export async function childColumns(groups: Groups, commits: readonly Commit[]): 
     data!,
     position,
     limited,
+    children.map(({ effect }) => effect.task?.needs.length ?? 0),
+    children.map(({ effect }) => effect.task !== undefined),
     ...limitColumns(runs),
+  ];
+}
+
+/** Per commit: the tasks it starts, and whether it parks for them. Then one row per need of a task. */
+export function taskColumns(commits: readonly Commit[]): unknown[][] {
+  const needs = effectsOf<EnqueueEffect>(commits, ["enqueue"]).flatMap(({ effect }) =>
+    (effect.task?.needs ?? []).map((needId) => ({ needId, runId: effect.run.id })),
+  );
+  return [
+    commits.map(({ effects }) => effects.filter((effect) => effect.kind === "enqueue" && effect.task).length),
+    commits.map(({ effects }) => (effects.some((effect) => effect.kind === "park" && effect.forTasks) ? 1 : 0)),
+    needs.map(({ needId }) => needId),
+    needs.map(({ runId }) => runId),
   ];
 }
 

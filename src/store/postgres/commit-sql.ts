@@ -2,6 +2,7 @@
 // everything else is written only for the fence rows that UPDATE returned.
 
 import { at, oneOf, unnest } from "./batch.js";
+import { countDown, isWaiter, TURN, takeTurn } from "./count-down.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { interval } from "./instant.js";
@@ -9,14 +10,19 @@ import { LIMIT, LIMIT_COLUMNS } from "./limit-columns.js";
 
 const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "bool", "float8", "int", "bigint"];
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
-const NEED = ["int", "int", "text", "uuid", "uuid"];
-const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int", "bool"];
+const NEED = ["int", "int", "text", "uuid", "uuid", "bool"];
+const NEED_COLUMNS = "ord, i, key, message, child, counts";
+const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int", "bool", "int", "bool"];
 /** Where each part's arrays begin among the parameters. */
 const ENTRIES = 1 + FENCE.length;
 const NEEDS = ENTRIES + ENTRY.length;
 const CHILDREN = NEEDS + NEED.length;
 const CHILD_LIMITS = CHILDREN + CHILD.length;
 const REOPENED = CHILD_LIMITS + LIMIT.length;
+/** One number per commit: the tasks it starts, and 1 when it parks for them. */
+const NEW_TASKS = REOPENED + 2;
+const FOR_TASKS = NEW_TASKS + 1;
+const TASK_NEEDS = FOR_TASKS + 1;
 
 /** What stands at a fence row's place in the arrays of the fence. */
 const runId = (ord: string) => at(1, "uuid", ord);
@@ -28,18 +34,18 @@ const child = (type: "uuid" | "int" | "float8", column: number) => at(CHILDREN +
 
 /**
  * Rows (ord, i) of the effects that cannot be carried out, from arrays that begin at parameter `from`: the message is
- * not there or was taken, or the child's id is another run's. The message is looked up by its key alone: asked for
+ * not there or was taken, or the child's id is another run's, or a task's is taken (it would be counted twice). The message is looked up by its key alone: asked for
  * unread ones, a planner without statistics read all of the run's for each (10,000 took 9.4 s).
  */
 function unfit({ schema: s }: Dialect, from: number): string {
   return `
-  select k.ord, k.i from ${unnest(from, NEED)} as k(ord, i, key, message, child)
+  select k.ord, k.i from ${unnest(from, NEED)} as k(${NEED_COLUMNS})
   left join lateral (
     select i.taken_seq is null and i.message_id = coalesce(k.message, i.message_id) as open
     from ${s}.inbox i where i.run_id = ${runId("k.ord")} and i.key = k.key limit 1
   ) m on true
   left join lateral (
-    select r.parent_id is distinct from ${runId("k.ord")} as other from ${s}.runs r where r.id = k.child limit 1
+    select k.counts or r.parent_id is distinct from ${runId("k.ord")} as other from ${s}.runs r where r.id = k.child limit 1
   ) c on true
   where (k.key is not null and m.open is not true) or c.other`;
 }
@@ -49,21 +55,31 @@ function unfit({ schema: s }: Dialect, from: number): string {
  * running, and beside a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
  * Entries belong to the very fence row they came with (`ord`): matched on the run's id alone, a late row of an old claim
  * in the same flush as a live one was accepted.
+ *
+ * The end of a task is accepted only where it is counted (`counting`); there, a run that is counted down itself is left to
+ * the next statement.
  */
-function fenced(d: Dialect, takes: string): string {
+function fenced(d: Dialect, { more, counting }: Variant): string {
   const { schema: s, now } = d;
-  const wakesAtOnce = "f.to_state = 'parked' and r.inbox_seq > f.seen_inbox_seq";
+  const pending = more ? `r.pending + ${at(NEW_TASKS, "int", "f.ord")}` : "r.pending";
+  const noneLeft = more ? ` or ${at(FOR_TASKS, "int", "f.ord")} = 1 and ${pending} = 0` : "";
+  const wakesAtOnce = `f.to_state = 'parked' and (r.inbox_seq > f.seen_inbox_seq${noneLeft})`;
+  const ending = `select run_id from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord) where ($7::bool[])[w.ord]`;
+  const fits = more ? ` and not ${oneOf("f.ord", `select ord from (${unfit(d, NEEDS)}) unfit`)}` : "";
   return `
 with t as materialized (select ${now} as now
-), f as materialized (
-  select f.*
+), ${counting ? `${takeTurn(d, ending)}, ` : ""}f as materialized (
+  select f.*, r.counts, r.pausing
   from ${unnest(1, FENCE)} with ordinality
     as f(run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, ord)
   join ${s}.runs r on r.id = f.run_id
+  ${counting ? `where ${TURN} and not ${isWaiter("f.run_id")}` : ""}
   for no key update of r skip locked
 ), ok as (
   update ${s}.runs r
   set seq = f.seq + f.n,
+      ${more ? `pending = ${pending},` : ""}
+      ${counting ? "counts = r.counts and not f.ends," : ""}
       state = case when f.to_state is null then r.state when ${wakesAtOnce} then 'waiting' else f.to_state end,
       token = case when f.to_state is null then r.token end,
       owner = case when f.to_state is null then r.owner end,
@@ -78,8 +94,9 @@ with t as materialized (select ${now} as now
       crashes = case when f.failed then greatest(r.crashes - 1, 0) else 0 end,
       ended_at = case when f.ends then t.now end
   from f, t
-  where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq${takes}
-  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, r.state, r.inbox_seq, r.parent_id,
+  where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq
+    ${counting ? "" : "and not (f.ends and r.counts)"}${fits}
+  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
     case when r.state = 'waiting' then r.claim_group end as ready
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
@@ -87,29 +104,38 @@ with t as materialized (select ${now} as now
     e.kind, e.name, e.key, e.codec, e.data, t.now
   from ${unnest(ENTRIES, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
   where ${oneOf("e.ord", "select ord from ok")}
-), ended as (select run_id, parent_id, state from ok where ends
-), ${endNotices(d)}`;
+), ended as (select run_id, parent_id, state, counted from ok where ends
+), ${endNotices(d)}${counting ? `, ${countDown(d)}` : ""}`;
 }
 
-const ANSWER = `
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told from ok
-union all
-select null, null, null, null, run_id from told`;
+/** `more`: somebody takes messages in, starts children, begins anew or waits for tasks. `counting`: a task ends. */
+interface Variant {
+  readonly more: boolean;
+  readonly counting: boolean;
+}
 
-export const commitRuns = statement("commit_runs", (d) => fenced(d, "") + ANSWER);
+const answer = ({ counting }: Variant) => `
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held from ok
+union all
+select null, null, null, null, run_id, null from told${
+  counting
+    ? `
+union all
+select null, null, null, case when state = 'waiting' then claim_group end, null, case when state = 'held' then id end from up
+where state in ('waiting', 'held')`
+    : ""
+}`;
 
 /**
- * The same, for batches in which somebody takes messages in, starts children or begins anew. A child that is there already is a
- * child of this run, started before. Another run with its id, inserted since this statement began, fails the statement.
+ * A child that is there already is a child of this run, started before. Another run with its id, inserted since this statement
+ * began, fails the statement.
  */
-export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
+const others = (d: Dialect) => {
   const { schema: s } = d;
-  const allFit = `
-    and not ${oneOf("f.ord", `select ord from (${unfit(d, NEEDS)}) unfit`)}`;
-  return `${fenced(d, allFit)}
+  return `
 , taken as (
   update ${s}.inbox i set taken_seq = ${seq("k.ord")} + k.i
-  from ${unnest(NEEDS, NEED)} as k(ord, i, key, message, child)
+  from ${unnest(NEEDS, NEED)} as k(${NEED_COLUMNS})
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
   returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
 ), taken_in as (
@@ -119,17 +145,24 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
 ), c as materialized (
   select *
   from ${unnest(CHILDREN, CHILD)}
-    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited)
+    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited, pending, counts)
   where ${oneOf("c.ord", "select ord from ok")} and (select r.id from ${s}.runs r where r.id = c.id limit 1) is null
 ), children as (
-  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited)
-  select id, claim_group, priority, case when limited then 'held' else 'waiting' end,
-    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited
+  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited,
+    pending, counts)
+  select id, claim_group, priority,
+    case when counts and ${oneOf("c.ord", "select ord from f where pausing")} then 'paused' when pending > 0 then 'blocked'
+         when limited then 'held' else 'waiting' end,
+    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts
   from c, t
+), needs as (
+  insert into ${s}.run_needs (need_id, run_id)
+  select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["uuid", "uuid"])} as n(need_id, run_id)
+  where ${oneOf("n.run_id", "select id from c")}
 ), children_limits as (
-  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
-  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms,
-    case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
+  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
+    case when l.stage = 1 and ${child("int", 11)} = 0 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
     t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
   from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t
   where ${oneOf(child("uuid", 1), "select id from c")}
@@ -140,8 +173,16 @@ export const commitRunsAndMore = statement("commit_runs_and_more", (d) => {
   update ${s}.inbox i set taken_seq = null
   from ${unnest(REOPENED, ["int", "text"])} as k(ord, key)
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
-)${ANSWER}`;
-});
+)`;
+};
+
+const variant = (name: string, one: Variant) =>
+  statement(name, (d) => fenced(d, one) + (one.more ? others(d) : "") + answer(one));
+
+export const commitRuns = variant("commit_runs", { more: false, counting: false });
+export const commitRunsAndMore = variant("commit_runs_and_more", { more: true, counting: false });
+export const commitTasks = variant("commit_tasks", { more: false, counting: true });
+export const commitTasksAndMore = variant("commit_tasks_and_more", { more: true, counting: true });
 
 /**
  * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
@@ -152,9 +193,9 @@ export const refusedCommits = statement("refused_commits", (d) => {
   const { schema: s } = d;
   return `
 with e as materialized (
-  select * from ${unnest(11, ENTRY)} as e(ord, i, kind, name, key, codec, data)
+  select * from ${unnest(6 + NEED.length, ENTRY)} as e(ord, i, kind, name, key, codec, data)
   union all
-  select ord, i, 'take', null, key, null, null from ${unnest(6, NEED)} as k(ord, i, key, message, child) where key is not null
+  select ord, i, 'take', null, key, null, null from ${unnest(6, NEED)} as k(${NEED_COLUMNS}) where key is not null
 ), written as materialized (
   select e.ord, count(*) as n
   from e

@@ -1,13 +1,14 @@
 // The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
 
-import type { Effect } from "../../kernel/effect.js";
+import { type Effect, ends } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
 import type { RunGroup } from "../../kernel/new-run.js";
 import { checkCommits } from "../check/commit.js";
-import type { Commit, CommitAnswer } from "../contract/runs.js";
+import type { ClaimedRun, Commit, CommitAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
-import { childColumns, entryColumns, fenceColumns, reopenColumns, takeColumns } from "./commit-columns.js";
-import { commitRuns, commitRunsAndMore, refusedCommits } from "./commit-sql.js";
+import { admitAfter } from "./admit-runs.js";
+import { childColumns, entryColumns, fenceColumns, reopenColumns, takeColumns, taskColumns } from "./commit-columns.js";
+import { commitRuns, commitRunsAndMore, commitTasks, commitTasksAndMore, refusedCommits } from "./commit-sql.js";
 import type { Database } from "./database.js";
 import type { Groups } from "./groups.js";
 import { isolate } from "./isolate.js";
@@ -20,6 +21,8 @@ interface Row {
   /** The group in which others may claim it now, or when it is due. */
   ready: number | null;
   told: string | null;
+  /** A task that is ready but for its limits. */
+  held: string | null;
 }
 
 interface RefusedRow {
@@ -30,6 +33,15 @@ interface RefusedRow {
 
 /** Effects on other rows than the run's own and its journal. */
 const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue"]);
+
+function needsMore(effect: Effect): boolean {
+  return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
+}
+
+/** Whether a task ends with it, as far as its claim tells. */
+function endsTask({ claim, effects }: Commit): boolean {
+  return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
+}
 
 export async function commit(
   db: Database,
@@ -50,25 +62,54 @@ export async function commit(
   });
 }
 
+/**
+ * What was busy goes once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
+ * ended in the same batch.
+ */
 async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
-  const more = commits.some((c) => c.effects.some(({ kind }) => MORE.has(kind)));
+  const answers = await sendOnce(db, groups, commits, commits.some(endsTask));
+  const busy = commits.filter((_, i) => answers[i]!.outcome === "busy");
+  if (busy.length === 0) return answers;
+  const again = await sendOnce(
+    db,
+    groups,
+    busy,
+    busy.some(({ effects }) => ends(effects.at(-1)!)),
+  );
+  return commits.map((commit, i) => again[busy.indexOf(commit)] ?? answers[i]!);
+}
+
+const STATEMENTS = { plain: [commitRuns, commitRunsAndMore], counting: [commitTasks, commitTasksAndMore] } as const;
+
+async function sendOnce(
+  db: Database,
+  groups: Groups,
+  commits: readonly Commit[],
+  counting: boolean,
+): Promise<readonly CommitAnswer[]> {
+  const more = commits.some((c) => c.effects.some(needsMore));
   const values = async () => {
     const columns = [...fenceColumns(commits), ...entryColumns(commits)];
     if (!more) return columns;
-    return [...columns, ...takeColumns(commits), ...(await childColumns(groups, commits)), ...reopenColumns(commits)];
+    const children = await childColumns(groups, commits);
+    return [...columns, ...takeColumns(commits), ...children, ...reopenColumns(commits), ...taskColumns(commits)];
   };
-  const rows = await db.run<Row>(more ? commitRunsAndMore : commitRuns, values);
+  const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values);
 
   const answers = new Map<Commit, CommitAnswer>();
   const parents: string[] = [];
   for (const row of rows) {
-    if (row.ord === null) parents.push(row.told!);
-    else {
+    if (row.told !== null) parents.push(row.told);
+    if (row.ord !== null) {
       const accepted = { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) } as const;
       answers.set(commits[row.ord - 1]!, accepted);
     }
   }
   if (parents.length > 0) await ring(db, parents);
+  await admitAfter(
+    db,
+    rows.flatMap(({ held }) => held ?? []),
+  );
   const children = more ? await groups.ids(childrenOf(commits.filter((commit) => answers.has(commit)))) : [];
   db.onWork([...rows.flatMap(({ ready }) => ready ?? []), ...children]);
   const refused = commits.filter((commit) => !answers.has(commit));
@@ -84,7 +125,7 @@ async function send(db: Database, groups: Groups, commits: readonly Commit[]): P
 /** Where the children of these commits wait. */
 function childrenOf(commits: readonly Commit[]): RunGroup[] {
   return commits.flatMap(({ effects }) =>
-    effects.flatMap((effect) => (effect.kind === "enqueue" ? effect.run.group : [])),
+    effects.flatMap((effect) => (effect.kind === "enqueue" && !effect.task?.needs.length ? effect.run.group : [])),
   );
 }
 

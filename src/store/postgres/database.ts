@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { HoldfastError } from "../../kernel/error.js";
 import { sleep, type World } from "../../kernel/world.js";
+import type { SkippedRun } from "../contract/attend.js";
 import type { Transaction } from "../contract/transaction.js";
 import { arrayLiteral } from "./array-literal.js";
 import { type ConnectionOptions, Connections, type Line } from "./connections.js";
@@ -42,6 +43,9 @@ export class Database {
   #newConnections = 0;
   /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
   onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
+
+  /** Told of runs that found no place under a limit and could not wait, and of their parents. */
+  onSkipped: (runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void> = async () => {};
 
   constructor(options: DatabaseOptions) {
     this.#options = options;

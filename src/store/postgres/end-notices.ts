@@ -5,9 +5,9 @@ import type { Dialect } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 
 /**
- * CTEs to follow one named `ended` with the columns run_id, parent_id, state. Closing the messages keeps the index of
+ * CTEs to follow one named `ended` with the columns run_id, parent_id, state, counted. Closing the messages keeps the index of
  * unread ones as small as the live inboxes. The parent is rung afterwards, in a statement of its own (ring.ts): here we
- * only insert, so that no commit waits for a parent's row.
+ * only insert, so that no commit waits for a parent's row. Of a task that is counted, only trouble is told.
  */
 export function endNotices({ schema: s, now }: Dialect): string {
   return `closed as (
@@ -17,6 +17,7 @@ export function endNotices({ schema: s, now }: Dialect): string {
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, ${now}
   from ended e cross join lateral (select state from ${s}.runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null and p.state not in ${ENDED} and not ${oneOf("e.parent_id", "select run_id from ended")}
+    and (not e.counted or e.state in ('failed', 'dead', 'quarantined'))
   on conflict do nothing
   returning run_id
 )`;

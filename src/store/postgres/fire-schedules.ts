@@ -8,19 +8,19 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import type { Groups } from "./groups.js";
 import type { Hints } from "./hints.js";
-import {
-  columnsOf,
-  type KeyedRun,
-  keyColumnsOf,
-  keyedParts,
-  LIMITED_KEYED_PARAMETERS,
-  limitedColumnsOf,
-} from "./insert-runs.js";
+import { columnsOf, keyedParts, LIMITED_KEYED_PARAMETERS, limitedColumnsOf } from "./insert-runs.js";
 import { instant } from "./instant.js";
 import { isLimited } from "./limit-columns.js";
+import { type KeyedRun, keyColumnsOf } from "./run-keys.js";
 
 const RUNS_SCHEDULE = LIMITED_KEYED_PARAMETERS + 1;
 const FIRES = RUNS_SCHEDULE + 1;
+const PROBES = FIRES + 4;
+const PROBE = ["uuid", "uuid", "text", "text", "text", "int"];
+/** A run of a schedule that moved. */
+const OF_MOVED = oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved");
+/** Not one that is to try, or the one that does. */
+const MAY_START = `(not ${oneOf("asked.id", `select unnest($${PROBES}::uuid[])`)} or ${oneOf("asked.id", "select run_id from tried")})`;
 /** Nobody decided since, and nobody paused it. */
 const UNDECIDED = `s.last_at = ${instant("f.seen")} and s.paused_at is null`;
 
@@ -42,7 +42,15 @@ with t as materialized (select ${d.now} as now
   from ${unnest(FIRES, ["uuid", "float8", "float8", "float8"])} as f(id, seen, last, next)
   where s.id = f.id and ${UNDECIDED} and ${oneOf("f.id", "select id from locked")}
   returning s.id
-), ${keyedParts(d, true, oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved"))}
+), tried as (
+  insert into ${d.schema}.breaker_probes (env, program, opening, n, run_id, at)
+  select p.env, p.program, p.opening, p.n, p.run_id, t.now
+  from ${unnest(PROBES, PROBE)} as p(run_id, schedule_id, env, program, opening, n), t
+  where ${oneOf("p.schedule_id", "select id from moved")}
+  order by 1, 2, 3, 4
+  on conflict do nothing
+  returning run_id
+), ${keyedParts(d, { limited: true, mayBeThere: true, only: `${OF_MOVED} and ${MAY_START}` })}
 select 'moved' as what, id from moved
 union all select 'run', run_id from k
 union all select 'there', r.id from ${unnest(1, ["uuid"])} as w(id)
@@ -67,6 +75,7 @@ export async function fire(db: Database, groups: Groups, hints: Hints, fires: re
       fires.map(({ seenLast }) => seenLast),
       fires.map(({ last }) => last),
       fires.map(({ next }) => next),
+      ...probeColumns(fires),
     ];
   };
   const rows = await db.run<Row>(fireSchedules, values);
@@ -82,4 +91,16 @@ export async function fire(db: Database, groups: Groups, hints: Hints, fires: re
     const runIds = mine.filter(({ id }) => there.has(id)).map(({ id }) => id);
     return moved.has(scheduleId) || runIds.length > 0 ? { outcome: "fired", runIds } : { outcome: "moved" };
   });
+}
+
+function probeColumns(fires: readonly Fire[]): unknown[][] {
+  const probes = fires.flatMap(({ scheduleId, probe }) => (probe ? [{ ...probe, scheduleId }] : []));
+  return [
+    probes.map((one) => one.runId),
+    probes.map((one) => one.scheduleId),
+    probes.map((one) => one.env),
+    probes.map((one) => one.program),
+    probes.map((one) => one.opening),
+    probes.map((one) => one.probe),
+  ];
 }

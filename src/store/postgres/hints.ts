@@ -55,6 +55,11 @@ export class Hints {
     this.#db.inBackground(() => this.#send());
   }
 
+  /** Something is left for housekeeping, on whatever node. */
+  tellNews(): void {
+    if (this.#on) this.#db.inBackground(async () => void (await this.#db.run(notify, [this.#channel, NEWS])));
+  }
+
   /** In so many ms, for runs that may start then; times that are close are told together. */
   tellIn(inMs: number, groupId: number): void {
     const { world } = this.#db;

@@ -1,15 +1,19 @@
 // Keeps house: sign of life, wake-up and sweep as one statement, so that an idle node sends one query a second.
 
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { HouseReport, HouseRound } from "../contract/house.js";
-import { PRESENCE_CLASS } from "./attend.js";
-import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
-import { RECLAIMED, type ReclaimedRow, sweepParts, tellParents } from "./sweep-expired.js";
+import { HERE, isHere, isSilent } from "./presence-sql.js";
+import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
+import { RECLAIMED, sweepParts } from "./sweep-expired.js";
 import { wakeParts } from "./wake-parked.js";
 
 /**
+ * A node that is alone renews nothing, so its claims have no end: whoever reclaims takes them when it has been silent for
+ * the time that its lease would have been.
+ *
  * The report's own figures stand in every row; a round that reclaims nothing has one row.
  *
  * Rows of nodes that others have locked are left to the next round: after a restart of the database everybody misses
@@ -23,28 +27,34 @@ with t as materialized (select ${d.now} as now
   select incarnation from ${d.schema}.nodes where incarnation = $1 and stopped_at is null for no key update skip locked
 ), beat as (
   update ${d.schema}.nodes n set seen_at = t.now from mine m, t where n.incarnation = m.incarnation
-), here as materialized (
-  select objid::bigint as presence from pg_locks
-  where locktype = 'advisory' and classid = ${PRESENCE_CLASS} and granted
-    and database = (select oid from pg_database where datname = current_database())
-), changed as materialized (
+), ${HERE}, changed as materialized (
   select incarnation from ${d.schema}.nodes n
   where n.stopped_at is null and n.presence is not null and n.incarnation <> $1
-    and (n.absent_since is null) <> ${oneOf("n.presence", "select presence from here")}
+    and (n.absent_since is null) <> ${isHere("n.presence")}
   for no key update skip locked
 ), absent as (
   update ${d.schema}.nodes n
-  set absent_since = case when ${oneOf("n.presence", "select presence from here")} then null else coalesce(n.absent_since, t.now) end
+  set absent_since = case when ${isHere("n.presence")} then null else coalesce(n.absent_since, t.now) end
   from changed c, t where n.incarnation = c.incarnation
 ), gone as materialized (
-  select incarnation from ${d.schema}.nodes, t
-  where stopped_at is null and presence is not null and absent_since <= t.now - ${interval("$4::float8")}
-    and not ${oneOf("presence", "select presence from here")}
+  select n.incarnation from ${d.schema}.nodes n, t
+  where (n.stopped_at is null and n.presence is not null and n.absent_since <= t.now - ${interval("$4::float8")}
+      and not ${isHere("n.presence")})
+    or (n.alone and ${isSilent("t.now")})
 ), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3", "array(select incarnation from gone)")}
 select x.*,
   exists (select from ${d.schema}.nodes where incarnation = $1 and stopped_at is null) as registered,
+  (select json_build_object('mode', n.mode, 'overrides', n.overrides, 'drain', n.drain)
+   from ${d.schema}.nodes n where n.incarnation = $1 and n.stopped_at is null) as mode,
+  exists (select from ${d.schema}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
   (select count(*)::int from awake) as woken,
   array(select claim_group from awake where state = 'waiting' union select claim_group from swept where state = 'waiting') as ready,
+  case when $5::boolean then (
+    select json_agg(json_build_object('runId', r.id, 'inboxSeq', r.inbox_seq))
+    from ${d.schema}.runs r
+    cross join lateral (select from ${d.schema}.inbox i where i.run_id = r.id and i.taken_seq is null limit 1) i
+    where r.state = 'running' and r.owner = $1
+  ) end as called,
   exists (select from awake where state = 'held')
     or exists (select from ${d.schema}.run_limits where state = 'waits' and available_at <= (select now from t)) as held,
   ceil(extract(epoch from least(
@@ -59,18 +69,21 @@ interface Row extends ReclaimedRow {
   woken: number;
   /** Groups in which runs became claimable: for nodes that have their programs. */
   ready: number[];
+  called: HouseReport["called"] | null;
   held: boolean;
+  mode: ModeState | null;
+  overdue: boolean;
   next_wake_ms: number | null;
 }
 
 export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
-  const { incarnation, limit, reclaim, presenceGraceMs } = round;
+  const { incarnation, limit, reclaim, presenceGraceMs, alone = false } = round;
   // Repeated through an outage, it would come back as the first statement of all and take every claim: all leases are over
   // by then, and `reclaim` was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
-  const values = [incarnation, limit, reclaim, presenceGraceMs];
+  const values = [incarnation, limit, reclaim, presenceGraceMs, alone];
   const rows = await db.run<Row>(keepHouse, values, { once: true });
-  const { registered, woken, ready, held, next_wake_ms } = rows[0]!;
+  const { registered, woken, ready, called, held, mode, overdue, next_wake_ms } = rows[0]!;
   db.onWork(ready);
-  const reclaimed = await tellParents(db, rows);
-  return { registered, woken, reclaimed, held, nextWakeMs: next_wake_ms };
+  const reclaimed = await settleReclaimed(db, rows);
+  return { registered, woken, reclaimed, called: called ?? [], held, mode, overdue, nextWakeMs: next_wake_ms };
 }

@@ -1,25 +1,24 @@
 // Puts runs into the store, each once, under its dedupe key if it has one.
 
-import type { NewKey, NewRun, RunGroup } from "../../kernel/new-run.js";
+import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import { checkRun } from "../check/run.js";
 import type { Problem } from "../check/value.js";
 import type { InsertAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
 import { at, oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
+import { DEFERRAL, deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
 import { type Dialect, statement } from "./dialect.js";
-import { ENDED } from "./ended-states.js";
 import { DataRefused } from "./errors.js";
 import type { Groups } from "./groups.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
 import { isLimited, LIMIT, LIMIT_COLUMNS, limitColumns } from "./limit-columns.js";
+import { freeKeys, holdersOf, KEY, KEY_COLUMNS, type KeyedRun, keyColumnsOf } from "./run-keys.js";
 
 const UNIQUE_VIOLATION = "23505";
 export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
 export const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
-const KEY = ["text", "text", "text", "text", "text", "float8"];
-const KEY_COLUMNS = "env, scope, key, payload_hash, lifetime, key_ms";
 
 /** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. */
 export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean) => `
@@ -33,19 +32,25 @@ export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
 
 /** Only for runs that were inserted here (`r`): a place in line without a held run would belong to nobody. */
 export const intoLimits = ({ schema: s }: Dialect, from: number) => `
-  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, state, priority, available_at)
-  select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms,
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
+  select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${at(3, "int", "l.run")} end,
     t.now + ${interval(`${at(4, "float8", "l.run")} + ${at(10, "int", "l.run")} * 0.001`)}
   from ${unnest(from, LIMIT)} as l(${LIMIT_COLUMNS}), t
   where ${oneOf(at(1, "uuid", "l.run"), "select id from r")}`;
+
+/** What few runs have, each in a table of its own; the parameters begin at `from`. */
+export const asideParts = (d: Dialect, from: number) => `, l as (${intoLimits(d, from)}
+), f as (${intoDeferred(d, from + LIMIT.length)}
+)`;
+export const ASIDE = [...LIMIT, ...DEFERRAL];
 
 const plainRuns = (d: Dialect, onConflict: string, limited: boolean) => `
 with t as materialized (select ${d.now} as now
 ), new as materialized (
   select * from ${unnest(1, limited ? [...RUN, "bool"] : RUN)} as n(${RUN_COLUMNS}${limited ? ", limited" : ""})
 ), r as (${intoRuns(d, onConflict, limited)}
-)${limited ? `, l as (${intoLimits(d, RUN.length + 2)}\n)` : ""}${intoJournal(d, onConflict)}`;
+)${limited ? asideParts(d, RUN.length + 2) : ""}${intoJournal(d, onConflict)}`;
 
 /** Ids are new, so nothing can conflict: without ON CONFLICT a batch of 1,000 takes 8.5 ms instead of 12.6. */
 export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false));
@@ -53,75 +58,57 @@ export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false
 /** For a call that may be a repeat, and in a caller's transaction, where a violation would abort it. */
 export const insertRunsAgain = statement("insert_runs_again", (d) => plainRuns(d, "on conflict do nothing", false));
 
-/** For a batch in which a run has limits: rare enough not to be told apart from a repeat. */
+/** For a batch in which a run has limits or is deferred: rare enough not to be told apart from a repeat. */
 export const insertLimitedRuns = statement("insert_limited_runs", (d) => plainRuns(d, "on conflict do nothing", true));
 
-/**
- * Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. A
- * run that is there already is a repeated call: it takes no key. `only`: a further condition on a run that is `asked` for.
- */
-export const keyedParts = (d: Dialect, limited: boolean, only = "") => `asked as materialized (
+interface KeyedOptions {
+  readonly limited: boolean;
+  /** A run that is there already is a repeated call: it takes no key. Without it, such a run is a violation. */
+  readonly mayBeThere: boolean;
+  /** A further condition on a run that is `asked` for. */
+  readonly only?: string;
+}
+
+/** Keys first, sorted (unsorted, eight nodes with the same keys deadlock); a run goes in with its key or not at all. */
+export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptions) => {
+  const absent = `(select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null`;
+  const conditions = [...(mayBeThere ? [absent] : []), ...(only ? [only] : [])];
+  const onConflict = mayBeThere ? "on conflict do nothing" : "";
+  return `asked as materialized (
   select * from ${unnest(1, [...RUN, ...KEY, ...(limited ? ["bool"] : [])])}
     as n(${RUN_COLUMNS}, ${KEY_COLUMNS}${limited ? ", limited" : ""})
 ), k as (
-  insert into ${d.schema}.run_keys (env, scope, key, run_id, payload_hash, lifetime, expires_at)
-  select env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from asked, t
-  where (select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null${only && ` and ${only}`}
-  order by env, scope, key, position
+  insert into ${d.schema}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime, expires_at)
+  select key_hash, env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from asked, t
+  ${conditions.length > 0 ? `where ${conditions.join(" and ")}` : ""}
+  order by key_hash, position
   on conflict do nothing
   returning run_id
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
-), r as (${intoRuns(d, "on conflict do nothing", limited)}
-)${limited ? `, l as (${intoLimits(d, RUN.length + KEY.length + 2)}\n)` : ""}, j as (${intoJournal(d, "on conflict do nothing")}
+), r as (${intoRuns(d, onConflict, limited)}
+)${limited ? asideParts(d, RUN.length + KEY.length + 2) : ""}, j as (${intoJournal(d, onConflict)}
 )`;
+};
 
 /** The parameters of `keyedParts` with limits: whoever adds to them begins after these. */
-export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + LIMIT.length;
+export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + ASIDE.length;
 
-const keyedRuns = (d: Dialect, limited: boolean) => `
+const keyedRuns = (d: Dialect, options: KeyedOptions) => `
 with t as materialized (select ${d.now} as now
-), ${keyedParts(d, limited)}
+), ${keyedParts(d, options)}
 select run_id from k`;
 
-export const insertKeyedRuns = statement("insert_keyed_runs", (d) => keyedRuns(d, false));
-export const insertLimitedKeyedRuns = statement("insert_limited_keyed_runs", (d) => keyedRuns(d, true));
-
-/**
- * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
- * inserting one, 13 % of racing calls saw nobody.
- */
-const selectKeys = statement(
-  "select_keys",
-  ({ schema: s, now }) => `
-select k.run_id, k.payload_hash, o.id is not null as present,
-  case k.lifetime
-    when 'timed' then k.expires_at <= ${now}
-    when 'live' then coalesce(r.state in ${ENDED}, true)
-    else coalesce(r.archived_at is not null, true)
-  end as stale
-from ${unnest(1, ["text", "text", "text", "uuid"])} with ordinality as w(env, scope, key, id, ord)
-left join lateral (select id from ${s}.runs o where o.id = w.id limit 1) o on true
-left join lateral (
-  select * from ${s}.run_keys k where (k.env, k.scope, k.key) = (w.env, w.scope, w.key) limit 1
-) k on true
-left join lateral (select state, archived_at from ${s}.runs r where r.id = k.run_id limit 1) r on true
-order by w.ord`,
+/** A key that is taken is no violation; a run that is there without its key would be one (see insertRuns). */
+export const insertKeyedRuns = statement("insert_keyed_runs", (d) =>
+  keyedRuns(d, { limited: false, mayBeThere: false }),
 );
-
-/** On our own connection, never in the caller's transaction; only if the key still belongs to the stale run. */
-const deleteKeys = statement(
-  "delete_keys",
-  ({ schema: s }) => `
-with w as (select * from ${unnest(1, ["text", "text", "text", "uuid"])} as w(env, scope, key, run_id)),
-l as materialized (
-  select k.env, k.scope, k.key from ${s}.run_keys k join w using (env, scope, key, run_id)
-  order by 1, 2, 3 for update of k
-)
-delete from ${s}.run_keys k using l where (k.env, k.scope, k.key) = (l.env, l.scope, l.key)`,
+export const insertKeyedRunsAgain = statement("insert_keyed_runs_again", (d) =>
+  keyedRuns(d, { limited: false, mayBeThere: true }),
 );
-
-export type KeyedRun = NewRun & { readonly key: NewKey };
+export const insertLimitedKeyedRuns = statement("insert_limited_keyed_runs", (d) =>
+  keyedRuns(d, { limited: true, mayBeThere: true }),
+);
 
 /** Inserts a batch, a bad run alone refused. Without a transaction of the caller's, it may be repeated. */
 export async function insert(
@@ -171,7 +158,7 @@ async function sendPlain(
   columns: () => Promise<unknown[][]>,
   tx?: Transaction,
 ): Promise<void> {
-  if (runs.some(isLimited)) {
+  if (runs.some(hasMore)) {
     await db.run(insertLimitedRuns, async () => [...(await columns()), ...limitedColumnsOf(runs)], { tx });
     return;
   }
@@ -186,6 +173,29 @@ async function sendPlain(
   await db.run(insertRunsAgain, columns, { tx });
 }
 
+/** The runs that went in with their keys. */
+async function takeKeys(
+  db: Database,
+  runs: readonly KeyedRun[],
+  places: () => Promise<Places>,
+  tx?: Transaction,
+): Promise<{ run_id: string }[]> {
+  const limited = runs.some(hasMore);
+  const values = async () => [
+    ...columnsOf(runs, await places()),
+    ...keyColumnsOf(runs),
+    ...(limited ? limitedColumnsOf(runs) : []),
+  ];
+  if (!tx && !limited) {
+    try {
+      return await db.run(insertKeyedRuns, values);
+    } catch (error) {
+      if (!(error instanceof DataRefused) || error.sqlState !== UNIQUE_VIOLATION) throw error;
+    }
+  }
+  return db.run(limited ? insertLimitedKeyedRuns : insertKeyedRunsAgain, values, { tx });
+}
+
 /** Answers only those that were not inserted. */
 async function sendKeyed(
   db: Database,
@@ -197,15 +207,7 @@ async function sendKeyed(
   const freed = new Set<string>();
   let open = runs;
   while (open.length > 0) {
-    const asked = open;
-    const limited = asked.some(isLimited);
-    const values = async () => [
-      ...columnsOf(asked, await places()),
-      ...keyColumnsOf(asked),
-      ...(limited ? limitedColumnsOf(asked) : []),
-    ];
-    const insertKeyed = limited ? insertLimitedKeyedRuns : insertKeyedRuns;
-    const rows = await db.run<{ run_id: string }>(insertKeyed, values, { tx });
+    const rows = await takeKeys(db, open, places, tx);
     const inserted = new Set(rows.map((row) => row.run_id));
     const losers = open.filter((run) => !inserted.has(run.id));
     const holders = losers.length > 0 ? await holdersOf(db, losers, tx) : [];
@@ -226,37 +228,6 @@ async function sendKeyed(
   return taken;
 }
 
-interface Holder {
-  run_id: string | null;
-  payload_hash: string;
-  /** The run that asks for the key is in the store. */
-  present: boolean;
-  stale: boolean;
-}
-
-function holdersOf(db: Database, runs: readonly KeyedRun[], tx?: Transaction): Promise<Holder[]> {
-  const values = [
-    runs.map((r) => r.group.env),
-    runs.map((r) => r.key.scope),
-    runs.map((r) => r.key.key),
-    runs.map((r) => r.id),
-  ];
-  return db.run<Holder>(selectKeys, values, { tx });
-}
-
-async function freeKeys(db: Database, stale: readonly { run: KeyedRun; holder: string }[]): Promise<void> {
-  await db.run(
-    deleteKeys,
-    [
-      stale.map(({ run }) => run.group.env),
-      stale.map(({ run }) => run.key.scope),
-      stale.map(({ run }) => run.key.key),
-      stale.map(({ holder }) => holder),
-    ],
-    { line: "aside" },
-  );
-}
-
 /** The number of a run's claim group, and its place in the batch it came with. */
 export type Places = ReadonlyMap<NewRun, { readonly group: number; readonly position: number }>;
 
@@ -275,18 +246,8 @@ export function columnsOf(runs: readonly NewRun[], placeOf: Places): unknown[][]
   ];
 }
 
-export function limitedColumnsOf(runs: readonly NewRun[]): unknown[][] {
-  return [runs.map(isLimited), ...limitColumns(runs)];
-}
+const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run);
 
-export function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {
-  const lifetime = (run: KeyedRun) => (typeof run.key.lifetime === "object" ? "timed" : run.key.lifetime);
-  return [
-    runs.map((r) => r.group.env),
-    runs.map((r) => r.key.scope),
-    runs.map((r) => r.key.key),
-    runs.map((r) => r.key.payloadHash),
-    runs.map(lifetime),
-    runs.map((r) => (typeof r.key.lifetime === "object" ? r.key.lifetime.forMs : null)),
-  ];
+export function limitedColumnsOf(runs: readonly NewRun[]): unknown[][] {
+  return [runs.map(isLimited), ...limitColumns(runs), ...deferralColumns(runs)];
 }

@@ -2,8 +2,8 @@
 
 import type { NewRun } from "../../kernel/new-run.js";
 
-export const LIMIT = ["int", "int", "text", "text", "int", "float8"];
-export const LIMIT_COLUMNS = "run, stage, key, kind, max, per_ms";
+export const LIMIT = ["int", "int", "text", "text", "int", "float8", "text"];
+export const LIMIT_COLUMNS = "run, stage, key, kind, max, per_ms, overflow";
 
 type LimitedRun = Pick<NewRun, "group" | "limits">;
 
@@ -13,8 +13,8 @@ export const isLimited = (run: Pick<NewRun, "limits">): boolean => (run.limits?.
 export function limitColumns(runs: readonly LimitedRun[]): unknown[][] {
   const columns: unknown[][] = LIMIT.map(() => []);
   runs.forEach(({ group, limits = [] }, r) => {
-    limits.forEach(({ key, kind, max, perMs }, i) => {
-      const row = [r + 1, i + 1, `${group.env}/${key}`, kind, max, kind === "rate" ? perMs : null];
+    limits.forEach(({ key, kind, max, perMs, overflow }, i) => {
+      const row = [r + 1, i + 1, `${group.env}/${key}`, kind, max, kind === "rate" ? perMs : null, overflow ?? null];
       for (let k = 0; k < row.length; k++) columns[k]!.push(row[k]);
     });
   });

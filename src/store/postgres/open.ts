@@ -8,8 +8,10 @@ import { InvalidInput } from "../../kernel/error.js";
 import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { DebounceAnswer, EventToMatch, NewDebounced } from "../contract/events.js";
+import type { Attendee } from "../contract/attend.js";
+import type { DebounceAnswer, EventStore, EventToMatch, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
+import type { Peek, Peeked } from "../contract/journal.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
@@ -17,11 +19,13 @@ import { admit, admitAfter } from "./admit-runs.js";
 import { attend } from "./attend.js";
 import { breakerStore } from "./breakers.js";
 import { callLane } from "./call-lane.js";
-import { cancel } from "./cancel-run.js";
+import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce, settle } from "./debounce-events.js";
+import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
+import { definitionStore } from "./definitions.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
 import { Hints } from "./hints.js";
@@ -34,16 +38,22 @@ import { machineStore } from "./machines.js";
 import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
+import { pause, resume } from "./pause-run.js";
+import { peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { read } from "./read-journal.js";
+import { reconcile } from "./reconcile-tasks.js";
+import { orphans, recover } from "./recover-runs.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
+import { ring } from "./ring.js";
 import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
 
@@ -85,6 +95,7 @@ const MESSAGE_LIMITS = {
   ...CAP,
   sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
 };
+const PEEK_LIMITS = { ...CAP, sizeOf: () => ({ rows: 1, bytes: 0 }) };
 const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
 const DEBOUNCE_LIMITS = { ...CAP, sizeOf: (event: NewDebounced) => RUN_LIMITS.sizeOf(event?.run) };
 
@@ -118,16 +129,12 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
-  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
-    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
-  /** One after the other: of two calls, the later one's event is the last. */
-  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
-    ...DEBOUNCE_LIMITS,
-    world,
-  });
+  const attending = attendedBy(db, world, retryForMs);
+  /** Tasks that are claimed together read their needs together. */
+  const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
     runs: runStore(db, groups, world, hints),
-    journal: { read: (runId, page) => read(db, runId, page) },
+    journal: { read: (runId, page) => read(db, runId, page), peek: peekLane },
     inbox: {
       send: async (messages, { tx } = {}) => {
         const answers = await inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx));
@@ -137,24 +144,16 @@ export function openPostgres(
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
-    nodes: nodeStore(db),
+    nodes: nodeStore(db, () => hints.tellNews()),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
-    events: {
-      subscribe: (declaration) => subscriptions.subscribe(db, declaration),
-      subscriptions: (env) => subscriptions.list(db, env),
-      match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
-      debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
-      settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
-    },
+    events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
+    definitions: definitionStore(db, hints),
+    timeouts: timeoutTable(db),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
-    attend: async (attendee) => {
-      await checkSchema(db);
-      const { connections } = db;
-      return db.repeat("attend", retryForMs, () => attend({ world, schema: db.dialect.schema, attendee, connections }));
-    },
+    attend: attending,
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
     get pooled() {
@@ -164,6 +163,23 @@ export function openPostgres(
       hints.close();
       return db.close();
     },
+  };
+}
+
+function eventStore(db: Database, groups: Groups, world: World, hints: Hints): EventStore {
+  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
+    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
+  /** One after the other: of two calls, the later one's event is the last. */
+  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
+    ...DEBOUNCE_LIMITS,
+    world,
+  });
+  return {
+    subscribe: (declaration) => subscriptions.subscribe(db, declaration),
+    subscriptions: (env) => subscriptions.list(db, env),
+    match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
+    debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
+    settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
   };
 }
 
@@ -195,8 +211,17 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
     sweepExpired: ({ limit }) => sweep(db, limit),
+    orphans: (filter) => orphans(db, filter),
+    recover: (decisions, options) => recover(db, decisions, options),
+    expireDeferred: ({ limit }) => expireDeferred(db, limit),
+    unservedGroups: (query) => unservedGroups(db, query),
+    keyOf: (runId) => keyOf(db, runId),
     wakeParked: ({ limit }) => wake(db, limit),
     cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
+    cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
+    pause: (runId, { by }) => pause(db, runId, by),
+    resume: (runId, { by }) => resume(db, runId, by),
+    reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),
@@ -205,5 +230,26 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     nextDue: (groupIds) => next(db, groupIds),
     redrive: (runIds, options) => redrive(db, runIds, options),
     transact: (work) => transact(db, work),
+  };
+}
+
+/** Whoever attends first is told of skipped runs: it is the process that is told. */
+function attendedBy(db: Database, world: World, retryForMs: number): Store["attend"] {
+  const attendees = new Set<Attendee>();
+  db.onSkipped = async (runs, parents) => {
+    [...attendees][0]?.onSkipped?.(runs);
+    if (parents.length > 0) await ring(db, parents);
+  };
+  return async (attendee) => {
+    await checkSchema(db);
+    const { connections, dialect } = db;
+    const { schema } = dialect;
+    const attendance = await db.repeat("attend", retryForMs, () => attend({ world, schema, attendee, connections }));
+    attendees.add(attendee);
+    const leave = () => {
+      attendees.delete(attendee);
+      return attendance.leave();
+    };
+    return { ...attendance, leave };
   };
 }

@@ -8,12 +8,14 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
 
+export const ENTRY_COLUMNS = `j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data, ${ms("j.at")} as at`;
+
 /** One snapshot: the run's sequence and its entries belong together. */
 export const readJournal = statement(
   "read_journal",
   ({ schema: s }) => `
 with r as materialized (select id, seq, base_seq from ${s}.runs where id = $1)
-select r.seq as run_seq, r.base_seq, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data, ${ms("j.at")} as at
+select r.seq as run_seq, r.base_seq, ${ENTRY_COLUMNS}
 from r left join lateral (
   select * from ${s}.journal j
   where j.run_id = r.id and j.seq > greatest($2::bigint, r.base_seq) and j.seq <= r.seq
@@ -22,9 +24,12 @@ from r left join lateral (
 order by j.seq`,
 );
 
-interface Row {
+interface Row extends EntryRow {
   run_seq: string;
   base_seq: string;
+}
+
+export interface EntryRow {
   seq: string | null;
   epoch: string;
   kind: string;
@@ -56,7 +61,7 @@ export async function read(
   return { ...page, entries };
 }
 
-function entryOf(row: Row): JournalEntry {
+export function entryOf(row: EntryRow): JournalEntry {
   return {
     seq: Number(row.seq),
     epoch: Number(row.epoch),

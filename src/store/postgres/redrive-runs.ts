@@ -9,6 +9,7 @@ import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
+import { reopen } from "./reopen-tasks.js";
 
 /**
  * All rows are locked first, in the order of their ids; what is judged is the row as it was locked. What had come too late
@@ -25,7 +26,7 @@ with t as materialized (select ${now} as now
 ), o as (
   update ${s}.runs r
   set state = 'waiting', generation = r.generation + 1, seq = l.seq + 1,
-      base_seq = case when $2::bool then l.seq else l.base_seq end,
+      base_seq = case when $2::bool then l.seq else l.base_seq end, pending = case when $2::bool then 0 else r.pending end,
       failures = 0, crashes = 0, wake_at = null, ended_at = null, archived_at = null, available_at = t.now
   from l, t
   where r.id = l.id and l.state in ('failed', 'dead', 'quarantined')
@@ -33,7 +34,7 @@ with t as materialized (select ${now} as now
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
   select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
-    case when $2::bool then j.codec end, case when $2::bool then j.data end, t.now
+    case when $2::bool then j.codec else $5::text end, case when $2::bool then j.data else $6::text end, t.now
   from o cross join t
   left join lateral (select codec, data from ${s}.journal j where j.run_id = o.id and j.seq = o.old_base + 1 limit 1) j on true
 ), forgotten as (
@@ -62,9 +63,11 @@ export async function redrive(
   options: Redrive,
 ): Promise<readonly RedriveAnswer[]> {
   refuse(checkRedrive(runIds, options));
-  const { by, callId, fromStart } = options;
+  const { by, callId, fromStart, note } = options;
   const known = runIds.filter(isUuid);
-  const rows = known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId]);
+  if (known.length > 0 && !fromStart) await reopen(db, known, by, callId);
+  const rows =
+    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
   db.onWork(rows.filter(({ state }) => reopens(state)).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return runIds.map((id): RedriveAnswer => {

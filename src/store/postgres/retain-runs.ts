@@ -2,6 +2,8 @@
 
 import { checkAge } from "../check/filter.js";
 import { refuse } from "../check/value.js";
+import { PROBE_GRACE_MS } from "../contract/breakers.js";
+import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
@@ -51,7 +53,8 @@ returning r.id`,
 /**
  * Only terminal and unreferenced: a live parent may still ask for its child's result. Keys are locked in their order
  * first, as whoever frees stale ones does; of the messages, nobody else waits for one while it holds another. Rates whose
- * next start is past mean the same as none: they go, too, whoever left them ('0' comes after '/').
+ * next start is past mean the same as none: they go, too, whoever left them ('0' comes after '/'). So do old tries of a
+ * circuit breaker whose run is gone, or never came.
  */
 export const pruneRuns = statement("prune_runs", (d) => {
   const { schema: s, now } = d;
@@ -60,6 +63,10 @@ export const pruneRuns = statement("prune_runs", (d) => {
   delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))
+), deferred as (
+  delete from ${s}.deferred_runs f where f.run_id = any(array(select id from gone))
+), needs as (
+  delete from ${s}.run_needs n where n.need_id = any(array(select id from gone))
 ), limits as (
   delete from ${s}.run_limits l where l.run_id = any(array(select id from gone))
 ), past as materialized (
@@ -67,14 +74,20 @@ export const pruneRuns = statement("prune_runs", (d) => {
   where r.key >= $1 || '/' and r.key < $1 || '0' and r.next_at <= ${now} limit $3 for update skip locked
 ), rates as (
   delete from ${s}.limit_rates r where r.key = any(array(select key from past))
+), tries as materialized (
+  select p.env, p.program, p.opening, p.n from ${s}.breaker_probes p
+  where p.env = $1 and p.at <= ${now} - ${interval(`greatest($2::float8, ${PROBE_GRACE_MS})`)}
+    and (${oneOf("p.run_id", "select id from gone")} or not exists (select from ${s}.runs r where r.id = p.run_id))
+  order by p.at, p.run_id limit $3 for update skip locked
+), probes as (
+  delete from ${s}.breaker_probes p using tries x
+  where (p.env, p.program, p.opening, p.n) = (x.env, x.program, x.opening, x.n)
 ), inbox as (
   delete from ${s}.inbox i where i.run_id = any(array(select id from gone))
 ), held as materialized (
-  select k.env, k.scope, k.key from ${s}.run_keys k where k.run_id = any(array(select id from gone))
-  order by 1, 2, 3 for update
+  select k.hash from ${s}.run_keys k where k.run_id = any(array(select id from gone)) order by 1 for update
 ), keys as (
-  delete from ${s}.run_keys k using held h
-  where (k.env, k.scope, k.key) = (h.env, h.scope, h.key) and k.run_id = any(array(select id from gone))
+  delete from ${s}.run_keys k using held h where k.hash = h.hash and k.run_id = any(array(select id from gone))
 )
 select id from gone`;
 });

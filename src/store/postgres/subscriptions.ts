@@ -60,24 +60,43 @@ insert into ${s}.subscribers (env, subscription, incarnation) select $16, id, $1
 on conflict do nothing`,
 );
 
+const withdrawSubscriptions = statement(
+  "withdraw_subscriptions",
+  ({ schema: s }) => `
+delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription = any($3::text[])`,
+);
+
 const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interval(ms)}`;
 
 /**
- * Nobody declares it, and somebody alive has its program: its code was changed. A subscriber whose node is gone is
+ * What a node said before it changed its programs, and says no more. A statement of its own, before the one that retires: in
+ * one, two nodes that drop the same at the same moment would each see the other still there.
+ */
+const dropSubscriptions = statement(
+  "drop_subscriptions",
+  ({ schema: s }) => `
+delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription <> all($3::text[])`,
+);
+
+/**
+ * Nobody declares it, and somebody alive has its program and has said what it declares: its code was changed. (One that was
+ * about to say so let another, which stopped in that moment, take away what both declare.) A subscriber whose node is gone is
  * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
  * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.
  */
 export const retireSubscriptions = statement(
   "retire_subscriptions",
   ({ schema: s, now }) => `
-with known as materialized (
-  select n.incarnation, n.serves,
+with marked as (
+  update ${s}.nodes n set declares = true where n.incarnation = $2::uuid and not n.declares
+), known as materialized (
+  select n.incarnation, n.serves, n.declares or n.incarnation = $2::uuid as declares,
     n.incarnation = $2::uuid or ${heardWithin(now, `${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive
   from ${s}.nodes n
   where n.env = $1 and n.stopped_at is null and (n.incarnation = $2::uuid or ${heardWithin(now, String(FORGOTTEN_AFTER_MS))})
 ), served as materialized (
   select distinct c.stack, c.program from known k, unnest(k.serves) as g(id) join ${s}.claim_groups c on c.id = g.id
-  where k.alive
+  where k.alive and k.declares
 ), gone as (
   delete from ${s}.subscribers b where b.env = $1 and b.incarnation not in (select incarnation from known)
 ), undeclared as materialized (
@@ -152,10 +171,13 @@ interface MatchedRow extends Row {
 
 export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
   refuse(checkDeclaration(declaration));
-  const { env, incarnation, subscriptions, starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
+  if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
   if (subscriptions.length > 0) {
     await db.run(declareSubscriptions, [...columnsOf(subscriptions), starting, env, incarnation]);
   }
+  const said = subscriptions.map(({ id }) => id);
+  if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);
   return (await db.run(retireSubscriptions, [env, incarnation])).length;
 }
 

@@ -1,6 +1,6 @@
 // Circuit breakers: read from how a program's runs have ended, with one run that may try.
 
-import type { BreakerQuestion, BreakerRecord } from "../../store/contract/breakers.js";
+import { type BreakerQuestion, type BreakerRecord, PROBE_GRACE_MS } from "../../store/contract/breakers.js";
 import { cases } from "./case.js";
 import { rejects, same, some } from "./expect.js";
 import { complete, fail, type Scene } from "./scene.js";
@@ -119,6 +119,27 @@ export const breakerCases = cases("breakers", {
     same((await read(s)).state, "closed", "while it is open again");
     await s.accept(await s.claimOne(), [fail()]);
     same((await read(s)).opening, `${last}:1`, "failed again");
+  },
+
+  "old tries are forgotten with their runs, and those whose run never came": async (s) => {
+    const last = await end(s, "failed", "failed", "failed");
+    const request = { env: s.env, program: "work", opening: `${last}:0` };
+    const [over, live, never] = [s.newRun(), s.newRun(), s.newRun()];
+    for (const [i, { id: runId }] of [over, live, never].entries()) {
+      await s.store.breakers.takeProbe({ ...request, probe: i + 1, runId });
+    }
+    const tries = () => Promise.all([over, live, never].map(({ id }) => s.store.breakers.isProbe(id)));
+    await s.store.runs.insert([over, live]);
+    await s.store.runs.cancel(over.id, { by: "me" });
+    await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 10 });
+    same(await tries(), [true, true, true], "too young");
+    await s.advance(PROBE_GRACE_MS);
+    await s.store.runs.prune({ env: s.env, endedBeforeMs: 2 * PROBE_GRACE_MS, limit: 10 });
+    same(await tries(), [true, true, true], "younger than what is asked for");
+    await s.store.runs.prune({ env: `${s.env}-x`, endedBeforeMs: 0, limit: 10 });
+    same(await tries(), [true, true, true], "another env");
+    await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 10 });
+    same(await tries(), [false, true, false], "what is left");
   },
 
   "bad questions are refused": async (s) => {

@@ -20,7 +20,9 @@ export const claimCases = cases("claims", {
       priority: 4,
       parentId: null,
       limited: false,
+      counts: false,
       debounce: null,
+      deferredBy: null,
       input: run.input,
     };
     const { claimedAt, ...rest } = claim;

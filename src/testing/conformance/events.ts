@@ -31,12 +31,18 @@ function subscription(s: Scene, more: Partial<Subscription> = {}): Subscription 
   };
 }
 
-/** A live node that serves the program `work` and declares these. */
-async function node(s: Scene, subscriptions: readonly Subscription[], heartbeatMs = 600_000): Promise<string> {
+/** A live node that serves the program `work`, and has said nothing yet. */
+async function registered(s: Scene, heartbeatMs = 600_000): Promise<string> {
   const incarnation = s.token();
   const serves = await s.store.runs.groupIds([s.group()]);
   const registration = { incarnation, identity: "i", name: "n", env: s.env, stack: null, build: null };
   await s.store.nodes.register({ ...registration, serves, heartbeatMs });
+  return incarnation;
+}
+
+/** A live node that serves the program `work` and declares these. */
+async function node(s: Scene, subscriptions: readonly Subscription[], heartbeatMs = 600_000): Promise<string> {
+  const incarnation = await registered(s, heartbeatMs);
   await s.store.events.subscribe({ incarnation, env: s.env, subscriptions, starting: true });
   return incarnation;
 }
@@ -126,6 +132,21 @@ const subscribeCases = cases("events: subscriptions follow the code", {
     await s.store.nodes.stop(older[1]!);
     same(await look(s, newer), 1, "removed with the last");
     same(await ids(s), ["new"], "left");
+  },
+
+  "a node that is about to declare keeps what another that stops has declared": async (s) => {
+    const older = await node(s, [subscription(s)]);
+    const newer = await registered(s);
+    await s.store.nodes.stop(older);
+    same(await look(s, older), 0, "removed by the one that stops");
+    same(await matched(s, {}), ["work on updated"], "events in between");
+    await s.store.events.subscribe({
+      incarnation: newer,
+      env: s.env,
+      subscriptions: [subscription(s)],
+      starting: true,
+    });
+    same(await ids(s), ["work on updated"], "left");
   },
 
   "a node that hangs for a moment still counts": async (s) => {

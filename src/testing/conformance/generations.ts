@@ -83,6 +83,19 @@ export const generationCases = cases("generations", {
     }
   },
 
+  "a note for the program stands in the entry that opened the run, and is refused from the start": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [fail()]);
+    const note = payload("go back");
+    const problem = await s.store.runs.redrive([claim.runId], redrive({ fromStart: true, note })).then(
+      () => null,
+      (error) => error.code,
+    );
+    same(problem, "INVALID_INPUT", "from the start");
+    await s.store.runs.redrive([claim.runId], redrive({ note }));
+    matches((await entries(s, claim.runId)).at(-1)!, { kind: "redriven", name: "ann", payload: note }, "entry");
+  },
+
   "from the start: the same input, an empty log": async (s) => {
     const claim = await s.start({ input: payload("first") });
     await s.accept(claim, [append("a"), fail()]);

@@ -6,6 +6,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { definitionCases } from "./definitions.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
@@ -14,15 +15,21 @@ import { keyCases } from "./keys.js";
 import { leaseCases } from "./leases.js";
 import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
+import { loneNodeCases } from "./lone-nodes.js";
 import { machineCases } from "./machines.js";
 import { messageCases } from "./messages.js";
+import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
+import { overflowCases } from "./overflow.js";
 import { queueCases } from "./queues.js";
+import { recoveryCases } from "./recovery.js";
 import { retentionCases } from "./retention.js";
 import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { taskCases } from "./tasks.js";
+import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
 
 export const storeConformance: readonly ConformanceCase[] = [
@@ -37,18 +44,26 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...sealedTransactionCases,
   ...messageCases,
   ...childCases,
+  ...taskCases,
   ...sweepCases,
   ...wakeCases,
+  ...recoveryCases,
   ...cancelCases,
   ...journalCases,
   ...limitCases,
+  ...overflowCases,
   ...queueCases,
   ...scheduleCases,
   ...eventCases,
   ...breakerCases,
+  ...definitionCases,
   ...machineCases,
   ...listCases,
   ...retentionCases,
   ...leaseCases,
+  ...timeoutCases,
   ...nodeCases,
+  ...loneNodeCases,
+  ...modeCases,
+  ...deferredCases,
 ];

@@ -23,7 +23,17 @@ export const nodeCases = cases("nodes", {
     const [record, ...more] = await s.store.nodes.list({ env: s.env });
     same(more, [], "others");
     const { startedAt, seenAt, ...rest } = some(record, "record");
-    const unsaid = { serves: [], heartbeatMs: null, leaseMs: null };
+    const unsaid = {
+      serves: [],
+      claims: [],
+      executors: [],
+      alone: false,
+      mode: "full",
+      overrides: {},
+      drain: null,
+      heartbeatMs: null,
+      leaseMs: null,
+    };
     same(rest, { ...node, ...unsaid, stoppedAt: null, alive: true, holds: 0 }, "record");
     same(seenAt, startedAt, "seenAt");
   },
@@ -34,6 +44,16 @@ export const nodeCases = cases("nodes", {
     await register(s, { serves: await s.store.runs.groupIds(groups), heartbeatMs: 1000, leaseMs: 15_000 });
     const [record] = await s.store.nodes.list({ env: s.env });
     matches(record, { serves: groups, heartbeatMs: 1000, leaseMs: 15_000 }, "record");
+  },
+
+  "a node shows its executors, their slots and their queues": async (s) => {
+    const executors = [
+      { name: "gpu", slots: 1, queues: ["ml::train", "ml::predict"] },
+      { name: "default", slots: 8, queues: [] },
+    ];
+    await register(s, { executors });
+    const [record] = await s.store.nodes.list({ env: s.env });
+    same(some(record, "record").executors, executors, "executors");
   },
 
   "a node is alive while it is heard of within three heartbeats": async (s) => {
@@ -52,6 +72,12 @@ export const nodeCases = cases("nodes", {
   "what a node cannot serve is refused": async (s) => {
     await rejects(register(s, { serves: [0] }), "serves");
     await rejects(register(s, { serves: "all" as unknown as number[] }), "serves");
+    const executor = { name: "gpu", slots: 1, queues: ["q"] };
+    for (const wrong of [{ name: "g\0u" }, { slots: 0 }, { queues: "q" }, { queues: ["a:b"] }]) {
+      const executors = [{ ...executor, ...wrong }] as unknown as NonNullable<NodeRegistration["executors"]>;
+      await rejects(register(s, { executors }), "executors");
+    }
+    await rejects(register(s, { alone: "yes" as unknown as boolean }), "alone");
     await rejects(register(s, { heartbeatMs: 0.5 }), "heartbeatMs");
     await rejects(register(s, { leaseMs: -1 }), "leaseMs");
   },

@@ -226,6 +226,30 @@ export const scheduleCases = cases("schedules", {
     );
   },
 
+  "a run that is to try goes in with its probe or not at all": async (s) => {
+    const [a, b, c] = [
+      await declared(s, { key: "a" }),
+      await declared(s, { key: "b" }),
+      await declared(s, { key: "c" }),
+    ];
+    const probing = (row: ScheduleRecord, n: number): Fire => {
+      const fire = fireOf(s, row, { runs: [windowRun(s, n), windowRun(s, 10 + n)] });
+      const { id: runId } = fire.runs[0]!;
+      return { ...fire, probe: { env: s.env, program: "work", opening: "x:0", probe: 1, runId } };
+    };
+    const [first, second] = [probing(a, 1), probing(b, 2)];
+    const late = { ...probing(c, 3), seenLast: c.last - 1 };
+    same(await s.store.schedules.fire([late]), [{ outcome: "moved" }], "too late");
+    same(await s.store.breakers.isProbe(late.probe!.runId), false, "it took no probe");
+    const runIds = first.runs.map(({ id }) => id);
+    same(await s.store.schedules.fire([first]), [{ outcome: "fired", runIds }], "the first");
+    same(await s.store.schedules.fire([first]), [{ outcome: "fired", runIds }], "the same again");
+    same(await s.store.breakers.isProbe(first.probe!.runId), true, "it is the one");
+    const rest = [second.runs[1]!.id];
+    same(await s.store.schedules.fire([second]), [{ outcome: "fired", runIds: rest }], "another, without its probe");
+    same(await runCount(s), 3, "runs");
+  },
+
   "a paused schedule is not due and fires nothing until it is resumed": async (s) => {
     const row = await declared(s);
     same(await s.store.schedules.pause(s.env, "work", "ann"), 1, "paused");
@@ -267,6 +291,7 @@ export const scheduleCases = cases("schedules", {
       { next: 0.5 },
       { runs: [s.newRun()] },
       { runs: [windowRun(s, 1, { crashLimit: 0 })] },
+      { probe: { env: s.env, program: "work", opening: "x:0", probe: 0, runId: s.id() } },
     ];
     for (const more of bad) await rejects(s.store.schedules.fire([fireOf(s, row, more)]), JSON.stringify(more));
     await rejects(s.store.schedules.fire([fireOf(s, row), fireOf(s, row)]), "a schedule twice");

@@ -28,11 +28,8 @@ export const sweepCases = cases("sweeps", {
     const [reclaimed, ...more] = await sweep(s);
     same(more, [], "others");
     const { expiredForMs, ...rest } = some(reclaimed, "reclaimed");
-    same(
-      rest,
-      { runId: id, outcome: "waiting", previousOwner: s.owner, epoch: 1, crashes: 1, renewedAgoMs: null },
-      "answer",
-    );
+    const previous = { previousOwner: s.owner, previousIdentity: null, previousName: null };
+    same(rest, { runId: id, outcome: "waiting", ...previous, epoch: 1, crashes: 1, renewedAgoMs: null }, "answer");
     holds(expiredForMs >= PAST_MS - SHORT_MS, "how long the lease had been over");
     const free = {
       state: "waiting" as const,
@@ -47,14 +44,15 @@ export const sweepCases = cases("sweeps", {
     same(await s.log(id), ["start"], "log");
   },
 
-  "a sweep tells how long ago its owner last renewed": async (s) => {
+  "a sweep tells whose the claim was, and how long ago it was renewed": async (s) => {
     const [owner, leaseMs] = [s.token(), SHORT_MS];
     const node = { incarnation: owner, identity: "host-1", name: "one", env: s.env, stack: null, build: null, leaseMs };
     await s.store.nodes.register(node);
     await s.insert();
     await s.claimOne({ owner, leaseMs });
     await s.advance(PAST_MS);
-    const { expiredForMs, renewedAgoMs } = some((await sweep(s))[0], "reclaimed");
+    const { expiredForMs, renewedAgoMs, previousIdentity, previousName } = some((await sweep(s))[0], "reclaimed");
+    same([previousIdentity, previousName], ["host-1", "one"], "whose it was");
     same(renewedAgoMs, expiredForMs + leaseMs, "renewedAgoMs");
   },
 

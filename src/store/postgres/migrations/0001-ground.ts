@@ -1,16 +1,36 @@
-// The first schema: runs, their journal, inbox and keys, named leases, nodes; limits, schedules and events stand beside it.
+// The first schema: runs, their journal, inbox and keys, named leases, nodes; the registration of nodes, limits, schedules and
+// events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { machines } from "./0001-machines.js";
+import { modes } from "./0001-modes.js";
+import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
+import { tasks } from "./0001-tasks.js";
+import { timeouts } from "./0001-timeouts.js";
 
 export const ground = {
   version: 1,
   name: "ground",
   sql: (dialect: Dialect) =>
-    groundSql(dialect) + limits(dialect) + schedules(dialect) + events(dialect) + machines(dialect),
+    [
+      groundSql,
+      nodes,
+      limits,
+      schedules,
+      events,
+      timeouts,
+      tasks,
+      definitions,
+      modes,
+      machines,
+      //
+    ]
+      .map((part) => part(dialect))
+      .join(""),
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
@@ -25,6 +45,8 @@ create table ${s}.claim_groups (
   version  text not null,
   -- As its nodes declared them, for those who start a run without the code.
   limits   text not null default '[]',
+  -- What becomes of its runs when their holder died; NULL: no node has said.
+  recovery text check (recovery in ('resume', 'restart', 'fail')),
   unique (env, stack, queue, program, version)
 );
 create index claim_groups_program on ${s}.claim_groups (env, program);
@@ -52,6 +74,13 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
+  -- From whom it was taken back last, and how often; NULL: never.
+  recovered_from uuid,
+  recoveries    int,
+  -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
+  pending       int not null default 0,
+  counts        boolean not null default false,
+  pausing       boolean not null default false,
   created_at    timestamptz not null,
   ended_at      timestamptz,
   archived_at   timestamptz,
@@ -59,7 +88,9 @@ create table ${s}.runs (
     'completed', 'failed', 'cancelled', 'skipped', 'dead', 'quarantined')),
   constraint run_token_only_while_running check ((state = 'running') = (token is not null)),
   constraint run_claim_is_whole check ((token is null) = (owner is null) and (token is null) = (lease_until is null)),
-  constraint run_wakes_only_from_parked check (wake_at is null or state = 'parked')
+  constraint run_wakes_only_from_parked check (wake_at is null or state = 'parked'),
+  constraint run_end_is_counted check (not counts or ended_at is null),
+  constraint run_pauses_while_running check (not pausing or state = 'running')
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
         autovacuum_vacuum_cost_delay = 0);
 
@@ -75,17 +106,20 @@ create function ${s}.refuse_illegal_move() returns trigger language plpgsql set 
 begin
   if not (new.state = any (case old.state
     when 'blocked' then array['waiting', 'held', 'paused', 'cancelled', 'skipped', 'failed']
-    when 'held' then array['waiting', 'paused', 'cancelled', 'failed']
+    when 'held' then array['waiting', 'paused', 'cancelled', 'skipped', 'failed']
     when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed']
     when 'running' then array['waiting', 'held', 'parked', 'paused', 'completed', 'failed', 'cancelled', 'skipped',
                               'dead', 'quarantined']
     when 'parked' then array['waiting', 'held', 'paused', 'cancelled', 'failed']
     when 'paused' then array['blocked', 'held', 'waiting', 'parked', 'cancelled', 'failed']
-    when 'failed' then array['waiting', 'held']
-    when 'dead' then array['waiting', 'held']
-    when 'quarantined' then array['waiting', 'held', 'cancelled']
+    when 'failed' then array['waiting', 'held', 'blocked']
+    when 'dead' then array['waiting', 'held', 'blocked']
+    when 'quarantined' then array['waiting', 'held', 'blocked', 'cancelled']
+    when 'cancelled' then array['waiting', 'held', 'blocked']
+    when 'skipped' then array['waiting', 'held', 'blocked']
     else array[]::text[] end))
-    or (old.state in ('failed', 'dead') and new.generation <= old.generation)
+    or (old.state in ('failed', 'dead', 'cancelled', 'skipped') and new.generation <= old.generation)
+    or (old.state in ('cancelled', 'skipped') and not new.counts)
   then
     raise exception 'run %: % to % is not a legal move', old.id, old.state, new.state using errcode = 'HF001';
   end if;
@@ -111,16 +145,16 @@ create table ${s}.journal (
   primary key (run_id, seq)
 );
 
--- Dedupe keys live apart, so that their lifetime is a policy and not the run's.
+-- Dedupe keys live apart, so that their lifetime is a policy and not the run's. The hash is of env, scope and key.
 create table ${s}.run_keys (
+  hash          uuid primary key,
   env           text not null,
   scope         text not null,
   key           text not null,
   run_id        uuid not null,
   payload_hash  text not null,
   lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
-  expires_at    timestamptz,
-  primary key (env, scope, key)
+  expires_at    timestamptz
 );
 create index run_keys_run on ${s}.run_keys (run_id);
 
@@ -174,9 +208,19 @@ create table ${s}.nodes (
   -- The number of its session lock while it attends; when the lock was first seen gone.
   presence     int,
   absent_since timestamptz,
-  -- The claim groups it claims from; how often it beats; for how long it claims.
+  -- The claim groups of its programs, and those of which it takes runs now; how often it beats; for how long it claims.
   serves       int[] not null,
+  -- Its executors with their slots and queues, for people.
+  executors    jsonb not null default '[]',
+  -- It renews nothing and sweeps nothing, and no other lives in its env and stack.
+  alone        boolean not null default false,
+  claims       int[] not null,
+  mode         text not null check (mode in ('full', 'trigger_only', 'disabled')),
+  overrides    jsonb not null,
+  drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
-  lease_ms     bigint
+  lease_ms     bigint,
+  -- Whether it has said which events start its programs.
+  declares     boolean not null default false
 ) with (fillfactor = 50);
 `;

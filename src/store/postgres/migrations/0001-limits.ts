@@ -1,7 +1,9 @@
 // Limits: the lines in which held runs stand, who has passed, and the one function that lets runs go on.
 
+import { overflowReason } from "../../../kernel/overflow.js";
 import { oneOf } from "../batch.js";
 import type { Dialect } from "../dialect.js";
+import { endNotices } from "../end-notices.js";
 import { ENDED } from "../ended-states.js";
 
 /** The class of our admission locks: the first half of PostgreSQL's two-part lock key. */
@@ -20,8 +22,13 @@ export const DUE_SLACK = "interval '2 ms'";
  * the order of their ids; whoever else holds a run's row waits for nobody, so nothing can close a circle. The first in a
  * line that must wait stops the line: judged one by one, a run under an older, smaller limit might never be its turn.
  * Both are planned without sequential scans: what they read is a few rows by key, whatever the statistics say.
+ *
+ * Who finds no place and may not wait is skipped under the same lock, after the places were given out: counted anywhere
+ * else, two nodes would both find the last place taken, or free. Only runs that were never claimed are skipped; a task of another run waits.
  */
-export const limits = ({ schema: s }: Dialect) => `
+export const limits = (d: Dialect) => {
+  const { schema: s } = d;
+  return `
 -- One row per run and limit. Stages are passed in turn: later, waits (in the line of its key), granted; a rate is passed
 -- once and for ever. The key begins with the env. In line, priority and available_at are the run's own; serial lines
 -- know no priority.
@@ -32,17 +39,20 @@ create table ${s}.run_limits (
   kind          text not null,
   max           int not null,
   per_ms        float8,
+  overflow      text,
   state         text not null,
   priority      int not null,
   available_at  timestamptz not null,
   primary key (run_id, stage),
   constraint limit_kind_known check (kind in ('serial', 'slots', 'rate')),
   constraint limit_state_known check (state in ('later', 'waits', 'granted', 'passed')),
-  constraint limit_rate_has_time check ((kind = 'rate') = (per_ms is not null))
+  constraint limit_rate_has_time check ((kind = 'rate') = (per_ms is not null)),
+  constraint limit_overflow_known check (overflow is null or (kind = 'slots' and overflow in ('drop', 'shed-oldest')))
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 create index run_limits_line on ${s}.run_limits (key, priority, available_at, run_id) where state = 'waits';
 create index run_limits_due on ${s}.run_limits (available_at) where state = 'waits';
 create index run_limits_granted on ${s}.run_limits (key) where state = 'granted';
+create index run_limits_overflow on ${s}.run_limits (key) where state = 'waits' and overflow is not null;
 
 -- When the next run of a rate may start. A time that is past means the same as no row.
 create table ${s}.limit_rates (
@@ -65,7 +75,7 @@ declare
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;
 begin
-  if ends or backs_off or new.state in ('parked', 'paused', 'blocked') then
+  if ends or backs_off or new.state in ('paused', 'blocked') or new.state = 'parked' and new.pending = 0 then
     update ${s}.run_limits l set state = 'later'
     where l.run_id = new.id and (l.state = 'waits' or (l.state = 'granted' and (ends or l.kind = 'slots')));
   end if;
@@ -86,7 +96,7 @@ create trigger follow_limits before update on ${s}.runs
   for each row when (old.limited and old.state is distinct from new.state) execute function ${s}.follow_limits();
 
 create function ${s}.admit_runs(keys text[], at timestamptz, ahead interval)
-  returns table (run_id uuid, claim_group int, state text, start_at timestamptz) language plpgsql
+  returns table (run_id uuid, claim_group int, state text, start_at timestamptz, overflow text, told uuid) language plpgsql
   set search_path = pg_catalog set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
@@ -150,6 +160,48 @@ begin
   update ${s}.runs r set state = 'waiting', available_at = greatest(r.available_at, o.start)
   from unnest(array(select ok.run_id from ok), array(select ok.start from ok)) as o(id, start)
   where r.id = o.id
-  returning r.id, r.claim_group, r.state, r.available_at;
+  returning r.id, r.claim_group, r.state, r.available_at, null::text, null::uuid;
+  if not exists (
+    select from unnest(keys) as k(key) cross join lateral (
+      select from ${s}.run_limits l where l.key = k.key and l.state = 'waits' and l.overflow is not null limit 1
+    ) l
+  ) then
+    return;
+  end if;
+  return query
+  with beyond as materialized (
+    select x.run_id, x.overflow from unnest(keys) as k(key)
+    cross join lateral (
+      select count(*) as taken from ${s}.run_limits g where g.key = k.key and g.state = 'granted' offset 0
+    ) c
+    cross join lateral (
+      select l.run_id, l.overflow, l.max,
+        row_number() over (partition by l.overflow order by l.available_at desc, l.run_id desc) as newest
+      from ${s}.run_limits l
+      cross join lateral (select from ${s}.runs r where r.id = l.run_id and r.state = 'held' and r.epoch = 0 and not r.counts limit 1) r
+      where l.key = k.key and l.state = 'waits' and l.overflow is not null and l.available_at <= at + ${DUE_SLACK}
+    ) x
+    where c.taken >= x.max and (x.overflow = 'drop' or x.newest > x.max)
+  ), locked as materialized (
+    select r.id from ${s}.runs r
+    where r.id = any(array(select b.run_id from beyond b)) and r.state = 'held' and r.epoch = 0 and not r.counts
+    order by r.id
+    for no key update
+  ), skipped as (
+    update ${s}.runs r set state = 'skipped', seq = r.seq + 1, ended_at = at
+    where r.id = any(array(select l.id from locked l))
+    returning r.id as run_id, r.claim_group, r.seq, r.parent_id, r.state
+  ), written as (
+    insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+    select k.run_id, k.seq, 0, 'skipped', '', 'json',
+      case (select b.overflow from beyond b where b.run_id = k.run_id limit 1)
+        when 'drop' then '${overflowReason("drop")}' else '${overflowReason("shed-oldest")}' end, at
+    from skipped k
+  ), ended as (select k.run_id, k.parent_id, k.state, false as counted from skipped k
+  ), ${endNotices(d)}
+  select k.run_id, k.claim_group, k.state, at, (select b.overflow from beyond b where b.run_id = k.run_id limit 1),
+    (select o.run_id from told o where o.run_id = k.parent_id limit 1)
+  from skipped k;
 end $$;
 `;
+};

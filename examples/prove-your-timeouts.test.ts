@@ -1,0 +1,13 @@
+// Proves a timeout store of your own: every case gets a fresh one, and a clock that it may move.
+import { timeoutStore } from "holdfast/compat";
+import { memoryStore } from "holdfast/memory";
+import { timeoutsConformance, VirtualWorld } from "holdfast/testing";
+import { test } from "vitest";
+
+for (const { name, run } of timeoutsConformance) {
+  test(name, () => {
+    const world = new VirtualWorld();
+    const timeouts = timeoutStore(memoryStore({ world }), { scope: "order", world }); // yours here
+    return run({ timeouts, advance: (ms) => world.advance(ms) });
+  });
+}

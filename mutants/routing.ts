@@ -1,0 +1,153 @@
+// Planted bugs in routing, executors, nodes that are alone, and what a restart takes back.
+
+import type { Killer, Mutant } from "./mutant.js";
+
+const PATTERN: readonly Killer[] = [{ file: "test/kernel/queue-pattern.test.ts" }];
+const EXECUTORS: readonly Killer[] = [{ file: "test/engine/executors.test.ts" }];
+const LONE: readonly Killer[] = [{ file: "test/conformance/postgres.test.ts", test: "lone nodes" }];
+
+export const routing: readonly Mutant[] = [
+  {
+    name: "a star matches across segments",
+    breaks: "`*` stays within a segment",
+    edits: [
+      {
+        file: "src/kernel/queue-pattern.ts",
+        find: "matches: (queue) => fits(segments, queue.split(SEPARATOR), ANY_SEGMENTS, segmentFits)",
+        put: "matches: (queue) => segmentFits(segments.join(SEPARATOR), queue) || fits(segments, queue.split(SEPARATOR), ANY_SEGMENTS, segmentFits)",
+      },
+    ],
+    killedBy: PATTERN,
+  },
+  {
+    name: "a pattern without :: tests the whole name",
+    breaks: "`heavy_*` finds tasks in every DAG",
+    edits: [
+      {
+        file: "src/kernel/queue-pattern.ts",
+        find: "written.length === 1 ? [ANY_SEGMENTS, ...written] : written",
+        put: "written",
+      },
+    ],
+    killedBy: PATTERN,
+  },
+  {
+    name: "the last rule that fits decides",
+    breaks: "the first rule decides",
+    edits: [{ file: "src/engine/routing.ts", find: "rules.find((", put: "rules.findLast((" }],
+    killedBy: EXECUTORS,
+  },
+  {
+    name: "an executor's limit is ignored when it claims",
+    breaks: "no executor works on more runs than it has slots, and holds no more",
+    edits: [
+      {
+        file: "src/engine/claim-loop.ts",
+        find: "const free = size + settings.prefetch - this.#active;",
+        put: "const free = 2 * size + settings.prefetch - this.#active;",
+      },
+    ],
+    killedBy: EXECUTORS,
+  },
+  {
+    name: "all executors share the slots of the node",
+    breaks: "each executor has slots of its own",
+    edits: [
+      {
+        file: "src/engine/engine.ts",
+        find: "await this.#execute(program, session, slots);",
+        put: "await this.#execute(program, session, slots && this.#executors[0]!.slots);",
+      },
+    ],
+    killedBy: EXECUTORS,
+  },
+  {
+    name: "a node claims what no rule of its serves",
+    breaks: "a node claims only what it can serve",
+    edits: [
+      {
+        file: "src/engine/assignments.ts",
+        find: "const executor = routing.executorOf(program.queue);",
+        put: 'const executor = routing.executorOf(program.queue) ?? "default";',
+      },
+    ],
+    killedBy: EXECUTORS,
+  },
+  {
+    name: "a lone node is registered beside a live one",
+    breaks: "nothing starts beside a node that is alone",
+    edits: [
+      {
+        file: "src/store/postgres/migrations/0001-nodes.ts",
+        find: "and (me.alone or n.alone) and ${isLive",
+        put: "and false and ${isLive",
+      },
+    ],
+    killedBy: LONE,
+  },
+  {
+    name: "who asks to be alone looks before it has the lock",
+    breaks: "of several that ask to be alone at once, one is",
+    edits: [
+      {
+        file: "src/store/postgres/migrations/0001-nodes.ts",
+        find: "if me.alone then perform pg_advisory_xact_lock(${REGISTRATION_CLASS}, scope);",
+        put: "if me.alone then perform 1;",
+      },
+    ],
+    killedBy: [{ file: "test/engine/alone.test.ts", test: "of ten" }],
+  },
+  {
+    name: "a restart takes the runs of a twin that lives",
+    breaks: "S5: no claim is taken from a live holder",
+    edits: [
+      {
+        file: "src/store/postgres/migrations/0001-nodes.ts",
+        find: '        and not ${isLive("at")}\n    ), stopped',
+        put: "    ), stopped",
+      },
+    ],
+    killedBy: [{ file: "test/scenarios/crash.test.ts", test: "second live process" }],
+  },
+  {
+    name: "a lone node's dropped claim keeps its endless lease",
+    breaks: "a run that was left is taken over when its lease is over",
+    edits: [
+      {
+        file: "src/engine/lease-keeper.ts",
+        find: "if (this.#forGood.has(session)) this.#dropped.add(session.claim);",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/engine/alone.test.ts", test: "ignores the abort" }],
+  },
+  {
+    name: "a node that the store has forgotten does not register again",
+    breaks: "after a failover a node is known again",
+    edits: [
+      {
+        file: "src/engine/housekeeping.ts",
+        find: "if (!report.registered) await options.onForgotten();",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|taken for dead" }],
+  },
+  {
+    name: "sweep takes back without looking again",
+    breaks: "S5: what was renewed or given back meanwhile is not taken",
+    edits: [
+      {
+        file: "src/store/postgres/sweep-expired.ts",
+        find: "  for no key update skip locked\n), swept",
+        put: "), swept",
+      },
+      {
+        file: "src/store/postgres/sweep-expired.ts",
+        find: ' and r.token is not null and ${over("r.", "t.now")}\n',
+        put: "\n",
+      },
+    ],
+    killedBy: [{ file: "test/store/races-claims.test.ts" }],
+  },
+];

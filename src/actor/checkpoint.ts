@@ -1,0 +1,75 @@
+// A checkpoint: the state of a strategy as an entry of the journal, with the version it was written in.
+//
+// What stands before the last one is not replayed. One that this code cannot read quarantines the run: begun again from
+// nothing, it would do everything a second time.
+
+import type { Codecs } from "../kernel/codecs.js";
+import { HoldfastError } from "../kernel/error.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { Spent } from "./budget.js";
+import { DEFINITION } from "./named-strategy.js";
+import type { Checkpoints } from "./strategy.js";
+
+export const CHECKPOINT = "checkpoint";
+
+export interface Checkpoint {
+  readonly version: number;
+  readonly state: unknown;
+  readonly spent: Spent;
+  /** Moves so far: the keys of its steps go on from here. */
+  readonly moves: number;
+  /** How often each kind and name of call was made: default keys go on from here. */
+  readonly asked: readonly (readonly [string, number])[];
+  /** By signal: how many messages were taken. The others are still there. */
+  readonly heard: readonly (readonly [string, number])[];
+}
+
+/** The run is quarantined, log untouched: it goes on when code that can read its checkpoint is deployed. */
+export class CheckpointUnreadable extends HoldfastError {
+  readonly code = "CHECKPOINT_UNREADABLE";
+
+  constructor(version: number, current: number, problem: string, options?: { cause: unknown }) {
+    super(
+      `The checkpoint was written in version ${version}; this code has version ${current}: ${problem}. ` +
+        "Deploy code that can read it, then redrive the run.",
+      options,
+    );
+  }
+}
+
+export interface Split {
+  readonly checkpoint: Checkpoint | null;
+  /** The start, what it began with, messages that nobody has heard yet, and what came after the checkpoint. */
+  readonly log: readonly JournalEntry[];
+}
+
+export function splitAtCheckpoint(log: readonly JournalEntry[], codecs: Codecs): Split {
+  const at = log.findLastIndex(({ kind }) => kind === CHECKPOINT);
+  if (at < 0) return { checkpoint: null, log };
+  const checkpoint = codecs.decode(log[at]!.payload!) as Checkpoint;
+  const heard = new Map(checkpoint.heard);
+  const kept = log.slice(1, at).filter(({ kind, key, name }) => {
+    if (kind === "value" && name === DEFINITION) return true;
+    if (kind !== "take" || !key?.startsWith("signal:")) return false;
+    const left = heard.get(name) ?? 0;
+    heard.set(name, left - 1);
+    return left <= 0;
+  });
+  return { checkpoint, log: [log[0]!, ...kept, ...log.slice(at + 1)] };
+}
+
+/** The state in this code's version. */
+export function migrated({ version, state }: Checkpoint, { version: current, migrate = {} }: Checkpoints): unknown {
+  if (version > current) throw new CheckpointUnreadable(version, current, "it is newer");
+  let reached = state;
+  for (let from = version; from < current; from++) {
+    const step = migrate[from];
+    if (!step) throw new CheckpointUnreadable(version, current, `there is no migration from version ${from}`);
+    try {
+      reached = step(reached);
+    } catch (cause) {
+      throw new CheckpointUnreadable(version, current, `the migration from version ${from} failed`, { cause });
+    }
+  }
+  return reached;
+}

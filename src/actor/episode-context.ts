@@ -1,0 +1,51 @@
+// The context of an episode whose strategy is a function: a workflow's, with a budget.
+
+import { InvalidInput } from "../kernel/error.js";
+import type { Retry } from "../kernel/retry.js";
+import type { Replay } from "../replay/replay.js";
+import type { Context, StepOptions } from "../workflow/context.js";
+import type { StepInfo } from "../workflow/step-call.js";
+import { type Surroundings, WorkflowContext } from "../workflow/workflow-context.js";
+import type { Purse, Spent, Usage } from "./budget.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any episode
+export interface EpisodeContext<In = any> extends Context<In> {
+  readonly spent: Spent;
+  /**
+   * Counts what was used up; throws BudgetExhausted when that is more than there is. Call it between steps, with what they
+   * answered: so it is counted again, and not twice, when the function runs over its journal.
+   */
+  spend(usage: Usage): void;
+}
+
+type Work<T> = (step: StepInfo) => T | Promise<T>;
+
+export class BudgetedContext extends WorkflowContext implements EpisodeContext {
+  readonly #replay: Replay;
+  readonly #purse: Purse;
+  readonly #retry: Retry | undefined;
+
+  constructor(replay: Replay, surroundings: Surroundings, purse: Purse, retry: Retry | undefined) {
+    super(replay, surroundings);
+    this.#replay = replay;
+    this.#purse = purse;
+    this.#retry = retry;
+  }
+
+  get spent(): Spent {
+    return this.#purse.spent;
+  }
+
+  spend(usage: Usage): void {
+    // A recorded step is not run again, and what it spent would be forgotten.
+    if (this.#replay.insideStep)
+      throw new InvalidInput("spend", "cannot be called inside a step; call it with its result");
+    this.#purse.spend(usage);
+  }
+
+  override step<T>(name: string, ...rest: [Work<T>] | [StepOptions, Work<T>]): Promise<T> {
+    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest;
+    const retry = this.#retry === undefined ? {} : { retry: this.#retry };
+    return super.step(name, { ...retry, ...options }, work);
+  }
+}

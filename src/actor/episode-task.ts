@@ -1,0 +1,90 @@
+// A task of a DAG that runs an episode: an expectation with what it needs, and what becomes of the DAG when it fails.
+
+import { type AnyTask, type Task, type TaskOptions, type TasksByName, task, type Values } from "../dag/task.js";
+import type { TaskContext } from "../dag/task-context.js";
+import { HoldfastError } from "../kernel/error.js";
+import { attemptsLeft, type RetryOptions, retryDelayMs, retryPolicy } from "../kernel/retry.js";
+import type { Definition } from "../program/definition.js";
+
+/** `abort`: the task fails. `pause`: it waits for somebody to say whether another episode is to try. */
+export type OnEpisodeFailure = "abort" | "pause" | EpisodeRetry;
+
+export interface EpisodeRetry extends RetryOptions {
+  /** Codes or names of errors that are not worth another episode. */
+  readonly notAfter?: readonly string[];
+}
+
+export interface EpisodeTaskOptions<N extends TasksByName, DagIn, In> extends Pick<TaskOptions, "queue"> {
+  readonly needs?: N;
+  /** What the episode is started with: made of what the needs answered, and of the DAG's input. */
+  readonly input: (needs: Values<N>, input: DagIn) => In;
+  /** Each other try is an episode of its own. Default: abort. */
+  readonly onFailure?: OnEpisodeFailure;
+}
+
+/** An episode of a DAG failed, and by its policy no other tries. Its `cause` is what the last one failed with. */
+export class EpisodeFailed extends HoldfastError {
+  readonly code = "EPISODE_FAILED";
+
+  constructor(program: string, tries: number, cause: unknown) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    super(`${program} failed after ${tries} ${tries === 1 ? "episode" : "episodes"}: ${message}`, { cause });
+  }
+}
+
+/** The name of the question that a task asks when it is paused. */
+export const RESUME = "resume";
+
+// biome-ignore lint/complexity/noBannedTypes: without needs there are none
+export function episode<In, Out, Parsed, N extends TasksByName = {}, DagIn = unknown>(
+  expectation: Definition<string, In, Out, Parsed>,
+  { needs, input, onFailure = "abort", ...options }: EpisodeTaskOptions<N, DagIn, In>,
+): Task<Out, DagIn, keyof N & string, false> {
+  const policy = typeof onFailure === "object" ? policyOf(onFailure) : null;
+  const run = (ctx: TaskContext, given: unknown) =>
+    tryEpisodes(ctx, expectation, input((needs ? given : {}) as Values<N>, ctx.input as DagIn), onFailure, policy);
+  const rules = { ...options, retry: 1, ...(needs && { needs }) };
+  return (task as (...args: unknown[]) => AnyTask)(rules, run);
+}
+
+type Policy = ReturnType<typeof policyOf>;
+
+function policyOf({ notAfter = [], ...retry }: EpisodeRetry) {
+  return { retry: retryPolicy({ delay: "5s", ...retry }, "onFailure"), notAfter };
+}
+
+/** Durable by itself: every episode is a child, every pause between two of them a recorded wait. */
+async function tryEpisodes<In, Out, Parsed>(
+  ctx: TaskContext,
+  expectation: Definition<string, In, Out, Parsed>,
+  input: In,
+  onFailure: OnEpisodeFailure,
+  policy: Policy | null,
+): Promise<Out> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ctx.child(expectation, input);
+    } catch (error) {
+      if (onFailure === "pause" && (await isResumed(ctx, expectation.name, error))) continue;
+      const worth =
+        policy && attemptsLeft(policy.retry, tries) > 0 && !policy.notAfter.some((one) => isClass(error, one));
+      if (!worth) throw new EpisodeFailed(expectation.name, tries, error);
+      await ctx.sleep(
+        "another episode",
+        retryDelayMs(policy.retry, tries, () => 0),
+      );
+    }
+  }
+}
+
+async function isResumed(ctx: TaskContext, program: string, error: unknown): Promise<boolean> {
+  const why = error instanceof Error ? error.message : String(error);
+  const answer = await ctx.approval(RESUME, { ask: `${program} failed: ${why}`, choices: ["resume", "abort"] });
+  return answer.outcome === "resume";
+}
+
+/** An episode that was skipped or cancelled says so in the details. */
+function isClass(error: unknown, wanted: string): boolean {
+  const { code, name, details } = (error ?? {}) as { code?: unknown; name?: unknown; details?: { code?: unknown } };
+  return code === wanted || name === wanted || details?.code === wanted;
+}

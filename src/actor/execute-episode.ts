@@ -1,0 +1,148 @@
+// Works on one claimed episode: replays its strategy, within its budget, and gives the claim back with what came of it.
+
+import type { Program } from "../engine/program.js";
+import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codecs.js";
+import type { Effect } from "../kernel/effect.js";
+import { type Retry, retryPolicy } from "../kernel/retry.js";
+import { storeError } from "../kernel/stored-error.js";
+import type { Household } from "../program/household.js";
+import { callId, readRecorded } from "../replay/recorded.js";
+import { type Outcome, Replay } from "../replay/replay.js";
+import { play, settlement } from "../workflow/execute.js";
+import { StepCall } from "../workflow/step-call.js";
+import type { Surroundings } from "../workflow/workflow-context.js";
+import { type Budget, BudgetExhausted, Purse, workedMs } from "./budget.js";
+import { type Checkpoint, CheckpointUnreadable, splitAtCheckpoint } from "./checkpoint.js";
+import { Drive } from "./drive-strategy.js";
+import { BudgetedContext } from "./episode-context.js";
+import type { AnyExpectation, Exhausted } from "./expectation.js";
+import { DEFINITION, type RegisteredStrategy, StrategyUnknown, strategyOf, type Used } from "./named-strategy.js";
+
+export interface EpisodeParts extends Omit<Program, "execute"> {
+  readonly budget: Budget;
+  readonly retry: Retry | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the strategy takes
+  readonly onBudgetExhausted: ((exhausted: Exhausted<any>) => unknown) | undefined;
+  readonly strategy: AnyExpectation["strategy"];
+}
+
+export function episodeProgram(parts: EpisodeParts, household: Household): Program {
+  const { budget: _, retry: __, onBudgetExhausted: ___, strategy: ____, ...program } = parts;
+  return { ...program, execute: (session) => new Episode(parts, household, session).execute() };
+}
+
+class Episode {
+  readonly #parts: EpisodeParts;
+  readonly #household: Household;
+  readonly #session: Session;
+  #purse: Purse;
+  #drive: Drive | null = null;
+  #input: unknown = undefined;
+
+  constructor(parts: EpisodeParts, household: Household, session: Session) {
+    this.#parts = parts;
+    this.#household = household;
+    this.#session = session;
+    this.#purse = new Purse(parts.budget);
+  }
+
+  async execute(): Promise<void> {
+    const { historyLimit } = this.#household;
+    const session = this.#session;
+    const log = await session.history(false);
+    const split = splitAtCheckpoint(log, this.#household.codecs);
+    const recorded = readRecorded(split.log, session.run.baseSeq);
+    this.#purse = new Purse(this.#parts.budget, split.checkpoint?.spent);
+    const { timeoutMs: budgetMs } = this.#parts.budget;
+    const leftMs = budgetMs === null ? null : Math.max(budgetMs - workedMs(log), 0);
+    const since = session.databaseNow();
+    const replay = new Replay(session, recorded, { timeoutMs: leftMs, since, historyLimit, atWork: true });
+    const outcome = await play(replay, this.#household, () => this.#begin(replay, split.checkpoint));
+    await session.commit([this.#settlement(outcome)]);
+  }
+
+  /** The strategy's own promise, boxed: it is under way when this resolves. */
+  async #begin(replay: Replay, checkpoint: Checkpoint | null): Promise<{ body: Promise<unknown> }> {
+    const { codecs, newChild, servicesFor } = this.#household;
+    const { strategy, name: program } = this.#parts;
+    const { runId } = this.#session.run;
+    try {
+      const input = codecs.decode(replay.recorded.start.payload!);
+      this.#input = input;
+      const services = await servicesFor({ runId, program, input });
+      const surroundings = { codecs, newChild, services };
+      const run = (found: RegisteredStrategy, config: unknown) =>
+        this.#run({ strategy: found, config, replay, surroundings, checkpoint, input });
+      if (typeof strategy === "function" || strategy.kind === "strategy") return { body: run(strategy, undefined) };
+      const { used, registry } = strategy;
+      return { body: recordedUse(replay, codecs, used).then((its) => run(strategyOf(its, registry), its.config)) };
+    } catch (error) {
+      return { body: Promise.reject(error) };
+    }
+  }
+
+  async #run(work: Work): Promise<unknown> {
+    const { strategy, config, replay, surroundings, checkpoint, input } = work;
+    const { name: program, retry } = this.#parts;
+    const { runId } = this.#session.run;
+    if (typeof strategy === "function") {
+      return strategy(new BudgetedContext(replay, surroundings, this.#purse, retry), input, config);
+    }
+    const onCheckpoint = (version: number) => this.#session.bus.emit("run.checkpoint", { runId, program, version });
+    const rest = { replay, surroundings, purse: this.#purse, checkpoint, retry, config, onCheckpoint };
+    this.#drive = new Drive({ strategy: strategy.options, ...rest });
+    return this.#drive.run(input);
+  }
+
+  #settlement(outcome: Outcome): Effect {
+    const { codecs } = this.#household;
+    const { timeoutMs } = this.#parts.budget;
+    if (outcome.kind === "timeout")
+      return this.#exhausted(new BudgetExhausted("timeout", timeoutMs!, this.#purse.spent));
+    if (outcome.kind === "threw" && outcome.error instanceof BudgetExhausted) return this.#exhausted(outcome.error);
+    if (outcome.kind === "threw" && isUnknownHere(outcome.error))
+      return { kind: "fail", as: "quarantined", reason: storeError(codecs, outcome.error) };
+    return settlement(outcome, codecs, this.#session);
+  }
+
+  #exhausted(error: BudgetExhausted): Effect {
+    const { onBudgetExhausted, name: program } = this.#parts;
+    const { runId } = this.#session.run;
+    const { limit, spent } = error;
+    this.#session.bus.emit("run.budget_exhausted", { runId, program, limit, ...spent });
+    return settlement(this.#answer(error, onBudgetExhausted), this.#household.codecs, this.#session);
+  }
+
+  #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): Outcome {
+    if (!answer) return { kind: "threw", error };
+    const { limit, spent } = error;
+    try {
+      return { kind: "returned", value: answer({ limit, spent, input: this.#input, state: this.#drive?.state }) };
+    } catch (thrown) {
+      return { kind: "threw", error: thrown };
+    }
+  }
+}
+
+interface Work {
+  readonly strategy: RegisteredStrategy;
+  readonly config: unknown;
+  readonly replay: Replay;
+  readonly surroundings: Surroundings;
+  readonly checkpoint: Checkpoint | null;
+  readonly input: unknown;
+}
+
+/** What another node, or this one after a deploy, may be able to go on with. */
+function isUnknownHere(error: unknown): boolean {
+  return error instanceof CheckpointUnreadable || error instanceof StrategyUnknown;
+}
+
+/** What the definition says now, the first time; from then on what it said then. */
+function recordedUse(replay: Replay, codecs: Codecs, used: Used): Promise<Used> {
+  return new Promise((resolve, reject) => {
+    const call = { kind: "value", id: callId("value", DEFINITION, "1"), name: DEFINITION, key: "1" } as const;
+    replay.ask(new StepCall({ ...call, work: () => used, policy: retryPolicy(1), replay, codecs, resolve, reject }));
+  });
+}

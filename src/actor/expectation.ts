@@ -1,0 +1,97 @@
+// An expectation: what an actor watches for, what it does then, and what that may cost. `actor` gives it its name.
+
+import type { CircuitBreaker } from "../kernel/breaker-rule.js";
+import type { ScalarPath } from "../kernel/input-path.js";
+import type { Recovery } from "../kernel/recovery.js";
+import type { Retry } from "../kernel/retry.js";
+import type { InputOf, OutputOf, Schema } from "../program/schema.js";
+import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
+import type { BudgetLimit, BudgetOptions, Spent } from "./budget.js";
+import type { EpisodeContext } from "./episode-context.js";
+import type { NamedStrategy } from "./named-strategy.js";
+import type { Strategy } from "./strategy.js";
+
+export type EpisodeFunction<In, Out> = (ctx: EpisodeContext<In>, input: In) => Promise<Out>;
+
+/** What an episode had when its budget was used up. */
+export interface Exhausted<In> {
+  readonly limit: BudgetLimit;
+  readonly spent: Spent;
+  readonly input: In;
+  /** Of a strategy in moves; undefined of a function. */
+  readonly state: unknown;
+}
+
+export interface ExpectationOptions<In, Out> {
+  /** Default: 12 turns, 25,000 tokens, two minutes at work. */
+  readonly budget?: BudgetOptions;
+  /** What the episode answers then, instead of failing with BUDGET_EXHAUSTED. */
+  readonly onBudgetExhausted?: (exhausted: Exhausted<In>) => Out;
+  /** For its steps, unless they say otherwise. Default: 3 attempts, exponential from 1 s. */
+  readonly retry?: Retry;
+  /** What becomes of an episode when the process that worked on it died. Default: resume. */
+  readonly recovery?: Recovery;
+  /** After so many failures in a row, triggers start no episode until one has tried. */
+  readonly circuitBreaker?: CircuitBreaker;
+  /**
+   * One episode at a time: for each subject of its triggers, or for each value of a path. Inputs that have none take turns
+   * with each other.
+   */
+  readonly serial?: "subject" | ScalarPath<In>;
+}
+
+export interface Expectation<In, Out, Parsed = In> {
+  readonly kind: "expectation";
+  readonly strategy: EpisodeFunction<Parsed, Out> | Strategy<Parsed, Out> | NamedStrategy;
+  readonly options: ExpectationOptions<Parsed, Out> & {
+    readonly input?: Schema<In, Parsed>;
+    // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings
+    readonly on?: readonly Trigger<any>[];
+  };
+  /** Carries the types only. */
+  readonly "~types"?: (input: In, parsed: Parsed) => Out;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any expectation, whatever it takes and answers
+export type AnyExpectation = Expectation<any, any, any>;
+
+// biome-ignore lint/suspicious/noExplicitAny: any strategy, whatever it takes and answers
+type AnyRun = ((ctx: EpisodeContext, input: any) => Promise<any>) | Strategy<any, any>;
+type InputOfRun<Run, None = void> =
+  Run extends Strategy<infer In, infer _Out>
+    ? In
+    : // biome-ignore lint/suspicious/noExplicitAny: only its input is asked for
+      Run extends (ctx: any, ...rest: infer Rest) => unknown
+      ? Rest extends []
+        ? None
+        : Rest[0]
+      : never;
+type OutputOfRun<Run> =
+  Run extends Strategy<infer _In, infer Out> ? Out : Run extends (...args: never) => Promise<infer Out> ? Out : never;
+
+export function expectation<Run extends AnyRun>(run: Run): Expectation<InputOfRun<Run>, OutputOfRun<Run>>;
+/** With a schema, the input is what it makes of it. */
+export function expectation<Takes extends Schema, Out>(
+  options: ExpectationOptions<OutputOf<Takes>, NoInfer<Out>> & { readonly input: Takes },
+  run: EpisodeFunction<OutputOf<Takes>, Out> | Strategy<OutputOf<Takes>, Out>,
+): Expectation<InputOf<Takes>, Out, OutputOf<Takes>>;
+/** With triggers, the input is one of what they bring: tell them apart by `type`. */
+export function expectation<
+  // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings
+  const Triggers extends readonly Trigger<any>[],
+  Out,
+>(
+  options: ExpectationOptions<InputOfTriggers<Triggers>, NoInfer<Out>> & { readonly on: Triggers },
+  run: EpisodeFunction<InputOfTriggers<Triggers>, Out> | Strategy<InputOfTriggers<Triggers>, Out>,
+): Expectation<InputOfTriggers<Triggers>, Out>;
+/** Started by calls only: with whatever its function takes. */
+export function expectation<Run extends AnyRun>(
+  options: ExpectationOptions<InputOfRun<Run>, OutputOfRun<Run>>,
+  run: Run,
+): Expectation<InputOfRun<Run>, OutputOfRun<Run>>;
+export function expectation(
+  ...rest: [AnyExpectation["strategy"]] | [AnyExpectation["options"], AnyExpectation["strategy"]]
+): AnyExpectation {
+  const [options, strategy] = rest.length === 1 ? [{}, rest[0]] : rest;
+  return { kind: "expectation", options, strategy };
+}

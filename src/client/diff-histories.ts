@@ -1,0 +1,44 @@
+// Compares where two runs of a graph went, node by node. Pure.
+
+import { isDeepStrictEqual } from "node:util";
+import type { Visit } from "./graph-history.js";
+
+/** Two runs at the same step of their ways; `same`: the same node, and it changed the same. */
+export interface StepDiff {
+  readonly index: number;
+  readonly same: boolean;
+  readonly left: Visit | null;
+  readonly right: Visit | null;
+  /** The fields that the node changed in one of them, or to something else. */
+  readonly fields: readonly FieldDiff[];
+}
+
+export interface FieldDiff {
+  readonly field: string;
+  readonly left: unknown;
+  readonly right: unknown;
+}
+
+export interface RunDiff {
+  /** How many nodes they went the same way. */
+  readonly common: number;
+  readonly steps: readonly StepDiff[];
+}
+
+export function diffHistories(left: readonly Visit[], right: readonly Visit[]): RunDiff {
+  const steps = Array.from({ length: Math.max(left.length, right.length) }, (_, index): StepDiff => {
+    const [a = null, b = null] = [left[index], right[index]];
+    const fields = fieldDiffs(a?.updates ?? {}, b?.updates ?? {});
+    const same = a?.position === b?.position && a?.next === b?.next && fields.length === 0;
+    return { index, same, left: a, right: b, fields };
+  });
+  const first = steps.findIndex(({ same }) => !same);
+  return { common: first === -1 ? steps.length : first, steps };
+}
+
+function fieldDiffs(left: Visit["updates"], right: Visit["updates"]): readonly FieldDiff[] {
+  const fields = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+  return fields
+    .filter((field) => !isDeepStrictEqual(left[field], right[field]))
+    .map((field) => ({ field, left: left[field], right: right[field] }));
+}

@@ -1,0 +1,81 @@
+// Where the run of a graph was, read from its journal alone: whoever looks need not have its code.
+
+import { type ForkInput, isFork, type NodeRecord } from "../graph/fold.js";
+import { PositionUnknown } from "../graph/load.js";
+import type { Codecs } from "../kernel/codecs.js";
+import type { StoredError } from "../kernel/recorded-error.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { Store } from "../store/contract/store.js";
+
+/** One node that a run came to. */
+export interface Visit {
+  /** Like `plan:2`. */
+  readonly position: string;
+  /** Null while it has not left it. */
+  readonly next: string | null;
+  /** The fields it changed, as it answered them. Items and branches stand under their own names. */
+  readonly updates: Readonly<Record<string, unknown>>;
+  readonly failure: StoredError | null;
+  /** When it was come to and left, on the database's clock. */
+  readonly from: number;
+  readonly to: number | null;
+}
+
+export interface GraphHistory {
+  readonly visits: readonly Visit[];
+  /** Where it is: like `plan:2`, `end`, or null when nobody has begun with it. */
+  readonly position: string | null;
+  /** The run it was forked from, and from where. */
+  readonly forkedFrom: { readonly run: string; readonly from: string } | null;
+  /** What it was started with. */
+  readonly input: unknown;
+}
+
+/** Of the run's current generation. Null: there is no such run. */
+export async function graphHistory(store: Store, codecs: Codecs, runId: string): Promise<GraphHistory | null> {
+  const page = await store.journal.read(runId);
+  return page && historyOf(page.entries, codecs);
+}
+
+export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): GraphHistory {
+  const start = entries[0]!;
+  const input = start.payload ? codecs.decode(start.payload) : undefined;
+  const visits: Visit[] = [];
+  let inner: Record<string, unknown> = {};
+  const arrive = (position: string, from: number) => {
+    if (position !== "end") visits.push({ position, next: null, updates: {}, failure: null, from, to: null });
+    inner = {};
+    return position;
+  };
+  let position: string | null = null;
+  for (const { kind, name, key, payload, at } of entries) {
+    const value = () => codecs.decode(payload!);
+    if (kind === "begun") position = arrive(`${(value() as { start: string }).start}:1`, at);
+    else if (kind === "snapshot" && name === "begins") {
+      position = arrive((value() as { frames: { "": { at: string } } }).frames[""].at, at);
+    } else if (kind === "item") inner[`${name}[${key!.slice(key!.lastIndexOf(".") + 1)}]`] = value();
+    else if (kind === "node" && name.includes("/")) Object.assign(inner, named(name, (value() as NodeRecord).update));
+    else if (kind === "node") {
+      const { update, failure = null, next = null } = value() as NodeRecord;
+      visits.splice(-1, 1, { ...visits.at(-1)!, next, updates: { ...inner, ...update }, failure, to: at });
+      position = next === null ? position : arrive(next, at);
+    }
+  }
+  const fork = isFork(input) ? (input as ForkInput) : null;
+  const forkedFrom = fork && { run: fork["~fork"].run, from: fork["~fork"].from };
+  return { visits, position, forkedFrom, input: fork ? fork.input : input };
+}
+
+/** The visit that is meant by `plan:2`, or by `plan` alone: its last one. */
+export function findVisit({ visits }: GraphHistory, runId: string, wanted: string): Visit {
+  const found = visits.findLast(
+    ({ position }) => position === wanted || position.slice(0, position.lastIndexOf(":")) === wanted,
+  );
+  if (!found) throw new PositionUnknown(runId, wanted);
+  return found;
+}
+
+function named(path: string, update: object | null | undefined): Record<string, unknown> {
+  const inside = path.slice(path.indexOf("/") + 1);
+  return Object.fromEntries(Object.entries(update ?? {}).map(([field, value]) => [`${inside}.${field}`, value]));
+}

@@ -1,0 +1,158 @@
+// What can be done with the run of a graph besides waiting for it: see where it is, fork it, take it back, compare it.
+
+import type { ForkInput } from "../graph/fold.js";
+import type { AnyGraph, Graph, NodeOf, StateOf } from "../graph/graph-value.js";
+import { HoldfastError } from "../kernel/error.js";
+import { newLimits } from "../kernel/limit-rule.js";
+import { nodeName } from "../kernel/name.js";
+import type { NewRun } from "../kernel/new-run.js";
+import type { RunState } from "../kernel/run-state.js";
+import type { RunRecord } from "../store/contract/runs.js";
+import { diffHistories, type RunDiff } from "./diff-histories.js";
+import { findVisit, type GraphHistory, graphHistory, type Visit } from "./graph-history.js";
+import { type RunHandle, RunUnknown } from "./run-handle.js";
+import type { Runs, RunsOptions } from "./runs.js";
+
+/** Only a run that has failed can be taken back. */
+export class RewindRefused extends HoldfastError {
+  readonly code = "REWIND_REFUSED";
+  readonly state: RunState;
+
+  constructor(runId: string, state: RunState) {
+    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs are rewound. Fork it instead.`);
+    this.state = state;
+  }
+}
+
+/** A node's name is its last visit; `plan:2` says which. */
+type Where<N extends string> = N | `${N}:${number}`;
+
+export interface ForkOptions<S = object, N extends string = string> {
+  /** The node that the new run begins with. */
+  readonly from: Where<N>;
+  /** Fields of the state that are set to something else. */
+  readonly state?: Partial<S>;
+  /** Who asks; stands in the new run's journal. Default "client". */
+  readonly by?: string;
+  readonly priority?: number;
+}
+
+export interface RewindOptions<S = object, N extends string = string> {
+  /** The node that the run goes on with. */
+  readonly to: Where<N>;
+  /** Fields of the state that are set to something else. */
+  readonly state?: Partial<S>;
+  /** Who asks and why; both stand in the run's journal. */
+  readonly by: string;
+  readonly why: string;
+}
+
+export interface GraphPosition {
+  /** Like `plan:2`, `end`, or null when nobody has begun with it. */
+  readonly position: string | null;
+  readonly state: RunState;
+}
+
+export class GraphRuns {
+  readonly #options: RunsOptions;
+  readonly #runs: Runs;
+
+  constructor(options: RunsOptions, runs: Runs) {
+    this.#options = options;
+    this.#runs = runs;
+  }
+
+  /** Where the run is. Give it to `toMermaid`. */
+  async position(runId: string): Promise<GraphPosition> {
+    const { state } = await this.#record(runId);
+    return { position: (await this.#history(runId)).position, state };
+  }
+
+  /** The nodes it came to, in order, those it has from the run it was forked from first. */
+  async history(runId: string): Promise<readonly Visit[]> {
+    const { visits, forkedFrom } = await this.#history(runId);
+    if (!forkedFrom) return visits;
+    if (!(await this.#options.store.runs.get(forkedFrom.run))) return visits; // pruned
+    const inherited = await this.history(forkedFrom.run);
+    const upTo = inherited.findIndex(({ position }) => position === forkedFrom.from);
+    return [...inherited.slice(0, upTo), ...visits];
+  }
+
+  /** A new run that begins with a node the old one came to, with the state it had then. The old one is left as it is. */
+  fork<G extends AnyGraph>(
+    graph: G,
+    runId: string,
+    options: ForkOptions<StateOf<G>, NodeOf<G>>,
+  ): Promise<RunHandle<OutputOf<G>>> {
+    return this.forkRun(runId, options as ForkOptions, graph);
+  }
+
+  /** Without the graph's code; `limits` are those of the graph, and what its nodes declared when it is not there. */
+  async forkRun<Out>(runId: string, options: ForkOptions, graph?: AnyGraph): Promise<RunHandle<Out>> {
+    const { store, codecs, world } = this.#options;
+    const { from, state, by = "client", priority } = options;
+    const [record, history] = [await this.#record(runId), await this.#history(runId)];
+    const visit = findVisit(history, runId, from);
+    const input: ForkInput = {
+      "~fork": {
+        run: runId,
+        from: visit.position,
+        state: (state ?? null) as ForkInput["~fork"]["state"],
+        by: nodeName(by, "by"),
+      },
+      input: history.input,
+    };
+    const limits = graph?.limits ?? (await store.runs.limitsOf(record.group));
+    const run: NewRun = {
+      id: world.id(),
+      group: record.group,
+      priority: priority ?? record.priority,
+      delayMs: 0,
+      crashLimit: record.crashLimit,
+      input: codecs.encode(input, "state"),
+      ...(limits.length > 0 && { limits: newLimits(limits, record.group.queue, history.input) }),
+    };
+    const [answer] = await store.runs.insert([run]);
+    if (answer?.outcome === "refused") throw answer.error;
+    return this.#runs.run<Out>(run.id);
+  }
+
+  /** Takes a run that has failed back to a node it came to: the same run goes on from there, with fresh visits. */
+  rewind<G extends AnyGraph>(
+    _graph: G,
+    runId: string,
+    options: RewindOptions<StateOf<G>, NodeOf<G>>,
+  ): Promise<RunHandle<OutputOf<G>>> {
+    return this.rewindRun(runId, options as RewindOptions);
+  }
+
+  async rewindRun<Out>(runId: string, { to, state, by, why }: RewindOptions): Promise<RunHandle<Out>> {
+    const { store, codecs, world } = this.#options;
+    await this.#record(runId);
+    const visit = findVisit(await this.#history(runId), runId, to);
+    const note = codecs.encode({ rewind: { to: visit.position, state: state ?? null, why } }, "state");
+    const [answer] = await store.runs.redrive([runId], { by, callId: world.token(), fromStart: false, note });
+    if (answer?.outcome === "not ended so") throw new RewindRefused(runId, answer.state);
+    if (answer?.outcome === "unknown") throw new RunUnknown(runId);
+    return this.#runs.run<Out>(runId);
+  }
+
+  /** Where two runs went the same way, where they parted, and what their nodes changed. */
+  async diff(leftId: string, rightId: string): Promise<RunDiff> {
+    return diffHistories(await this.history(leftId), await this.history(rightId));
+  }
+
+  async #history(runId: string): Promise<GraphHistory> {
+    const history = await graphHistory(this.#options.store, this.#options.codecs, runId);
+    if (!history) throw new RunUnknown(runId);
+    return history;
+  }
+
+  async #record(runId: string): Promise<RunRecord> {
+    const record = await this.#options.store.runs.get(runId);
+    if (!record) throw new RunUnknown(runId);
+    return record;
+  }
+}
+
+type OutputOf<G> = G extends Graph<string, infer _S, infer _N, infer _In, infer Out, infer _P> ? Out : never;

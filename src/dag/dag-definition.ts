@@ -1,0 +1,18 @@
+// A DAG as a value: what a node is given, and what its run and its tasks know of it.
+
+import type { Definition } from "../program/definition.js";
+import type { Shape } from "./shape.js";
+import type { TasksByName } from "./task.js";
+
+export interface Dag<Name extends string, In, Out, Parsed = In> extends Definition<Name, In, Out, Parsed>, Shape {
+  readonly kind: "dag";
+  readonly tasks: TasksByName;
+  readonly timeoutMs: number | null;
+  readonly onFailure: "finish" | "cancel";
+  /** The tasks whose answers are its result; null: all. */
+  readonly result: readonly string[] | null;
+  toMermaid(): string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any DAG, whatever it takes and answers
+export type AnyDag = Dag<string, any, any, any>;

@@ -1,0 +1,156 @@
+// A DAG: named tasks, each a run of its own, on any node. One more run, the DAG's, starts them, waits and has the result.
+
+import type { Program } from "../engine/program.js";
+import type { Session } from "../engine/session.js";
+import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
+import { programName, queueName, versionName } from "../kernel/name.js";
+import type { Payload } from "../kernel/payload.js";
+import type { Household } from "../program/household.js";
+import type { InputOf, OutputOf, Schema } from "../program/schema.js";
+import type { Trigger } from "../trigger/trigger.js";
+import type { AnyDag, Dag } from "./dag-definition.js";
+import { DagInvalid } from "./error.js";
+import { runDag } from "./run-dag.js";
+import { runEach } from "./run-each.js";
+import { runTask, type TaskStart } from "./run-task.js";
+import { shapeOf, toMermaid } from "./shape.js";
+import type { AnyTask, InOf, NeedsOf, OutOf, SkipsOf, TasksByName } from "./task.js";
+
+export interface DagOptions<In = unknown> extends FlowOptions<In> {
+  /** Where its own run waits; its tasks wait under `dag::task`. Default: its name. */
+  readonly queue?: string;
+  /** Pins new runs and their tasks to programs of this version. Default: any version may go on with them. */
+  readonly version?: string;
+  /** How long a run may take from its start; then what is left is cancelled, and it is `failed` with the code TIMEOUT. */
+  readonly timeout?: Duration;
+  /** When a task has failed: `finish` what does not need it, or `cancel` what is left. Default: finish. */
+  readonly onFailure?: "finish" | "cancel";
+  /** After so many failures in a row, triggers start no run until one has tried. */
+  readonly circuitBreaker?: CircuitBreaker;
+}
+
+type Meet<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer All) => void ? All : never;
+/** What all its tasks take, together. Those that ask for no input take any. */
+type Taken<T extends TasksByName> = {
+  // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a second parameter takes
+  [K in keyof T]: unknown extends InOf<T[K]> ? never : [InOf<T[K]>] extends [void] ? never : InOf<T[K]>;
+}[keyof T];
+// biome-ignore lint/suspicious/noConfusingVoidType: then it is started without input
+export type DagInput<T extends TasksByName> = [Taken<T>] extends [never] ? void : Meet<Taken<T>>;
+/** What each answers; undefined when it may have been skipped. */
+export type DagResult<T extends TasksByName, Names extends keyof T = keyof T> = {
+  readonly [K in Names]: true extends SkipsOf<T[K]> ? OutOf<T[K]> | undefined : OutOf<T[K]>;
+};
+/** What a task needs is in the DAG under that name; otherwise the message says what is missing. */
+type Whole<T extends TasksByName> = {
+  readonly [K in keyof T]: [NeedsOf<T[K]>] extends [keyof T]
+    ? T[K]
+    : `needs ${Exclude<NeedsOf<T[K]>, keyof T> & string}, which is not in this DAG`;
+};
+
+export function dag<const Name extends string, T extends TasksByName>(
+  name: Name,
+  tasks: T & Whole<T>,
+): Dag<Name, DagInput<T>, DagResult<T>>;
+export function dag<
+  const Name extends string,
+  T extends TasksByName,
+  // biome-ignore lint/suspicious/noExplicitAny: what the schema takes is its own affair
+  Takes extends Schema<any, DagInput<T>> = Schema<DagInput<T>, DagInput<T>>,
+  const Names extends keyof T & string = keyof T & string,
+>(
+  name: Name,
+  options: DagOptions<DagInput<NoInfer<T>>> & {
+    readonly input?: Takes;
+    readonly on?: readonly Trigger<DagInput<NoInfer<T>>>[];
+    /** The tasks whose answers are the result. Default: all. */
+    readonly result?: readonly Names[];
+  },
+  tasks: T & Whole<T>,
+): Dag<Name, InputOf<Takes>, DagResult<T, Names>, OutputOf<Takes>>;
+export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByName]): AnyDag {
+  const [options, tasks]: [AllOptions, TasksByName] = rest.length === 1 ? [{}, rest[0]] : rest;
+  programName(name, "DAG name");
+  checkOptions(name, options);
+  const shape = shapeOf(name, tasks);
+  for (const task of shape.order) programName(`${name}::${task}`, `task ${JSON.stringify(task)}`);
+  const { result = null, onFailure = "finish", timeout, version } = options;
+  if (onFailure !== "finish" && onFailure !== "cancel")
+    throw new InvalidInput("onFailure", 'must be "finish" or "cancel"');
+  for (const task of result ?? []) {
+    if (!Object.hasOwn(tasks, task))
+      throw new DagInvalid(name, `its result asks for ${JSON.stringify(task)}, which is not in it.`);
+  }
+  const made: AnyDag = {
+    kind: "dag",
+    name,
+    ...shape,
+    tasks,
+    result,
+    onFailure,
+    queue: queueName(options.queue ?? name, "queue"),
+    version: version === undefined ? null : versionName(version, "version"),
+    timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout"),
+    schema: options.input ?? null,
+    triggers: (options.on ?? []).map(({ spec }) => spec),
+    limits: limitRules(options),
+    breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
+    toMermaid: () => toMermaid(tasks),
+    serve: (household) => programsOf(made, household),
+  };
+  return made;
+}
+
+type AllOptions = DagOptions & {
+  readonly input?: Schema;
+  readonly on?: readonly Trigger<unknown>[];
+  readonly result?: readonly string[];
+};
+
+const OPTIONS: readonly (keyof AllOptions)[] = [
+  ...(["queue", "version", "timeout", "onFailure", "circuitBreaker", "input", "on", "result"] as const),
+  ...(["concurrency", "rate", "serial"] as const),
+];
+
+function checkOptions(name: string, options: object): void {
+  if (typeof options !== "object" || options === null) throw new DagInvalid(name, "its options must be an object.");
+  for (const option of Object.keys(options)) {
+    if (!(OPTIONS as readonly string[]).includes(option))
+      throw new InvalidInput(option, `is no option of a DAG; they are ${OPTIONS.join(", ")}`);
+  }
+}
+
+/** The DAG's own run, and each of its tasks: claimed by themselves, wherever somebody serves their queue. */
+function programsOf(dag: AnyDag, household: Household): readonly Program[] {
+  const { kind, name, version, queue, limits, breaker, tasks } = dag;
+  const own = {
+    kind,
+    name,
+    version,
+    queue,
+    limits,
+    breaker,
+    execute: (session: Session) => runDag(dag, household, session),
+  };
+  return [own, ...dag.order.map((task) => taskProgram(dag, task, household, tasks[task]!))];
+}
+
+function taskProgram({ name: dag, version }: AnyDag, task: string, household: Household, made: AnyTask): Program {
+  const name = `${dag}::${task}`;
+  const program = { name, version, queue: made.queue ?? name };
+  const execute = async (session: Session) => {
+    const item = made.each === null || isItem(household.codecs, session.run.input);
+    if (item) await runTask(task, made, household, session);
+    else await runEach(task, { ...program, task: made }, household, session);
+  };
+  return { ...program, kind: "task", limits: [], breaker: null, execute };
+}
+
+/** The fan-out itself and its items are claimed by one name. */
+function isItem(codecs: Codecs, input: Payload): boolean {
+  return (codecs.decode(input) as TaskStart).index !== undefined;
+}

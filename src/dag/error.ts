@@ -1,0 +1,62 @@
+// What can be wrong with a DAG, and how a run of one fails.
+
+import { HoldfastError } from "../kernel/error.js";
+import type { StoredError } from "../kernel/recorded-error.js";
+
+/** The DAG cannot be run as it is written. Told where it is defined, before any node has it. */
+export class DagInvalid extends HoldfastError {
+  readonly code = "DAG_INVALID";
+
+  constructor(dag: string, problem: string) {
+    super(`The DAG ${JSON.stringify(dag)} cannot be run: ${problem}`);
+  }
+}
+
+export interface TaskFailure {
+  readonly task: string;
+  readonly runId: string;
+  readonly error: StoredError;
+}
+
+/** Some of its tasks failed. Those that succeeded are kept: a retry of the run tries only the others again. */
+export class DagFailed extends HoldfastError {
+  readonly code = "DAG_FAILED";
+  readonly details: { readonly failed: readonly { readonly task: string; readonly runId: string }[] };
+  /** One for each task that failed. */
+  readonly errors: readonly Error[];
+
+  constructor(dag: string, failures: readonly TaskFailure[], errors: readonly Error[]) {
+    const lines = failures.map(({ task, error }) => `\n- ${task}: ${error.message}`);
+    super(
+      `${failures.length} ${failures.length === 1 ? "task" : "tasks"} of ${JSON.stringify(dag)} failed. ` +
+        `Mend the cause and retry the run: what succeeded is kept.${lines.join("")}`,
+    );
+    this.details = { failed: failures.map(({ task, runId }) => ({ task, runId })) };
+    this.errors = errors;
+  }
+}
+
+/** Some items of a fan-out failed; the others were finished. */
+export class EachFailed extends HoldfastError {
+  readonly code = "EACH_FAILED";
+  readonly details: { readonly failed: readonly number[] };
+  readonly errors: readonly Error[];
+
+  constructor(task: string, of: number, failed: readonly number[], errors: readonly Error[]) {
+    super(
+      `${failed.length} of ${of} items of ${JSON.stringify(task)} failed, the first at index ${failed[0]}: ` +
+        `${errors[0]?.message ?? "no reason is known"}. Retry the DAG's run: the items that succeeded are kept.`,
+    );
+    this.details = { failed };
+    this.errors = errors;
+  }
+}
+
+/** An attempt of a task took longer than its timeout. */
+export class TaskTimeout extends HoldfastError {
+  readonly code = "TASK_TIMEOUT";
+
+  constructor(task: string, ms: number) {
+    super(`An attempt of the task ${JSON.stringify(task)} had no result within ${ms} ms.`);
+  }
+}

@@ -1,0 +1,38 @@
+// How a need ended, as the task that needs it is told: from the entry its run ended with.
+
+import type { Codecs } from "../kernel/codecs.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
+import type { RunState } from "../kernel/run-state.js";
+import type { Peeked } from "../store/contract/journal.js";
+
+export type Outcome<T = unknown> =
+  | { readonly state: "succeeded"; readonly value: T }
+  /** Also when it was cancelled, or gave up after its nodes died: the error's code says so. */
+  | { readonly state: "failed"; readonly error: RecordedError }
+  | { readonly state: "skipped" };
+
+/** Null: it has not ended. */
+export function outcomeOf(peeked: Peeked | null | undefined, codecs: Codecs): Outcome | null {
+  if (!peeked) return { state: "failed", error: decodeError(gone()) };
+  const { state, entry } = peeked;
+  if (entry === null) return null;
+  const value = entry.payload ? codecs.decode(entry.payload) : undefined;
+  if (state === "completed") return { state: "succeeded", value };
+  return state === "skipped" ? { state } : { state: "failed", error: decodeError(errorOf(state, value)) };
+}
+
+function errorOf(state: RunState, value: unknown): StoredError {
+  const said = (value ?? {}) as Partial<StoredError> & { by?: string; reason?: string | null; crashes?: number };
+  if (typeof said.message === "string") return { ...said, name: said.name ?? "Error", message: said.message };
+  if (state === "cancelled") {
+    const message = `It was cancelled by ${said.by ?? "somebody"}${said.reason ? `: ${said.reason}` : "."}`;
+    return { name: "Cancelled", code: "CANCELLED", message };
+  }
+  const message =
+    state === "dead" ? `Its node died ${said.crashes} times in a row while it held this task.` : `It ended ${state}.`;
+  return { name: "TaskEnded", code: state === "dead" ? "CRASH_LIMIT" : "TASK_ENDED", message };
+}
+
+function gone(): StoredError {
+  return { name: "TaskEnded", code: "TASK_ENDED", message: "Its run is no longer there." };
+}

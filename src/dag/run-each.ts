@@ -1,0 +1,124 @@
+// Works on a claimed fan-out: starts a run for each item of its list, waits for them, and answers what they answered.
+
+import type { Session } from "../engine/session.js";
+import type { Effect } from "../kernel/effect.js";
+import { storeError } from "../kernel/stored-error.js";
+import type { Household } from "../program/household.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import { PermanentError } from "../workflow/step-call.js";
+import { EachFailed } from "./error.js";
+import { failure, given, isOurs, Skip, type TaskStart, valuesOf } from "./run-task.js";
+import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";
+import type { AnyTask } from "./task.js";
+
+/** Items started by one commit. */
+const CHUNK = 250;
+/** Reasons that are kept of failed items. */
+const MOST_ERRORS = 20;
+
+export async function runEach(name: string, program: Program, household: Household, session: Session): Promise<void> {
+  const { codecs } = household;
+  const history = await session.history(false);
+  const start = codecs.decode(history[0]!.payload!) as TaskStart;
+  const mail = await openMail(session, history, codecs);
+  const commit = (...effects: readonly Effect[]) => session.commit([...mail.takes, ...effects]);
+  if (mail.paused) return void (await commit({ kind: "handBack" }));
+  const counted = history.find(({ kind }) => kind === "each");
+  const begun = history.filter(({ kind }) => kind === "task").length;
+  const total = counted ? Number(counted.key) : null;
+  if (total !== null && (begun === total || (mail.cancelled && begun > 0))) {
+    return void (await commit(await look(name, program.task, household, session, history, mail)));
+  }
+  if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
+  try {
+    await startItems({ start, total, begun, mail }, program, household, session);
+  } catch (error) {
+    if (error instanceof Skip) await commit({ kind: "fail", as: "skipped", reason: codecs.encode(error.reason) });
+    else if (isOurs(error)) throw error;
+    else await commit(failure(error, program.task, codecs, session));
+  }
+}
+
+export interface Program {
+  readonly task: AnyTask;
+  readonly name: string;
+  readonly queue: string;
+  readonly version: string | null;
+}
+
+interface Begun {
+  readonly start: TaskStart;
+  /** How long the list was when it was begun; null when it was not. */
+  readonly total: number | null;
+  readonly begun: number;
+  readonly mail: Mail;
+}
+
+/** A list that is longer than a chunk takes several commits; whoever goes on counts in the journal where it was. */
+async function startItems(
+  { start, total, begun, mail }: Begun,
+  { task, ...program }: Program,
+  { codecs, newChild }: Household,
+  session: Session,
+): Promise<void> {
+  const { runId, priority } = session.run;
+  const { input, needs } = await given(session, start, codecs);
+  const { over, parallel } = task.each!;
+  const items = over(valuesOf(needs) as never, input as never);
+  if (!Array.isArray(items)) throw new PermanentError("`over` must answer a list.");
+  if (total !== null && items.length !== total)
+    throw new PermanentError(
+      `\`over\` answered ${total} items before and ${items.length} now; it must answer the same.`,
+    );
+  const limits = parallel === null ? [] : [{ kind: "slots", key: `each ${runId}`, max: parallel } as const];
+  const enqueue = (item: unknown, index: number): Effect => {
+    const run = newChild({ ...program, limits: [] }, { dag: start.dag, item, index } satisfies TaskStart);
+    return { kind: "enqueue", name: String(index), run: { ...run, priority, limits }, task: { needs: [] } };
+  };
+  const effects: Effect[] = [...mail.takes];
+  if (total === null) effects.push({ kind: "append", entry: { kind: "each", name: "", key: String(items.length) } });
+  if (items.length === 0) effects.push({ kind: "complete", output: codecs.encode([]) });
+  for (let from = begun; from < items.length; from += CHUNK) {
+    effects.push(...items.slice(from, from + CHUNK).map((item, i) => enqueue(item, from + i)));
+    if (from + CHUNK >= items.length) effects.push(parkForTasks(mail));
+    else await session.commit(effects.splice(0));
+  }
+  await session.commit(effects);
+}
+
+async function look(
+  name: string,
+  task: AnyTask,
+  { codecs }: Household,
+  session: Session,
+  history: readonly JournalEntry[],
+  mail: Mail,
+): Promise<Effect> {
+  let items = await lookAtTasks(session, history, codecs);
+  if (mail.cancelled && items.some(isOpen)) {
+    await session.cancelTasks("the fan-out was cancelled");
+    items = await lookAtTasks(session, history, codecs);
+  }
+  if (items.some(isOpen)) return parkForTasks(mail);
+  if (mail.cancelled) return { kind: "fail", as: "cancelled", reason: mail.cancelled };
+  const failed = items.flatMap(({ outcome }, i) => (outcome?.state === "failed" ? { i, error: outcome.error } : []));
+  if (failed.length > 0) {
+    const errors = failed.slice(0, MOST_ERRORS).map(({ error }) => error);
+    const indexes = failed.map(({ i }) => i);
+    return {
+      kind: "fail",
+      as: "failed",
+      reason: storeError(codecs, new EachFailed(name, items.length, indexes, errors)),
+    };
+  }
+  const values = items.map(({ outcome }) => (outcome?.state === "succeeded" ? outcome.value : undefined));
+  try {
+    return { kind: "complete", output: codecs.encode(values, "result") };
+  } catch (error) {
+    return failure(new PermanentError((error as Error).message), task, codecs, session);
+  }
+}
+
+function isOpen({ outcome }: OwnTask): boolean {
+  return outcome === null;
+}

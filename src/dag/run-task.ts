@@ -1,0 +1,147 @@
+// Works on one claimed task: reads what its needs ended with, judges its rule, runs its function over its journal.
+
+import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codecs.js";
+import type { Effect } from "../kernel/effect.js";
+import { attemptsLeft, retryDelayMs, spread } from "../kernel/retry.js";
+import { storeError } from "../kernel/stored-error.js";
+import type { Household } from "../program/household.js";
+import { readRecorded } from "../replay/recorded.js";
+import { type Outcome as Played, Replay } from "../replay/replay.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import { play, settlement } from "../workflow/execute.js";
+import { PermanentError } from "../workflow/step-call.js";
+import { TaskTimeout } from "./error.js";
+import { type Outcome, outcomeOf } from "./outcome.js";
+import type { AnyTask } from "./task.js";
+import { TaskRunContext } from "./task-context.js";
+
+/** What a task is started with: whose input it sees, and where its needs are; or one item of a fan-out. */
+export interface TaskStart {
+  readonly dag: string;
+  readonly needs?: Readonly<Record<string, string>>;
+  readonly item?: unknown;
+  readonly index?: number;
+}
+
+/** Not run: its rule said no, or one of its needs did not succeed. */
+export class Skip {
+  readonly reason: { readonly because: "when" | "needs"; readonly needs: readonly string[] };
+
+  constructor(because: "when" | "needs", needs: readonly string[]) {
+    this.reason = { because, needs };
+  }
+}
+
+export async function runTask(name: string, task: AnyTask, household: Household, session: Session): Promise<void> {
+  const { codecs, historyLimit, newChild, servicesFor } = household;
+  const history = await session.history(false);
+  const start = codecs.decode(history[0]!.payload!) as TaskStart;
+  const since = attemptSince(history, session);
+  const replay = new Replay(session, readRecorded(history), {
+    timeoutMs: task.timeoutMs,
+    since,
+    historyLimit,
+    retried: true,
+  });
+  const outcome = await play(replay, household, async () => {
+    try {
+      const { input, needs } = await given(session, start, codecs);
+      const argument = argumentOf(task, start, input, needs);
+      const services = await servicesFor({ runId: session.run.runId, program: name, input });
+      const place = { input, dagRunId: start.dag, task: name };
+      const ctx = new TaskRunContext(replay, { codecs, newChild, services }, place);
+      return { body: (async () => task.run(ctx, argument as never, start.index as never))() };
+    } catch (error) {
+      if (isOurs(error)) throw error;
+      return { body: Promise.reject(error) };
+    }
+  });
+  await session.commit([effectOf(outcome, name, task, codecs, session)]);
+}
+
+/** One read for the DAG's input and the ends of all needs; those of tasks claimed together are one statement. */
+export async function given(
+  session: Session,
+  { dag, needs = {} }: TaskStart,
+  codecs: Codecs,
+): Promise<{ readonly input: unknown; readonly needs: Readonly<Record<string, Outcome>> }> {
+  const names = Object.keys(needs);
+  const [started, ...ends] = await session.peek([
+    { runId: dag, what: "start" },
+    ...names.map((name) => ({ runId: needs[name]!, what: "end" as const })),
+  ]);
+  const outcomes = names.map((name, i) => [name, outcomeOf(ends[i], codecs)] as const);
+  const open = outcomes.find(([, outcome]) => outcome === null);
+  if (open) throw new PermanentError(`It was claimed before ${JSON.stringify(open[0])} had ended. Please report this.`);
+  return {
+    input: started?.entry?.payload ? codecs.decode(started.entry.payload) : undefined,
+    needs: Object.fromEntries(outcomes) as Readonly<Record<string, Outcome>>,
+  };
+}
+
+/** What stands after the context: outcomes under a rule, values without one, the input of a task without needs, an item. */
+function argumentOf(
+  task: AnyTask,
+  start: TaskStart,
+  input: unknown,
+  needs: Readonly<Record<string, Outcome>>,
+): unknown {
+  if (start.index !== undefined) return start.item;
+  if (start.needs === undefined || Object.keys(start.needs).length === 0) return input;
+  if (task.when === null) return valuesOf(needs);
+  if (!task.when(needs as never)) throw new Skip("when", Object.keys(needs));
+  return needs;
+}
+
+export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Record<string, unknown>> {
+  const missing = Object.keys(needs).filter((name) => needs[name]!.state !== "succeeded");
+  if (missing.length > 0) throw new Skip("needs", missing);
+  return Object.fromEntries(
+    Object.entries(needs).map(([name, outcome]) => [name, (outcome as { value?: unknown }).value]),
+  );
+}
+
+/**
+ * When the attempt began, as far as its log tells: with its first entry after the last start. One that left nothing behind
+ * begins anew.
+ */
+function attemptSince(history: readonly JournalEntry[], session: Session): number {
+  const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "redriven");
+  return history[begins + 1]?.at ?? session.run.claimedAt;
+}
+
+/** The claim is lost, or the store cannot be reached: nothing that the task did. */
+export function isOurs(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === "CLAIM_LOST" || code === "JOURNAL_MOVED" || code === "STORE_UNAVAILABLE";
+}
+
+function effectOf(outcome: Played, name: string, task: AnyTask, codecs: Codecs, session: Session): Effect {
+  if (outcome.kind === "timeout") return failure(new TaskTimeout(name, task.timeoutMs!), task, codecs, session);
+  if (outcome.kind !== "threw") return settlement(outcome, codecs, session);
+  const { error } = outcome;
+  if (error instanceof Skip) return { kind: "fail", as: "skipped", reason: codecs.encode(error.reason) };
+  return failure(error, task, codecs, session);
+}
+
+/** Another attempt, or the end. The delay is worked out, not drawn, as that of a step. */
+export function failure(error: unknown, task: AnyTask, codecs: Codecs, { run }: Session): Effect {
+  const stored = storeError(codecs, error);
+  const failures = run.failures + 1;
+  if (attemptsLeft(task.policy, failures) <= 0 || !isWorthIt(task, error)) {
+    return { kind: "fail", as: "failed", reason: stored };
+  }
+  const delayMs = retryDelayMs(task.policy, failures, () => spread(`${run.runId}:${failures}`));
+  return { kind: "retry", delayMs, error: stored };
+}
+
+function isWorthIt({ retryIf }: AnyTask, error: unknown): boolean {
+  if (error instanceof PermanentError) return false;
+  if (retryIf === null) return true;
+  try {
+    return retryIf(error);
+  } catch {
+    return false; // it cannot say that another attempt is worth it; what the task threw is what counts
+  }
+}

@@ -1,0 +1,90 @@
+// The shape of a DAG, judged purely: whether it is one, in which order its tasks can run, and how it looks.
+
+import { DagInvalid } from "./error.js";
+import type { TasksByName } from "./task.js";
+
+/** More in one commit gain nothing; what has more items than this is a list for `each`. */
+export const MOST_TASKS = 500;
+
+export interface Shape {
+  /** Each after everything it needs; what has no order keeps that of the definition. */
+  readonly order: readonly string[];
+  /** Tasks of one level need only tasks of the levels before it. */
+  readonly levels: readonly (readonly string[])[];
+  readonly roots: readonly string[];
+  readonly leaves: readonly string[];
+}
+
+export function shapeOf(dag: string, tasks: TasksByName): Shape {
+  const names = Object.keys(tasks);
+  if (names.length === 0) throw new DagInvalid(dag, "it has no tasks. Give it at least one.");
+  if (names.length > MOST_TASKS) {
+    throw new DagInvalid(dag, `it has ${names.length} tasks, more than ${MOST_TASKS}. Use each() for lists.`);
+  }
+  checkNeeds(dag, tasks);
+  const needs = new Map(names.map((name) => [name, Object.keys(tasks[name]!.needs)]));
+  const levelOf = levelsOf(dag, needs);
+  const deepest = Math.max(...levelOf.values());
+  const levels = Array.from({ length: deepest + 1 }, (_, level) => names.filter((name) => levelOf.get(name) === level));
+  const needed = new Set([...needs.values()].flat());
+  return {
+    order: levels.flat(),
+    levels,
+    roots: levels[0]!,
+    leaves: names.filter((name) => !needed.has(name)),
+  };
+}
+
+/** A need is the task of that name in this DAG, and no other. */
+function checkNeeds(dag: string, tasks: TasksByName): void {
+  const seen = new Map<unknown, string>();
+  for (const [name, task] of Object.entries(tasks)) {
+    if (task?.kind !== "task" && task?.kind !== "each")
+      throw new DagInvalid(dag, `${JSON.stringify(name)} is no task. Make it with task() or each().`);
+    const twin = seen.get(task);
+    if (twin !== undefined)
+      throw new DagInvalid(dag, `${JSON.stringify(twin)} and ${JSON.stringify(name)} are one task. Define it twice.`);
+    seen.set(task, name);
+    for (const [need, needed] of Object.entries(task.needs)) {
+      if (!Object.hasOwn(tasks, need))
+        throw new DagInvalid(dag, `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in it. Add it.`);
+      if (tasks[need] !== needed)
+        throw new DagInvalid(
+          dag,
+          `${JSON.stringify(name)} needs another task than the DAG's own ${JSON.stringify(need)}.`,
+        );
+    }
+  }
+}
+
+/** The longest way from a root. Each round must place a task; otherwise those that are left need each other. */
+function levelsOf(dag: string, needs: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, number> {
+  const levels = new Map<string, number>();
+  while (levels.size < needs.size) {
+    const ready = [...needs].filter(([name, of]) => !levels.has(name) && of.every((need) => levels.has(need)));
+    if (ready.length === 0) throw new DagInvalid(dag, `its tasks need each other: ${cycleIn(needs, levels)}.`);
+    for (const [name, of] of ready) levels.set(name, Math.max(-1, ...of.map((need) => levels.get(need)!)) + 1);
+  }
+  return levels;
+}
+
+function cycleIn(needs: ReadonlyMap<string, readonly string[]>, placed: ReadonlyMap<string, number>): string {
+  const path = [[...needs.keys()].find((name) => !placed.has(name))!];
+  for (;;) {
+    const next = needs.get(path.at(-1)!)!.find((need) => !placed.has(need))!;
+    const at = path.indexOf(next);
+    if (at !== -1) return [...path.slice(at), next].join(" → ");
+    path.push(next);
+  }
+}
+
+/** As a flow chart for Markdown. */
+export function toMermaid(tasks: TasksByName): string {
+  const names = Object.keys(tasks);
+  const id = (name: string) => `t${names.indexOf(name)}`;
+  const boxes = names.map((name) => (tasks[name]!.each ? `  ${id(name)}[["${name}"]]` : `  ${id(name)}["${name}"]`));
+  const arrows = names.flatMap((name) =>
+    Object.keys(tasks[name]!.needs).map((need) => `  ${id(need)} ${tasks[name]!.when ? "-.->" : "-->"} ${id(name)}`),
+  );
+  return ["flowchart TD", ...boxes, ...arrows].join("\n");
+}

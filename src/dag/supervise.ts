@@ -1,0 +1,71 @@
+// What a run does that waits for tasks of its own: takes in what others said, looks at its tasks, waits for the rest.
+
+import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codecs.js";
+import type { Effect, ParkEffect } from "../kernel/effect.js";
+import type { Payload } from "../kernel/payload.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import { type Outcome, outcomeOf } from "./outcome.js";
+
+export interface OwnTask {
+  readonly name: string;
+  readonly runId: string;
+  /** Null: it has not ended. */
+  readonly outcome: Outcome | null;
+  /** Whether it was cancelled, by whomever. */
+  readonly cancelled: boolean;
+}
+
+export interface Mail {
+  readonly takes: readonly Effect[];
+  /** Why, once somebody has asked for it. */
+  readonly cancelled: Payload | null;
+  readonly paused: boolean;
+  readonly seenInboxSeq: number;
+}
+
+/** Everything unread is taken in with the next commit. */
+export async function openMail(session: Session, history: readonly JournalEntry[], codecs: Codecs): Promise<Mail> {
+  const seenInboxSeq = session.inboxSeq;
+  const unread = session.run.hasMessages || seenInboxSeq > session.run.inboxSeq ? await session.unread() : [];
+  const request = unread.find(({ key }) => key === "cancel") ?? asked(history);
+  return {
+    takes: unread.map(({ key, messageId }) => ({ kind: "take", messageKey: key, messageId })),
+    cancelled: request ? (request.payload ?? codecs.encode(null)) : null,
+    paused: unread.some(({ kind }) => kind === "pause"),
+    seenInboxSeq,
+  };
+}
+
+/** Opened again, it is no longer cancelled. */
+function asked(history: readonly JournalEntry[]): JournalEntry | undefined {
+  const since = history.findLastIndex(({ kind }) => kind === "redriven");
+  return history.slice(since + 1).find(({ kind, key }) => kind === "take" && key === "cancel");
+}
+
+/** The tasks that its journal names, with how they ended. */
+export async function lookAtTasks(
+  session: Session,
+  history: readonly JournalEntry[],
+  codecs: Codecs,
+): Promise<readonly OwnTask[]> {
+  const started = history.filter(({ kind }) => kind === "task");
+  const ends = await session.peek(started.map(({ key }) => ({ runId: key!, what: "end" })));
+  return started.map(({ name, key }, i) => ({
+    name,
+    runId: key!,
+    outcome: outcomeOf(ends[i], codecs),
+    cancelled: ends[i]?.state === "cancelled",
+  }));
+}
+
+/** Not woken by single failures. */
+const NEVER = 2 ** 31 - 1;
+
+export function parkForTasks(
+  { seenInboxSeq }: Mail,
+  options: { readonly wakeInMs?: number | null; readonly onFailure?: boolean } = {},
+): ParkEffect {
+  const { wakeInMs = null, onFailure = false } = options;
+  return { kind: "park", wakeInMs, wakeAfter: onFailure ? 1 : NEVER, seenInboxSeq, forTasks: true };
+}

@@ -1,0 +1,59 @@
+// What a task's function is given: the context of a workflow, and what is special about a task.
+
+import { InvalidInput } from "../kernel/error.js";
+import type { Replay } from "../replay/replay.js";
+import type { Context } from "../workflow/context.js";
+import { type Surroundings, WorkflowContext } from "../workflow/workflow-context.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any task
+export interface TaskContext<In = any> extends Omit<Context, "continueAsNew"> {
+  /** What the DAG was started with. */
+  readonly input: In;
+  readonly dagRunId: string;
+  /** Its name in the DAG. */
+  readonly task: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** The same for every attempt, on every node: pass it to outside systems. */
+  readonly idempotencyKey: string;
+  /** Rises with every takeover: an outside system can refuse what is older. */
+  readonly fence: bigint;
+  /** Aborts when the task is cancelled, paused or out of time, when its claim is lost, and when its node has no more time. */
+  readonly signal: AbortSignal;
+}
+
+export interface TaskPlace {
+  readonly input: unknown;
+  readonly dagRunId: string;
+  readonly task: string;
+}
+
+export class TaskRunContext extends WorkflowContext implements TaskContext {
+  readonly input: unknown;
+  readonly dagRunId: string;
+  readonly task: string;
+  readonly attempt: number;
+  readonly idempotencyKey: string;
+  readonly fence: bigint;
+  readonly #of: Replay;
+
+  constructor(replay: Replay, surroundings: Surroundings, { input, dagRunId, task }: TaskPlace) {
+    super(replay, surroundings);
+    const { runId, baseSeq, failures, epoch } = replay.session.run;
+    this.input = input;
+    this.dagRunId = dagRunId;
+    this.task = task;
+    this.attempt = failures + 1;
+    this.idempotencyKey = `${runId}:${baseSeq}`;
+    this.fence = BigInt(epoch);
+    this.#of = replay;
+  }
+
+  get signal(): AbortSignal {
+    return this.#of.signal;
+  }
+
+  override continueAsNew(): Promise<never> {
+    throw new InvalidInput("continueAsNew", "a task cannot begin anew; start a workflow as its child for that");
+  }
+}

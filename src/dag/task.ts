@@ -1,0 +1,139 @@
+// A task: a function, what it needs, and how it is tried. Its name is the one it has in a DAG.
+
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { queueName } from "../kernel/name.js";
+import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/retry.js";
+import type { Outcome } from "./outcome.js";
+import type { TaskContext } from "./task-context.js";
+
+export interface TaskOptions {
+  /** Where it waits. Default: `dag::task`. */
+  readonly queue?: string;
+  /** Of each attempt; waiting in the queue does not count. Default: none. */
+  readonly timeout?: Duration;
+  /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
+  readonly retry?: Retry;
+  /** Which errors are worth another attempt. Default: all but PermanentError. */
+  readonly retryIf?: (error: unknown) => boolean;
+}
+
+/** `Needs`: the names of what it needs. `Skips`: whether it may be skipped in a DAG that succeeds. */
+export interface Task<Out, In = unknown, Needs extends string = string, Skips extends boolean = boolean> {
+  readonly kind: "task" | "each";
+  readonly needs: TasksByName;
+  readonly when: ((outcomes: never) => boolean) | null;
+  readonly queue: string | null;
+  readonly timeoutMs: number | null;
+  readonly policy: RetryPolicy;
+  readonly retryIf: ((error: unknown) => boolean) | null;
+  readonly run: (ctx: TaskContext, ...given: never[]) => unknown;
+  /** Of a fan-out: its items, and how many are at work at once. */
+  readonly each: { readonly over: (needs: never, input: never) => unknown; readonly parallel: number | null } | null;
+  /** Carries the types only. */
+  readonly "~types"?: {
+    readonly out: Out;
+    readonly in: (input: In) => void;
+    readonly needs: Needs;
+    readonly skips: Skips;
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any task, whatever it takes and answers
+export type AnyTask = Task<any, any, any, any>;
+export type TasksByName = Readonly<Record<string, AnyTask>>;
+
+type TypesOf<T> = T extends { readonly "~types"?: infer Types } ? NonNullable<Types> : never;
+export type OutOf<T> = TypesOf<T> extends { readonly out: infer Out } ? Out : never;
+export type InOf<T> = TypesOf<T> extends { readonly in: (input: infer In) => void } ? In : never;
+export type NeedsOf<T> = TypesOf<T> extends { readonly needs: infer Needs } ? Needs : never;
+export type SkipsOf<T> = TypesOf<T> extends { readonly skips: infer Skips } ? Skips : never;
+
+export type Values<N extends TasksByName> = { readonly [K in keyof N]: OutOf<N[K]> };
+export type Outcomes<N extends TasksByName> = { readonly [K in keyof N]: Outcome<OutOf<N[K]>> };
+/** Without a rule of its own, a task may be skipped when one that it needs may be. */
+type SkipsWith<N extends TasksByName> = true extends SkipsOf<N[keyof N]> ? true : false;
+type Names<N extends TasksByName> = keyof N & string;
+
+interface NoNeeds extends TaskOptions {
+  readonly needs?: undefined;
+  readonly when?: undefined;
+}
+
+/** Takes the DAG's input. */
+export function task<Out, In = void>(
+  run: (ctx: TaskContext<In>, input: In) => Out | Promise<Out>,
+): Task<Out, In, never, false>;
+/** With a rule, needs arrive as outcomes: any of them may have failed or been skipped. */
+export function task<N extends TasksByName, Out, In = unknown>(
+  options: TaskOptions & { readonly needs: N; readonly when: (outcomes: Outcomes<NoInfer<N>>) => boolean },
+  run: (ctx: TaskContext<In>, needs: Outcomes<N>) => Out | Promise<Out>,
+): Task<Out, In, Names<N>, true>;
+/** Runs when all its needs have succeeded, and is skipped otherwise. */
+export function task<N extends TasksByName, Out, In = unknown>(
+  options: TaskOptions & { readonly needs: N; readonly when?: undefined },
+  run: (ctx: TaskContext<In>, needs: Values<N>) => Out | Promise<Out>,
+): Task<Out, In, Names<N>, SkipsWith<N>>;
+export function task<Out, In = void>(
+  options: NoNeeds,
+  run: (ctx: TaskContext<In>, input: In) => Out | Promise<Out>,
+): Task<Out, In, never, false>;
+export function task(...rest: unknown[]): AnyTask {
+  const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
+  return made("task", options as AllOptions, run, null);
+}
+
+export interface EachOptions<N extends TasksByName, In, Item> extends TaskOptions {
+  readonly needs?: N;
+  /** The items, from what it needs and the DAG's input. The same each time it is asked. */
+  readonly over: (needs: Values<N>, input: In) => readonly Item[];
+  /** Items at work at once, on all nodes together. Default: no limit. */
+  readonly parallel?: number;
+}
+
+/** Runs once for each item of a list, each time as a run of its own, and answers the results in the order of the list. */
+// biome-ignore lint/complexity/noBannedTypes: without needs there are none
+export function each<Item, Out, N extends TasksByName = {}, In = unknown>(
+  options: EachOptions<N, In, Item>,
+  run: (ctx: TaskContext<In>, item: Item, index: number) => Out | Promise<Out>,
+): Task<Out[], In, Names<N>, SkipsWith<N>> {
+  const { over, parallel = null } = options;
+  if (typeof over !== "function") throw new InvalidInput("over", "must be a function that answers the items");
+  if (parallel !== null && (!Number.isInteger(parallel) || parallel < 1)) {
+    throw new InvalidInput("parallel", `must be a whole number of at least 1; it is ${String(parallel)}`);
+  }
+  return made("each", options as AllOptions, run, { over: over as never, parallel });
+}
+
+interface AllOptions extends TaskOptions {
+  readonly needs?: TasksByName;
+  readonly when?: AnyTask["when"] & { readonly needs?: readonly string[] };
+}
+
+const OPTIONS: readonly string[] = ["needs", "when", "queue", "timeout", "retry", "retryIf", "over", "parallel"];
+
+function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: AnyTask["each"]): AnyTask {
+  if (typeof options !== "object" || options === null) throw new InvalidInput(kind, "options must be an object");
+  for (const name of Object.keys(options)) {
+    if (!OPTIONS.includes(name))
+      throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS.join(", ")}`);
+  }
+  if (typeof run !== "function") throw new InvalidInput(kind, "its last argument must be a function");
+  const { needs = {}, when = null, queue, timeout, retry, retryIf = null } = options;
+  if (when !== null && typeof when !== "function") throw new InvalidInput("when", "must be a function of the outcomes");
+  for (const name of when?.needs ?? []) {
+    if (!Object.hasOwn(needs, name))
+      throw new InvalidInput("when", `asks for ${JSON.stringify(name)}, which is not needed`);
+  }
+  return {
+    kind,
+    needs,
+    when,
+    queue: queue === undefined ? null : queueName(queue, "queue"),
+    timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout"),
+    policy: retryPolicy(retry, "retry"),
+    retryIf,
+    run: run as AnyTask["run"],
+    each,
+  };
+}

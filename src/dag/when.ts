@@ -1,0 +1,64 @@
+// When a task runs, given how its needs ended. Rules are plain functions of the outcomes; these are the common ones, and ways
+// to put rules together.
+
+import { InvalidInput } from "../kernel/error.js";
+import type { Outcome } from "./outcome.js";
+
+/** A rule over needs with these names. */
+export interface Rule<Names extends string = never> {
+  (outcomes: { readonly [Name in Names]: Outcome }): boolean;
+  /** The needs it asks for by name; checked where the task is defined. */
+  readonly needs?: readonly string[];
+}
+
+type OutcomesOf = Readonly<Record<string, Outcome>>;
+
+/** Whatever became of its needs. */
+export const always: Rule = () => true;
+
+/** Of these needs, or of all: none was skipped or failed. True of an empty list. */
+export function allSucceeded<const Names extends string = never>(names?: readonly Names[]): Rule<Names> {
+  return rule(names, (states) => states.every((state) => state === "succeeded"));
+}
+
+/** Of these needs, or of all: at least one succeeded. False of an empty list. */
+export function anySucceeded<const Names extends string = never>(names?: readonly Names[]): Rule<Names> {
+  return rule(names, (states) => states.some((state) => state === "succeeded"));
+}
+
+/** Of these needs, or of all: each succeeded or was skipped. True of an empty list. */
+export function noneFailed<const Names extends string = never>(names?: readonly Names[]): Rule<Names> {
+  return rule(names, (states) => states.every((state) => state !== "failed"));
+}
+
+/** All of these rules hold. True without any. */
+export function and<Names extends string = never>(...rules: readonly Rule<Names>[]): Rule<Names> {
+  return joined(rules, (outcomes) => rules.every((one) => one(outcomes)));
+}
+
+/** One of these rules holds. False without any. */
+export function or<Names extends string = never>(...rules: readonly Rule<Names>[]): Rule<Names> {
+  return joined(rules, (outcomes) => rules.some((one) => one(outcomes)));
+}
+
+export function not<Names extends string = never>(one: Rule<Names>): Rule<Names> {
+  return joined([one], (outcomes) => !one(outcomes));
+}
+
+/** A need that is not there counts as skipped: it neither succeeded nor failed. */
+function rule<Names extends string>(
+  names: readonly Names[] | undefined,
+  holds: (states: readonly Outcome["state"][]) => boolean,
+): Rule<Names> {
+  if (names !== undefined && !Array.isArray(names)) throw new InvalidInput("when", "needs are named by a list");
+  const judge = (outcomes: OutcomesOf) =>
+    holds((names ?? Object.keys(outcomes)).map((name) => outcomes[name]?.state ?? "skipped"));
+  return Object.assign(judge, { needs: names ?? [] }) as Rule<Names>;
+}
+
+function joined<Names extends string>(rules: readonly Rule<Names>[], judge: Rule<Names>): Rule<Names> {
+  for (const one of rules) if (typeof one !== "function") throw new InvalidInput("when", "rules are functions");
+  return Object.assign((outcomes: Parameters<Rule<Names>>[0]) => judge(outcomes), {
+    needs: rules.flatMap((one) => one.needs ?? []),
+  });
+}

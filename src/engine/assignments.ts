@@ -1,0 +1,145 @@
+// What a node claims and who of it works on that: the groups of each program, given to the executors by the rules. Of which it
+// takes runs now depends on its mode, and on what waits in other stacks.
+
+import type { RunGroup } from "../kernel/new-run.js";
+import type { NodeExecutor } from "../store/contract/nodes.js";
+import type { DeclaredProgram } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import type { Modes } from "./modes.js";
+import { OtherStacks } from "./other-stacks.js";
+import type { Program } from "./program.js";
+import type { Routing, Served } from "./routing.js";
+
+export interface AssignmentOptions {
+  readonly store: Store;
+  readonly programs: readonly Program[];
+  /** Which of them it works on, and who of it. */
+  readonly routing: Routing;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly incarnation: string;
+  readonly modes: Modes;
+  /** Not undefined: works on what waits in these other stacks and is worked on by nobody there; null: in all. */
+  readonly takeDeferred: readonly string[] | null | undefined;
+}
+
+export class Assignments {
+  readonly #options: AssignmentOptions;
+  /** Also those it no longer claims: what it was granted last may be one of them. */
+  readonly #programs = new Map<number, Program>();
+  #groupIds: readonly number[] = [];
+  #programsChanged = false;
+  #listed: readonly Program[];
+  readonly #others: OtherStacks | null;
+  readonly #executors = new Map<string, string | null>();
+
+  constructor(options: AssignmentOptions) {
+    this.#options = options;
+    this.#listed = options.programs;
+    const { takeDeferred: from } = options;
+    this.#others = from === undefined ? null : new OtherStacks({ ...options, programs: () => this.#ours(), from });
+  }
+
+  /** They may change while the node works; `declare` makes it so. */
+  set programs(programs: readonly Program[]) {
+    this.#listed = programs;
+    this.#programsChanged = true;
+  }
+
+  /** Every program of the node, in its order. */
+  get all(): readonly Served[] {
+    return this.#listed.map((one) => {
+      const { name: program, queue, version } = one;
+      return { program, queue, version, executor: this.#executorOf(one) };
+    });
+  }
+
+  /** The groups it claims from, in whatever mode it is. */
+  get groups(): readonly RunGroup[] {
+    return this.#served().map(({ group }) => group);
+  }
+
+  get groupIds(): readonly number[] {
+    return this.#groupIds;
+  }
+
+  /** Null: the number was another group's before a failover, and the claim was asked for by then. */
+  programOf(groupId: number): Program | null {
+    return this.#programs.get(groupId) ?? this.#others?.programOf(groupId) ?? null;
+  }
+
+  /** For people: each executor with its slots and the queues it works on. */
+  get executors(): readonly NodeExecutor[] {
+    const { routing } = this.#options;
+    return [...routing.executors].map(([name, slots]) => {
+      return { name, slots, queues: [...new Set(this.all.flatMap((one) => (one.executor === name ? one.queue : [])))] };
+    });
+  }
+
+  /** The groups are numbered, and what the programs ask of their runs is told to all, also of programs that others work on. */
+  async declare(): Promise<void> {
+    const { store, env, stack } = this.#options;
+    const served = this.#served();
+    const ids = await store.runs.groupIds(served.map(({ group }) => group));
+    // After a failover a number may be another group's; what was dropped by us goes on to its end.
+    if (!this.#programsChanged) this.#programs.clear();
+    this.#programsChanged = false;
+    for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
+    this.#groupIds = [...new Set(ids)];
+    await store.runs.declare(
+      this.#listed.flatMap((program) => {
+        const { limits, recovery = "resume" } = program;
+        return groupsOf(program, env, stack).map((group): DeclaredProgram => ({ group, limits, recovery }));
+      }),
+    );
+  }
+
+  /** The groups of which it takes runs now, in its mode; or those of one executor. */
+  claimable(executor?: string): readonly number[] {
+    const { modes } = this.#options;
+    const isOurs = (program: Program) =>
+      modes.of(program.name) === "full" && (executor === undefined || this.#executorOf(program) === executor);
+    const own = this.#groupIds.filter((id) => isOurs(this.#programs.get(id)!));
+    const others = this.#others?.now.filter((id) => isOurs(this.programOf(id)!)) ?? [];
+    return others.length > 0 ? [...own, ...others] : own;
+  }
+
+  /** Everybody can see of which groups this node takes runs. */
+  tell(): Promise<void> {
+    const { store, incarnation } = this.#options;
+    return store.nodes.claimsFrom(incarnation, this.claimable());
+  }
+
+  /** Looks after other stacks; answers whether there is another group to claim from, or one less. */
+  async lookAround(): Promise<boolean> {
+    if (!this.#others || !(await this.#others.look())) return false;
+    await this.tell();
+    return true;
+  }
+
+  /** Patterns are matched once per queue: it is asked for with every claim. */
+  #executorOf({ queue }: Program): string | null {
+    let executor = this.#executors.get(queue);
+    if (executor === undefined) {
+      executor = this.#options.routing.executorOf(queue);
+      this.#executors.set(queue, executor);
+    }
+    return executor;
+  }
+
+  #ours(): readonly Program[] {
+    return this.#listed.filter((program) => this.#executorOf(program) !== null);
+  }
+
+  #served(): readonly { readonly program: Program; readonly group: RunGroup }[] {
+    const { env, stack } = this.#options;
+    return this.#ours().flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
+  }
+}
+
+/** A run without a stack belongs to any stack, one without a version to any version. */
+function groupsOf({ queue, name: program, version }: Program, env: string, stack: string | null): RunGroup[] {
+  const stacks = stack === null ? [null] : [stack, null];
+  const versions = version === null ? [null] : [version, null];
+  return stacks.flatMap((s) => versions.map((v) => ({ env, stack: s, queue, program, version: v })));
+}

@@ -1,0 +1,30 @@
+// Two nodes in the place of one: a node that asks to be alone was started beside another, or was taken for dead.
+
+import { HoldfastError } from "../kernel/error.js";
+import type { Rival } from "../store/contract/nodes.js";
+
+/** Who is there already, and what to do. */
+export class NotAlone extends HoldfastError {
+  readonly code = "NOT_ALONE";
+  readonly by: Rival;
+
+  constructor(where: { readonly env: string; readonly stack: string | null }, by: Rival) {
+    const scope = where.stack === null ? `env ${where.env}` : `env ${where.env}, stack ${where.stack}`;
+    const who = by.name === by.identity ? by.name : `${by.name} (${by.identity})`;
+    super(
+      by.alone
+        ? `node ${who} is alone in ${scope} (claiming: false); stop it, or start both with claiming: true`
+        : `this node asks to be alone (claiming: false), but ${who} is alive in ${scope}; stop that one, or leave claiming out`,
+    );
+    this.by = by;
+  }
+}
+
+/** Another start has taken this node's place. What it still writes is refused. */
+export class NodeReplaced extends HoldfastError {
+  readonly code = "NODE_REPLACED";
+
+  constructor(identity: string) {
+    super(`node ${identity} was taken for dead, and another works in its place; it stops`);
+  }
+}

@@ -1,0 +1,208 @@
+// Folds the journal of a graph's run into what it has to remember. Pure: an entry and a memory give the next memory, the first time
+// and every time after a crash.
+
+import type { Codecs } from "../kernel/codecs.js";
+import type { StoredError } from "../kernel/recorded-error.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import { frozen } from "./frozen.js";
+import { decodeSnapshot, type Frame, Memory, type Rewind } from "./memory.js";
+import type { GraphPlan } from "./plan.js";
+import { planAt } from "./plan-at.js";
+import {
+  END,
+  type FrameId,
+  frameId,
+  type Place,
+  type Position,
+  parentOf,
+  parsePosition,
+  placeIn,
+  positionOf,
+  ROOT,
+} from "./position.js";
+import { type Fields, reduced } from "./reducer.js";
+
+/** What is recorded when a node is over. `next` stands there when a frame moves on with it: a branch has none. */
+export interface NodeRecord {
+  readonly update?: Fields | null;
+  /** Where the update stands already: in the entries of its items or branches. */
+  readonly gather?: { readonly into: string; readonly count: number } | { readonly branches: readonly string[] };
+  /** A failure edge is taken. */
+  readonly failure?: StoredError;
+  readonly next?: Position;
+  /** The message that it waited for. */
+  readonly took?: string;
+}
+
+/** What is recorded when a graph inside a node begins. */
+export interface FrameRecord {
+  readonly state: Fields;
+  readonly start: string;
+}
+
+export interface FoldOptions {
+  readonly plan: GraphPlan;
+  readonly codecs: Codecs;
+  readonly runId: string;
+  readonly baseSeq: number;
+}
+
+/** Entries from the start of the generation, or from a snapshot. */
+export function fold(entries: readonly JournalEntry[], options: FoldOptions): Memory {
+  let memory = new Memory();
+  for (const entry of entries) memory = next(memory, entry, options);
+  return memory;
+}
+
+/** The memory after this entry; the one before it may be changed. */
+export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId, baseSeq }: FoldOptions): Memory {
+  const { kind, name, key, payload, at } = entry;
+  const value = () => (payload ? codecs.decode(payload) : undefined);
+  switch (kind) {
+    case "start":
+      return begin(new Memory(), plan, value(), at);
+    case "snapshot":
+      return decodeSnapshot(entry, runId, baseSeq, codecs);
+    case "frame":
+      enter(memory, { path: name, visit: key! }, value() as FrameRecord);
+      return memory;
+    case "node":
+      leave(memory, plan, { path: name, visit: key! }, frozen(value() as NodeRecord));
+      return memory;
+    case "item":
+      keep(memory, { path: name, visit: key! }, { value: frozen(value()) });
+      return memory;
+    case "node.failed":
+    case "item.failed":
+      keep(memory, { path: name, visit: key! }, { error: value() as StoredError });
+      return memory;
+    case "node.tried":
+    case "item.tried":
+      memory.told.delete(frameId({ path: name, visit: key! }));
+      memory.calls.push(entry);
+      return memory;
+    case "approval.begun":
+    case "wait.begun":
+    case "wait.expired":
+      memory.calls.push(entry);
+      return memory;
+    case "take":
+      // One whose commit was sent again stands behind the snapshot that has it.
+      if (!memory.mail.some((one) => one.key === key)) memory.mail.push(entry);
+      return memory;
+    case "begun":
+      return begun(memory, value() as FrameRecord);
+    case "spent":
+      spend(memory, value() as Readonly<Record<string, number>>);
+      return memory;
+    case "progress":
+      tell(memory, frameId({ path: name, visit: key!.slice(0, key!.indexOf(":")) }));
+      return memory;
+    case "redriven":
+      return reopen(memory, at, value() as { readonly rewind?: Rewind } | undefined);
+    default:
+      return memory;
+  }
+}
+
+/** A run as it was started. The state of a fork is written down before it does anything; here it has none yet. */
+export function begin(memory: Memory, plan: GraphPlan, input: unknown, at: number): Memory {
+  memory.since = at;
+  if (!isFork(input)) enter(memory, ROOT, { state: plan.init(input), start: plan.start });
+  return memory;
+}
+
+/** The first state as it was worked out then; it changes nothing once a node has built on it. */
+function begun(memory: Memory, record: FrameRecord): Memory {
+  memory.begun = true;
+  if (memory.recorded === 0 && memory.results.size === 0) enter(memory, ROOT, record);
+  return memory;
+}
+
+/** What the run of a fork is started with. */
+export interface ForkInput {
+  readonly "~fork": { readonly run: string; readonly from: string; readonly state: Fields | null; readonly by: string };
+  /** Of the run it was forked from: what limits go by. */
+  readonly input: unknown;
+}
+
+export function isFork(input: unknown): input is ForkInput {
+  return typeof input === "object" && input !== null && Object.hasOwn(input, "~fork");
+}
+
+export function enter(memory: Memory, place: Place, { state, start }: FrameRecord): void {
+  const frame: Frame = {
+    state: frozen(state),
+    at: positionOf(start, 1),
+    visits: { [start]: 1 },
+    moves: 0,
+    failure: null,
+  };
+  memory.frames.set(frameId(place), frame);
+}
+
+/** A node is over: its frame moves on with its update, or its result waits for those beside it. */
+export function leave(memory: Memory, plan: GraphPlan, place: Place, record: NodeRecord): void {
+  const { next: position, took, failure } = record;
+  if (took !== undefined) memory.mail = memory.mail.filter(({ key }) => key !== took);
+  if (position === undefined) {
+    memory.forget(place, { results: false });
+    keep(memory, place, { value: record });
+    return;
+  }
+  const { frame: outer, node } = parentOf(place);
+  const id: FrameId = frameId(outer);
+  const frame = memory.frames.get(id)!;
+  const { reducers } = planAt(plan, outer.path);
+  let state = frame.state;
+  for (const update of updatesOf(memory, place, record)) state = reduced(reducers, state, update);
+  memory.forget(place, { results: true });
+  const visits = position === END ? frame.visits : arrived(frame.visits, position);
+  const failed = failure ? { node, error: failure } : null;
+  memory.frames.set(id, { state, at: position, visits, moves: frame.moves + 1, failure: failed });
+  memory.iterations++;
+  memory.recorded++;
+}
+
+/** The updates of a node that is over, in the order in which they are applied. */
+export function updatesOf(memory: Memory, place: Place, { update, gather }: NodeRecord): readonly Fields[] {
+  if (!gather) return update ? [update] : [];
+  if ("into" in gather) {
+    const results = Array.from({ length: gather.count }, (_, i) => {
+      const result = memory.results.get(frameId({ path: place.path, visit: `${place.visit}.${i}` }));
+      return result && "value" in result ? result.value : undefined;
+    });
+    return [{ [gather.into]: results }];
+  }
+  return gather.branches.flatMap((branch) => {
+    const inner = placeIn(place, branch, 1);
+    const result = memory.results.get(frameId(inner));
+    return result && "value" in result ? updatesOf(memory, inner, result.value as NodeRecord) : [];
+  });
+}
+
+export function keep(memory: Memory, place: Place, result: { value: unknown } | { error: StoredError }): void {
+  memory.results.set(frameId(place), { place, ...result });
+}
+
+export function spend(memory: Memory, amounts: Readonly<Record<string, number>>): void {
+  for (const [budget, amount] of Object.entries(amounts)) memory.spent[budget] = (memory.spent[budget] ?? 0) + amount;
+}
+
+export function tell(memory: Memory, node: string): void {
+  memory.told.set(node, (memory.told.get(node) ?? 0) + 1);
+}
+
+/** An operator opened the run again: what failed is tried again, what is done stays done. */
+function reopen(memory: Memory, at: number, note: { readonly rewind?: Rewind } | undefined): Memory {
+  memory.since = at;
+  memory.calls = memory.calls.filter(({ kind }) => !kind.endsWith(".tried"));
+  for (const [id, result] of memory.results) if ("error" in result) memory.results.delete(id);
+  memory.rewind = note?.rewind ?? null;
+  return memory;
+}
+
+function arrived(visits: Frame["visits"], position: Position): Frame["visits"] {
+  const { node, visit } = parsePosition(position);
+  return { ...visits, [node]: visit };
+}

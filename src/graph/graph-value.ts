@@ -1,0 +1,20 @@
+// A graph as a value, and what can be read from its type.
+
+import type { Definition } from "../program/definition.js";
+import type { GraphPlan } from "./plan.js";
+
+/** `In` is what a start takes; `S` its state, `N` the names of its nodes. */
+export interface Graph<Name extends string, S, N extends string, In, Out, Parsed = In>
+  extends Definition<Name, In, Out, Parsed> {
+  readonly kind: "graph";
+  readonly plan: GraphPlan;
+  /** As a Mermaid flow chart; with the position of a run, as `graphs.position` answers it, marked in it. */
+  toMermaid(at?: { readonly position: string | null }): string;
+  /** Carries the types only. */
+  readonly "~graph"?: (state: S, node: N) => [S, N];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any graph, whatever it takes and returns
+export type AnyGraph = Graph<string, any, any, any, any, any>;
+export type StateOf<G> = G extends Graph<string, infer S, infer _N, infer _In, infer _Out, infer _P> ? S : never;
+export type NodeOf<G> = G extends Graph<string, infer _S, infer N, infer _In, infer _Out, infer _P> ? N : never;

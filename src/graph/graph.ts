@@ -1,0 +1,165 @@
+// `graph()`: nodes and edges over a state, with cycles; what it takes, inferred from one end to the other.
+
+import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
+import { programName, queueName, versionName } from "../kernel/name.js";
+import type { Schema } from "../program/schema.js";
+import type { Trigger } from "../trigger/trigger.js";
+import { checkPlan } from "./check-plan.js";
+import { graphProgram } from "./execute.js";
+import { frozen } from "./frozen.js";
+import type { Graph } from "./graph-value.js";
+import { checkedBudgets } from "./limits.js";
+import { toMermaid } from "./mermaid.js";
+import { type EdgeValue, type GraphNode, type GraphPlan, nodeKind } from "./plan.js";
+import { type END, graphNodeName } from "./position.js";
+import type { Fields } from "./reducer.js";
+import type { State } from "./state.js";
+
+export interface GraphLimits {
+  /** How many nodes a run may come to, those of subgraphs included. Default 1,000. */
+  readonly iterations?: number;
+  /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
+  readonly timeout?: Duration;
+  /** What `ctx.spend` may count up to, by name. */
+  readonly budgets?: Readonly<Record<string, number>>;
+}
+
+export type Target<N extends string> = N | typeof END;
+
+/** To one node, to one of several, or to the end; and where to when the node has failed for good. */
+export type Edge<S, N extends string> =
+  | Target<N>
+  | { readonly to: Target<N>; readonly failed?: Target<N> }
+  | {
+      readonly to: readonly Target<N>[];
+      /** Pure, and answers one of `to`. */
+      readonly choose: (state: Readonly<S>) => Target<N>;
+      readonly failed?: Target<N>;
+    };
+
+/** Whether there is a node for each edge, and each `choose` answers one of its `to`. */
+type Fitting<E, N> = {
+  readonly [K in keyof E]: [K] extends [N] ? Choosing<E[K]> : never;
+};
+type Choosing<OneEdge> = OneEdge extends {
+  readonly to: readonly (infer To)[];
+  readonly choose: (state: infer S) => infer Chosen;
+}
+  ? [Chosen] extends [To]
+    ? unknown
+    : { readonly choose: (state: S) => To }
+  : unknown;
+
+type NameOf<Nodes> = keyof Nodes & string;
+
+interface Shape<S, Nodes, E> {
+  readonly state: State<S>;
+  readonly start: NoInfer<NameOf<Nodes>>;
+  readonly nodes: Nodes;
+  readonly edges: E & Fitting<E, NoInfer<NameOf<Nodes>>>;
+  readonly limits?: GraphLimits;
+  /** The state is written down after so many nodes, so that going on elsewhere takes no longer than that. Default 100. */
+  readonly snapshotEvery?: number;
+  /** Where its runs wait. Default: its name. */
+  readonly queue?: string;
+  /** Pins new runs to programs of this version. Default: any version may go on with them. */
+  readonly version?: string;
+  /** After so many failures in a row, triggers start no run until one has tried. A call of `start` always does. */
+  readonly circuitBreaker?: CircuitBreaker;
+}
+
+interface Ends<S, Parsed, Out> {
+  /** The first state, from the input. Default: the input is the state. */
+  readonly init?: (input: Parsed) => S;
+  /** What a run answers. Default: the last state. */
+  readonly output?: (state: Readonly<S>) => Out;
+}
+
+/** Without `init` the input is the first state. */
+type Begins<S, Parsed> = Parsed extends S ? unknown : { readonly init: (input: Parsed) => S };
+
+const DEFAULT_ITERATIONS = 1_000;
+const DEFAULT_SNAPSHOT_EVERY = 100;
+
+/** One signature: with overloads, the functions inside would be typed by the first and judged by the second. */
+export function graph<
+  const Name extends string,
+  S,
+  Nodes extends Readonly<Record<string, GraphNode<S>>>,
+  const E extends Record<NameOf<Nodes>, Edge<S, NameOf<Nodes>>>,
+  Parsed = S,
+  In = Parsed,
+  Out = S,
+>(
+  name: Name,
+  options: Shape<S, Nodes, E> &
+    Ends<S, Parsed, Out> &
+    Begins<S, NoInfer<Parsed>> &
+    FlowOptions<NoInfer<Parsed>> & {
+      /** What the input must look like; any Standard Schema. */
+      readonly input?: Schema<In, Parsed>;
+      readonly on?: readonly Trigger<NoInfer<Parsed>>[];
+    },
+): Graph<Name, S, NameOf<Nodes>, In, Out, Parsed>;
+export function graph(name: string, options: AllOptions): Graph<string, Fields, string, unknown, unknown> {
+  programName(name, "graph name");
+  const plan = planOf(options);
+  checkPlan(name, plan);
+  const made: Graph<string, Fields, string, unknown, unknown> = {
+    kind: "graph",
+    name,
+    queue: queueName(options.queue ?? name, "queue"),
+    version: options.version === undefined ? null : versionName(options.version, "version"),
+    schema: options.input ?? null,
+    triggers: (options.on ?? []).map(({ spec }) => spec),
+    limits: limitRules(options),
+    breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
+    plan,
+    toMermaid: (at) => toMermaid(plan, at?.position ?? null),
+    serve: (household) => [graphProgram(made, household)],
+  };
+  return made;
+}
+
+type AllOptions = Shape<
+  Fields,
+  Readonly<Record<string, GraphNode<Fields>>>,
+  Readonly<Record<string, Edge<Fields, string>>>
+> &
+  Ends<Fields, unknown, unknown> &
+  FlowOptions<unknown> & { readonly input?: Schema; readonly on?: readonly Trigger<unknown>[] };
+
+function planOf(options: AllOptions): GraphPlan {
+  const { state, start, nodes, edges, limits = {}, snapshotEvery = DEFAULT_SNAPSHOT_EVERY, init, output } = options;
+  const named = Object.entries(nodes).map(([name, node]) => [graphNodeName(name, `nodes.${name}`), nodeKind(node)]);
+  const { iterations = DEFAULT_ITERATIONS, timeout, budgets = {} } = limits;
+  return {
+    start,
+    nodes: Object.fromEntries(named),
+    edges: Object.fromEntries(Object.entries(edges).map(([from, edge]) => [from, edgeValue(edge)])),
+    reducers: state.reducers,
+    bounds: {
+      iterations: count(iterations, "limits.iterations"),
+      timeoutMs: timeout === undefined ? null : toMs(timeout, "limits.timeout"),
+      budgets: checkedBudgets(budgets),
+    },
+    snapshotEvery: count(snapshotEvery, "snapshotEvery"),
+    init: (input) => frozen({ ...(init ? init(input) : (input as Fields)) }),
+    output: (last) => (output ? output(last) : last),
+  };
+}
+
+function edgeValue(edge: Edge<Fields, string>): EdgeValue {
+  if (typeof edge === "string") return { to: [edge], choose: null, failed: null };
+  const { to, failed = null } = edge;
+  if (!("choose" in edge)) return { to: typeof to === "string" ? [to] : to, choose: null, failed };
+  return { to: typeof to === "string" ? [to] : to, choose: edge.choose, failed };
+}
+
+function count(value: number, path: string): number {
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new InvalidInput(path, `must be a whole number from 1; it is ${String(value)}`);
+}

@@ -1,0 +1,119 @@
+// Brings the memory of a claimed run together: the last snapshot and what was recorded since. How long that takes does not depend on
+// how long the run has been going on.
+
+import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { HoldfastError } from "../kernel/error.js";
+import type { JournalEntry } from "../store/contract/journal.js";
+import { type FoldOptions, type ForkInput, fold, isFork, next } from "./fold.js";
+import { frozen } from "./frozen.js";
+import { type Frame, Memory, type Rewind } from "./memory.js";
+import type { GraphPlan } from "./plan.js";
+import { parsePosition, positionOf } from "./position.js";
+import type { Fields } from "./reducer.js";
+
+/** A run was to go on from a node that the run it comes from has not come to, or that run is gone. */
+export class PositionUnknown extends HoldfastError {
+  readonly code = "POSITION_UNKNOWN";
+
+  constructor(runId: string, position: string) {
+    super(
+      `Run ${runId} has not come to ${JSON.stringify(position)}, or is gone. \`graphs.history\` lists where it was.`,
+    );
+  }
+}
+
+export interface Loaded {
+  readonly memory: Memory;
+  /** The memory does not follow from this journal alone: it is written down before anything is done. */
+  readonly unwritten: boolean;
+}
+
+/** Read at once, from the end backwards, until there is a snapshot: with one every 100 nodes, that is the first time. */
+const PAGE = 250;
+
+export async function load(session: Session, plan: GraphPlan, codecs: Codecs): Promise<Loaded> {
+  const { runId, baseSeq, seq } = session.run;
+  const options = { plan, codecs, runId, baseSeq };
+  if (seq === baseSeq + 1) {
+    const [start] = await session.history(plan.bounds.timeoutMs !== null);
+    return begin(session, start!, options);
+  }
+  const entries = await tail(session);
+  const memory = fold(entries, options);
+  if (memory.frames.size === 0) return begin(session, entries[0]!, options, memory);
+  if (memory.rewind) return rewound(session, memory, memory.rewind, options);
+  return { memory, unwritten: false };
+}
+
+/** From the last snapshot on; from the start of the generation when there is none. */
+async function tail(session: Session): Promise<readonly JournalEntry[]> {
+  const { baseSeq, seq } = session.run;
+  let entries: readonly JournalEntry[] = [];
+  for (let before = seq; before > baseSeq; ) {
+    const after = Math.max(before - PAGE, baseSeq);
+    const page = await session.entries(after, before - after);
+    entries = [...page, ...entries];
+    const last = page.findLastIndex(({ kind }) => kind === "snapshot");
+    if (last !== -1) return entries.slice(last);
+    before = after;
+  }
+  return entries;
+}
+
+async function begin(session: Session, start: JournalEntry, options: FoldOptions, taken?: Memory): Promise<Loaded> {
+  const input = options.codecs.decode(start.payload!);
+  if (!isFork(input)) return { memory: fold([start], options), unwritten: false };
+  const memory = await forked(session, input, options);
+  memory.since = taken?.since ?? start.at;
+  memory.mail = taken?.mail ?? [];
+  return { memory, unwritten: true };
+}
+
+/** The memory of the run it comes from, as it was when that came to the node. */
+async function forked(session: Session, { "~fork": fork }: ForkInput, options: FoldOptions): Promise<Memory> {
+  const source = await session.journalOf(fork.run);
+  if (!source) throw new PositionUnknown(fork.run, fork.from);
+  const there = { ...options, runId: fork.run, baseSeq: source.baseSeq };
+  const memory = arriving(source.entries, fork.from, there);
+  if (!memory) throw new PositionUnknown(fork.run, fork.from);
+  const copy = new Memory();
+  copy.frames.set("", changed(memory.frames.get("")!, fork.state));
+  copy.spent = memory.spent;
+  copy.iterations = memory.iterations;
+  return copy;
+}
+
+/** Back at an earlier node, with what has been spent since; visits go on, so no key is used again. */
+async function rewound(session: Session, now: Memory, { to, state }: Rewind, options: FoldOptions): Promise<Loaded> {
+  const { runId, baseSeq, seq } = session.run;
+  const entries = await session.entries(baseSeq, seq - baseSeq);
+  const memory = arriving(entries, to, options);
+  if (!memory) throw new PositionUnknown(runId, to);
+  const { visits } = now.frames.get("")!;
+  const { node } = parsePosition(to);
+  const visit = (visits[node] ?? 0) + 1;
+  const then = changed(memory.frames.get("")!, state);
+  const copy = new Memory();
+  copy.frames.set("", { ...then, at: positionOf(node, visit), visits: { ...visits, [node]: visit } });
+  copy.mail = now.mail;
+  copy.spent = now.spent;
+  copy.since = now.since;
+  copy.recorded = now.recorded;
+  copy.iterations = memory.iterations;
+  return { memory: copy, unwritten: true };
+}
+
+/** The memory at the moment when the run came to this position; null when it never did. */
+export function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
+  let memory = new Memory();
+  for (const entry of entries) {
+    memory = next(memory, entry, options);
+    if (memory.frames.get("")?.at === position) return memory;
+  }
+  return null;
+}
+
+function changed(frame: Frame, state: Fields | null): Frame {
+  return state ? { ...frame, state: frozen({ ...frame.state, ...state }) } : frame;
+}

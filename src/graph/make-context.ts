@@ -1,0 +1,85 @@
+// Makes what a node's function is given.
+
+import { decodeError } from "../kernel/recorded-error.js";
+import type { StepInfo } from "../workflow/step-call.js";
+import { tell } from "./fold.js";
+import type { ItemContext, NodeContext } from "./node-context.js";
+import { frameId } from "./position.js";
+import type { Scene, Walker } from "./scene.js";
+import type { Spending } from "./spending.js";
+
+export function nodeContext(run: Walker, scene: Scene, info: StepInfo, spending: Spending): NodeContext {
+  return new Attending(run, scene, info, spending);
+}
+
+export function itemContext(run: Walker, scene: Scene, info: StepInfo, spending: Spending, index: number): ItemContext {
+  return Object.assign(new Attending(run, scene, info, spending), { index });
+}
+
+class Attending implements NodeContext {
+  readonly #run: Walker;
+  readonly #scene: Scene;
+  readonly #info: StepInfo;
+  readonly #spending: Spending;
+  #told = 0;
+
+  constructor(run: Walker, scene: Scene, info: StepInfo, spending: Spending) {
+    this.#run = run;
+    this.#scene = scene;
+    this.#info = info;
+    this.#spending = spending;
+  }
+
+  get idempotencyKey() {
+    return this.#info.idempotencyKey;
+  }
+  get fence() {
+    return this.#info.fence;
+  }
+  get attempt() {
+    return this.#info.attempt;
+  }
+  /** Asked for, not copied: a signal that nobody looks at is never made. */
+  get signal() {
+    return this.#info.signal;
+  }
+  get runId() {
+    return this.#run.parts.replay.session.run.runId;
+  }
+  get node() {
+    return this.#scene.place.path;
+  }
+  get visit() {
+    return this.#scene.place.visit;
+  }
+  get services() {
+    return this.#run.parts.services;
+  }
+  get failure() {
+    const { failure } = this.#scene;
+    return failure && { node: failure.node, error: decodeError(failure.error) };
+  }
+
+  spend(budget: string, amount: number): void {
+    this.#spending.spend(budget, amount);
+  }
+
+  /**
+   * What an attempt told before its process died is not told again: each entry is progress of the run's, and a node that kills its
+   * process would never be counted as one that does.
+   */
+  async progress(value: unknown): Promise<void> {
+    const { memory, replay, codecs } = this.#run.parts;
+    const { path, visit } = this.#scene.place;
+    replay.throwIfOver();
+    const id = frameId(this.#scene.place);
+    this.#told++;
+    if (this.#told <= (memory.told.get(id) ?? 0)) return;
+    const payload = codecs.encode(value, `progress of ${path}`);
+    tell(memory, id);
+    await replay.session.commit([
+      { kind: "append", entry: { kind: "progress", name: path, key: `${visit}:${this.#told}`, payload } },
+      ...this.#spending.effects(this.#scene.place, codecs),
+    ]);
+  }
+}

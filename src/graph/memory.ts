@@ -1,0 +1,134 @@
+// All that a run of a graph has to remember: where it is, its state, what it has used up, and what is under way. It is folded from
+// the journal and nothing else, so whoever goes on with the run remembers the same.
+
+import type { Codecs } from "../kernel/codecs.js";
+import type { Payload } from "../kernel/payload.js";
+import type { StoredError } from "../kernel/recorded-error.js";
+import { JournalCorrupt, type JournalEntry } from "../store/contract/journal.js";
+import { frozen } from "./frozen.js";
+import { type FrameId, isWithin, type Place, type Position } from "./position.js";
+import type { Fields } from "./reducer.js";
+
+/** A graph under way: the run's own, or one inside a node. */
+export interface Frame {
+  readonly state: Fields;
+  readonly at: Position;
+  /** How often each node was come to, the one it is at included. */
+  readonly visits: Readonly<Record<string, number>>;
+  /** How many of its nodes were left. */
+  readonly moves: number;
+  /** What a failure edge was taken for, until the node it leads to is left. */
+  readonly failure: { readonly node: string; readonly error: StoredError } | null;
+}
+
+/** What came of a branch or an item, or the failure of a node that was not left. */
+export type Result =
+  | { readonly place: Place; readonly value: unknown }
+  | { readonly place: Place; readonly error: StoredError };
+
+/** A message that was taken into the journal and told to nobody. */
+export type Mail = Pick<JournalEntry, "seq" | "name" | "key" | "payload" | "at">;
+
+/** An operator's wish to go back, which is carried out by whoever goes on with the run. */
+export interface Rewind {
+  readonly to: string;
+  readonly state: Fields | null;
+}
+
+interface Snapshot {
+  readonly frames: Readonly<Record<FrameId, Frame>>;
+  readonly mail: readonly Mail[];
+  readonly spent: Readonly<Record<string, number>>;
+  readonly iterations: number;
+  readonly since: number;
+  readonly recorded: number;
+}
+
+export class Memory {
+  readonly frames = new Map<FrameId, Frame>();
+  /** By place, as text. */
+  readonly results = new Map<string, Result>();
+  /** Failed tries, waits and questions that began: what a call needs to go on where it was. */
+  calls: JournalEntry[] = [];
+  mail: Mail[] = [];
+  /** How often a node under way has told its progress. */
+  readonly told = new Map<string, number>();
+  spent: Record<string, number> = {};
+  /** Nodes left, in all frames. */
+  iterations = 0;
+  /** When the run was started, or opened again: what its timeout counts from. */
+  since = 0;
+  /** Nodes left as this journal has it: a snapshot cannot know of more than stand before it. */
+  recorded = 0;
+  /** How many nodes were left when the last snapshot was written. */
+  written = 0;
+  /** Whether it stands in the journal how it began. */
+  begun = false;
+  rewind: Rewind | null = null;
+
+  /** Nothing but frames and messages: everything else has been folded into them. */
+  get isQuiet(): boolean {
+    return this.results.size === 0 && this.calls.length === 0;
+  }
+
+  clone(): Memory {
+    const copy = new Memory();
+    for (const [id, frame] of this.frames) copy.frames.set(id, frame);
+    for (const [key, result] of this.results) copy.results.set(key, result);
+    for (const [key, times] of this.told) copy.told.set(key, times);
+    copy.calls = [...this.calls];
+    copy.mail = [...this.mail];
+    copy.spent = { ...this.spent };
+    copy.iterations = this.iterations;
+    copy.since = this.since;
+    copy.recorded = this.recorded;
+    copy.written = this.written;
+    copy.begun = this.begun;
+    copy.rewind = this.rewind;
+    return copy;
+  }
+
+  /** What was under way inside a node is over when the node is. */
+  forget(place: Place, { results }: { readonly results: boolean }): void {
+    this.calls =
+      this.calls.length === 0 ? this.calls : this.calls.filter((call) => !isWithin(placeOfCall(call), place));
+    if (this.frames.size > 1)
+      for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
+    if (this.told.size > 0) for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
+    if (!results || this.results.size === 0) return;
+    for (const [id, result] of this.results) if (isWithin(result.place, place)) this.results.delete(id);
+  }
+}
+
+export function encodeSnapshot(memory: Memory, codecs: Codecs): Payload {
+  const { frames, mail, spent, iterations, since, recorded } = memory;
+  const snapshot: Snapshot = { frames: Object.fromEntries(frames), mail, spent, iterations, since, recorded };
+  return codecs.encode(snapshot, "state");
+}
+
+/** A snapshot that knows of more nodes than stand before it was not written by this run. */
+export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: number, codecs: Codecs): Memory {
+  const snapshot = codecs.decode(entry.payload!) as Snapshot;
+  if (snapshot.recorded > entry.seq - baseSeq - 1) throw new JournalCorrupt(runId, baseSeq + snapshot.recorded + 1);
+  const memory = new Memory();
+  for (const [id, frame] of Object.entries(snapshot.frames))
+    memory.frames.set(id, { ...frame, state: frozen(frame.state) });
+  memory.mail = [...snapshot.mail];
+  memory.spent = { ...snapshot.spent };
+  memory.iterations = snapshot.iterations;
+  memory.since = snapshot.since;
+  memory.recorded = snapshot.recorded;
+  memory.written = snapshot.iterations;
+  memory.begun = true;
+  return memory;
+}
+
+/** A wait's entries are named after its signal; its place is their key. */
+export function placeOfCall({ kind, name, key }: JournalEntry): Place {
+  return kind.startsWith("wait.") ? placeOfId(key!) : { path: name, visit: key! };
+}
+
+export function placeOfId(id: string): Place {
+  const colon = id.lastIndexOf(":");
+  return { path: id.slice(0, colon), visit: id.slice(colon + 1) };
+}

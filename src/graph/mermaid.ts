@@ -1,0 +1,54 @@
+// Draws a graph as a Mermaid flow chart, with the node that a run is at.
+
+import type { AnyNode, GraphPlan } from "./plan.js";
+import { END, parsePosition } from "./position.js";
+
+/** `position`: where a run is, like `review:2`; null: nowhere yet. */
+export function toMermaid({ start, nodes, edges }: GraphPlan, position: string | null): string {
+  const ids = new Map(Object.keys(nodes).map((name, i) => [name, `n${i}`]));
+  const idOf = (name: string) => (name === END ? "done" : ids.get(name)!);
+  const at = position === null || position === END ? position : parsePosition(position);
+  const lines = Object.entries(nodes).map(([name, node]) => {
+    const here = at !== null && at !== END && at.node === name;
+    return `  ${idOf(name)}${shape(node, here && at.visit > 1 ? `${name} · ${at.visit}` : name)}`;
+  });
+  const arrows = Object.entries(edges).flatMap(([from, { to, choose, failed }]) => [
+    ...to.map((target) => `  ${idOf(from)} ${choose ? "-.->" : "-->"} ${idOf(target)}`),
+    ...(failed === null ? [] : [`  ${idOf(from)} -- failed --> ${idOf(failed)}`]),
+  ]);
+  const marked = at === null ? null : idOf(at === END ? END : at.node);
+  return [
+    "flowchart TD",
+    `  begin((start)) --> ${idOf(start)}`,
+    ...lines,
+    "  done((end))",
+    ...arrows,
+    ...(marked ? ["  classDef here stroke-width:4px", `  class ${marked} here`] : []),
+    "",
+  ].join("\n");
+}
+
+function shape(node: AnyNode, name: string): string {
+  const text = `"${label(node, name).replaceAll('"', "#quot;")}"`;
+  switch (node.kind) {
+    case "function":
+      return `[${text}]`;
+    case "map":
+      return `[[${text}]]`;
+    case "parallel":
+      return `[[${text}]]`;
+    case "subgraph":
+      return `[[${text}]]`;
+    case "approval":
+      return `{{${text}}}`;
+    case "wait":
+      return `([${text}])`;
+  }
+}
+
+function label(node: AnyNode, name: string): string {
+  if (node.kind === "map") return `${name} for each`;
+  if (node.kind === "parallel") return `${name}: ${Object.keys(node.branches).join(" | ")}`;
+  if (node.kind === "subgraph") return `${name}: ${node.graph.name}`;
+  return name;
+}

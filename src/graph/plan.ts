@@ -1,0 +1,108 @@
+// What a graph is made of, as plain values: the kinds of nodes, edges and limits.
+
+import type { Duration } from "../kernel/duration.js";
+import type { Schema } from "../program/schema.js";
+import type { ApprovalOptions, Decision } from "../workflow/context.js";
+import type { Signal } from "../workflow/signal.js";
+import { type AttemptRules, attemptRules } from "./attempt-rules.js";
+import type { ItemContext, NodeContext } from "./node-context.js";
+import type { Fields, Reducers } from "./reducer.js";
+
+/** Fields that are left out stay as they are. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing changes nothing
+export type Update<S> = Partial<S> | void;
+
+export type NodeFunction<S> = (ctx: NodeContext, state: Readonly<S>) => Update<S> | Promise<Update<S>>;
+
+interface OfState<S> {
+  /** Carries the type only. */
+  readonly "~state"?: (state: S) => S;
+}
+
+export interface FunctionNode<S> extends OfState<S> {
+  readonly kind: "function";
+  readonly rules: AttemptRules;
+  readonly run: NodeFunction<S>;
+}
+
+export interface MapNode<S> extends OfState<S> {
+  readonly kind: "map";
+  readonly rules: AttemptRules;
+  readonly items: (state: Readonly<S>) => readonly unknown[];
+  readonly each: (ctx: ItemContext, item: never, state: Readonly<S>) => unknown;
+  readonly into: string;
+  readonly limit: number;
+}
+
+export interface ParallelNode<S> extends OfState<S> {
+  readonly kind: "parallel";
+  readonly branches: Readonly<Record<string, NodeKind<S>>>;
+}
+
+export interface SubgraphNode<S> extends OfState<S> {
+  readonly kind: "subgraph";
+  readonly graph: { readonly name: string; readonly schema: Schema | null; readonly plan: GraphPlan };
+  readonly input: (state: Readonly<S>) => unknown;
+  readonly apply: (state: Readonly<S>, output: never) => Update<S>;
+}
+
+export interface ApprovalNode<S> extends OfState<S> {
+  readonly kind: "approval";
+  readonly question: Omit<ApprovalOptions<readonly string[]>, "ask">;
+  readonly ask: (state: Readonly<S>) => string;
+  readonly apply: (state: Readonly<S>, decision: Decision<never>) => Update<S>;
+}
+
+export interface WaitNode<S> extends OfState<S> {
+  readonly kind: "wait";
+  readonly signal: Signal<never>;
+  readonly timeout: Duration | null;
+  readonly apply: (state: Readonly<S>, payload: never) => Update<S>;
+}
+
+export type NodeKind<S> =
+  | FunctionNode<S>
+  | MapNode<S>
+  | ParallelNode<S>
+  | SubgraphNode<S>
+  | ApprovalNode<S>
+  | WaitNode<S>;
+
+// biome-ignore lint/suspicious/noExplicitAny: a node over any state
+export type AnyNode = NodeKind<any>;
+
+/** A plain function is a node, too. */
+export type GraphNode<S> = NodeFunction<S> | NodeKind<S>;
+
+const DEFAULT_RULES = attemptRules({});
+
+export function nodeKind<S>(node: GraphNode<S>): NodeKind<S> {
+  return typeof node === "function" ? { kind: "function", rules: DEFAULT_RULES, run: node } : node;
+}
+
+export interface EdgeValue {
+  /** The targets, in the order they were written. */
+  readonly to: readonly string[];
+  /** Null: there is one target. */
+  readonly choose: ((state: Fields) => string) | null;
+  /** Where a node leads that has failed for good; null: its run fails. */
+  readonly failed: string | null;
+}
+
+export interface Bounds {
+  readonly iterations: number;
+  readonly timeoutMs: number | null;
+  readonly budgets: Readonly<Record<string, number>>;
+}
+
+/** What it takes to run a graph, and to draw it; types aside. */
+export interface GraphPlan {
+  readonly start: string;
+  readonly nodes: Readonly<Record<string, AnyNode>>;
+  readonly edges: Readonly<Record<string, EdgeValue>>;
+  readonly reducers: Reducers;
+  readonly bounds: Bounds;
+  readonly snapshotEvery: number;
+  readonly init: (input: unknown) => Fields;
+  readonly output: (state: Fields) => unknown;
+}

@@ -1,0 +1,161 @@
+// Walks through a graph from where its run is: one node after the other, each recorded before the next one begins.
+
+import type { Effect } from "../kernel/effect.js";
+import type { Payload } from "../kernel/payload.js";
+import { decodeError, type StoredError } from "../kernel/recorded-error.js";
+import { callId } from "../replay/recorded.js";
+import { PermanentError, StepCall, type StepInfo } from "../workflow/step-call.js";
+import { type AttemptRules, attemptRules } from "./attempt-rules.js";
+import { leave, type NodeRecord, updatesOf } from "./fold.js";
+import { frozen } from "./frozen.js";
+import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
+import type { Memory } from "./memory.js";
+import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
+import { own } from "./plan-at.js";
+import { END, frameId, type Place, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
+import { type Fields, reduced } from "./reducer.js";
+import { runNode } from "./run-node.js";
+import type { RunParts, Scene, Walker } from "./scene.js";
+import { snapshotEffect } from "./snapshot-effect.js";
+import { Spending } from "./spending.js";
+
+const NOTHING: readonly Effect[] = [];
+const ONCE = attemptRules({ retry: 1 });
+
+export class GraphRun implements Walker {
+  readonly parts: RunParts;
+
+  constructor(parts: RunParts) {
+    this.parts = parts;
+  }
+
+  async run(): Promise<unknown> {
+    const { plan } = this.parts;
+    return plan.output(await this.walk(ROOT, plan, true));
+  }
+
+  /** From where the frame is to its end. */
+  async walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields> {
+    const { memory } = this.parts;
+    for (;;) {
+      const frame = memory.frames.get(frameId(place))!;
+      if (frame.at === END) return frame.state;
+      const { node, visit } = parsePosition(frame.at);
+      const here = placeIn(place, node, visit);
+      const spec = own(plan.nodes, node, here.path);
+      this.#expectWithinLimits(plan, frame.moves, here);
+      const { state, failure, visits } = frame;
+      const edge = plan.edges[node]!;
+      const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
+      const leading = (record: NodeRecord, name: string): NodeRecord => {
+        scene.isLast = name === END && place === ROOT;
+        return { ...record, next: target(name) };
+      };
+      const finish = (record: NodeRecord): NodeRecord => {
+        let after = state;
+        const updates = edge.choose ? updatesOf(memory, here, record) : [];
+        for (const update of updates) after = reduced(plan.reducers, after, frozen(update));
+        return leading(record, targetOf(node, edge, after));
+      };
+      const { failed } = edge;
+      const rescue = (error: StoredError) =>
+        failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
+      const scene: Scene = { place: here, state, failure, finish, rescue, alone, isLast: false };
+      const record = await this.node(spec, scene);
+      leave(memory, this.parts.plan, here, frozen(record));
+    }
+  }
+
+  /** Runs a node to its end; what came of it before is not done again. */
+  async node(spec: AnyNode, scene: Scene): Promise<NodeRecord> {
+    const done = this.parts.memory.results.get(frameId(scene.place));
+    if (done && "error" in done) throw decodeError(done.error);
+    if (done) return done.value as NodeRecord;
+    return runNode(this, spec, scene);
+  }
+
+  /** Records the end of a node that does no work itself: its branches, items or its person did. */
+  close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord> {
+    return this.call("node", scene, ONCE, () => scene.finish(record()));
+  }
+
+  /** One durable call: attempts, back-off, timeout, and its result in the journal. */
+  call<T>(
+    kind: "node" | "item",
+    scene: Scene,
+    rules: AttemptRules,
+    work: (info: StepInfo, spending: Spending) => T | Promise<T>,
+  ): Promise<T> {
+    const { replay, codecs, memory, plan } = this.parts;
+    const { path, visit } = scene.place;
+    const spending = new Spending(memory, plan.bounds);
+    const called = new Promise<T>((resolve, reject) => {
+      const call = new StepCall({
+        kind,
+        id: callId(kind, path, visit),
+        name: path,
+        key: visit,
+        ...rules,
+        ...(scene.rescue && kind === "node" && { rescue: scene.rescue }),
+        work: (info) => work(info, spending),
+        along: (written, payload) => {
+          const spent = spending.effects(scene.place, codecs);
+          const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
+          return more.length === 0 ? spent : [...spent, ...more];
+        },
+        replay,
+        codecs,
+        resolve: resolve as (value: never) => void,
+        reject,
+      });
+      replay.ask(call);
+    });
+    called.catch(() => {}); // a failure that is not awaited yet must not end the process
+    return called;
+  }
+
+  /** What else is said in the commit of a node that its frame moves on with: that the run is over, or what it remembers now. */
+  #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
+    const { memory, plan, codecs } = this.parts;
+    const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
+    if (!scene.isLast && !isDue) return NOTHING;
+    const after = memory.clone();
+    leave(after, plan, scene.place, frozen(codecs.decode(payload) as NodeRecord));
+    if (scene.isLast) return this.#completion(after);
+    const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
+    if (effect) memory.written = after.iterations;
+    return effect ? [effect] : [];
+  }
+
+  /** None when the result cannot be had or stored: then that is what the run fails with, after this commit. */
+  #completion(after: Memory): readonly Effect[] {
+    const { plan, codecs } = this.parts;
+    try {
+      return [{ kind: "complete", output: codecs.encode(plan.output(after.frames.get("")!.state), "result") }];
+    } catch {
+      return [];
+    }
+  }
+
+  #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: Place): void {
+    const { memory } = this.parts;
+    const { bounds } = this.parts.plan;
+    const next = `${path}:${visit}`;
+    if (memory.iterations >= bounds.iterations) throw new IterationLimit(bounds.iterations, next);
+    if (moves >= plan.bounds.iterations) throw new IterationLimit(plan.bounds.iterations, next);
+    const over = exceeded(bounds, memory.spent);
+    if (over) throw over;
+  }
+}
+
+function targetOf(node: string, { to, choose }: EdgeValue, state: Fields): string {
+  if (!choose) return to[0]!;
+  let chosen: unknown;
+  try {
+    chosen = choose(state);
+  } catch (error) {
+    throw new PermanentError(`The edge of ${JSON.stringify(node)} could not choose.`, { cause: error });
+  }
+  if (typeof chosen === "string" && to.includes(chosen)) return chosen;
+  throw new EdgeNotTaken(node, chosen, to);
+}

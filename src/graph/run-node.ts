@@ -1,0 +1,152 @@
+// How each kind of node is run.
+
+import { toMs } from "../kernel/duration.js";
+import { decodeError } from "../kernel/recorded-error.js";
+import { parseInputNow } from "../program/parse-input.js";
+import { callId } from "../replay/recorded.js";
+import { type Answer, ApprovalCall, checkQuestion } from "../workflow/approval-call.js";
+import { PermanentError } from "../workflow/step-call.js";
+import { WaitCall } from "../workflow/wait-call.js";
+import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
+import { frozen } from "./frozen.js";
+import { itemContext, nodeContext } from "./make-context.js";
+import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
+import { frameId, placeIn } from "./position.js";
+import type { Fields } from "./reducer.js";
+import type { Scene, Walker } from "./scene.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: over any state
+type Any = any;
+
+/** What a node does comes first, and then one entry that says that it is over. A failure on the way is recorded as its own. */
+export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise<NodeRecord> {
+  if (spec.kind === "function") return runFunction(run, spec, scene);
+  let record: () => NodeRecord;
+  try {
+    record = await work(run, spec, scene);
+  } catch (error) {
+    record = () => {
+      throw error;
+    };
+  }
+  return run.close(scene, record);
+}
+
+function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: Scene): Promise<() => NodeRecord> {
+  switch (spec.kind) {
+    case "map":
+      return runMap(run, spec, scene);
+    case "parallel":
+      return runBranches(run, spec, scene);
+    case "subgraph":
+      return runSubgraph(run, spec, scene);
+    case "approval":
+      return askPerson(run, spec, scene);
+    case "wait":
+      return awaitSignal(run, spec, scene);
+  }
+}
+
+function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promise<NodeRecord> {
+  return run.call("node", scene, spec.rules, async (info, spending) => {
+    const update = await spec.run(nodeContext(run, scene, info, spending), scene.state);
+    return scene.finish(updateOf(update));
+  });
+}
+
+/** Items begin in their order, so many at once. After a failure no more begin, and those under way come to their ends. */
+async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+  const items = spec.items(scene.state);
+  const failures = new Map<number, unknown>();
+  let begun = 0;
+  const worker = async () => {
+    while (begun < items.length && failures.size === 0) {
+      const index = begun++;
+      await runItem(run, spec, scene, items[index], index).catch((error) => failures.set(index, error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(spec.limit, items.length) }, worker));
+  if (failures.size > 0) throw failures.get(Math.min(...failures.keys()));
+  return () => ({ gather: { into: spec.into, count: items.length } });
+}
+
+async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unknown, index: number): Promise<void> {
+  const { memory } = run.parts;
+  const place = { path: scene.place.path, visit: `${scene.place.visit}.${index}` };
+  const done = memory.results.get(frameId(place));
+  if (done && "value" in done) return;
+  if (done) throw decodeError(done.error);
+  const inner = { ...scene, place, rescue: null };
+  const value = await run.call("item", inner, spec.rules, (info, spending) =>
+    spec.each(itemContext(run, inner, info, spending, index), item as never, scene.state),
+  );
+  keep(memory, place, { value: frozen(value) });
+}
+
+/** All of them come to their ends; of several failures the first in the order of the branches is told. */
+async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+  const { memory, plan } = run.parts;
+  const branches = Object.entries(spec.branches);
+  const ends = await Promise.allSettled(
+    branches.map(async ([name, branch]) => {
+      const place = placeIn(scene.place, name, 1);
+      const inner: Scene = { ...scene, place, finish: (record) => record, rescue: null, alone: false };
+      leave(memory, plan, place, frozen(await run.node(branch, inner)));
+    }),
+  );
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
+  return () => ({ gather: { branches: branches.map(([name]) => name) } });
+}
+
+async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+  const { memory, replay, codecs } = run.parts;
+  const { place } = scene;
+  const { plan } = spec.graph;
+  if (!memory.frames.has(frameId(place))) {
+    const state = plan.init(parseInputNow(spec.graph, spec.input(scene.state)));
+    const payload = codecs.encode({ state, start: plan.start } satisfies FrameRecord, `state of ${place.path}`);
+    // Awaited: written behind an entry of its own nodes, it would undo them.
+    await replay.session.commit([
+      { kind: "append", entry: { kind: "frame", name: place.path, key: place.visit, payload } },
+    ]);
+    enter(memory, place, codecs.decode(payload) as FrameRecord);
+  }
+  const last = await run.walk(place, plan, scene.alone);
+  return () => updateOf(spec.apply(scene.state, plan.output(last) as never));
+}
+
+async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+  const { replay, codecs } = run.parts;
+  const { path: name, visit: key } = scene.place;
+  const { choices = ["approved", "denied"], to = null, timeout, default: otherwise = null } = spec.question;
+  const question = { ask: spec.ask(scene.state), choices, to, otherwise };
+  const title = `approval ${JSON.stringify(name)}`;
+  checkQuestion(question, title);
+  const timeoutMs = timeout === undefined ? null : toMs(timeout, title);
+  const id = callId("approval", name, key);
+  const { answer, took } = await new Promise<{ answer: Answer; took: string }>((done, reject) => {
+    const resolve = (answer: Answer, took: string) => done({ answer, took });
+    replay.ask(new ApprovalCall({ id, name, key, question, timeoutMs, replay, codecs, resolve, reject }));
+  });
+  return () => ({ ...updateOf(spec.apply(scene.state, answer as never)), took });
+}
+
+async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+  const { replay, codecs } = run.parts;
+  const { name } = spec.signal;
+  const key = frameId(scene.place);
+  const timeoutMs = spec.timeout === null ? null : toMs(spec.timeout, `wait ${JSON.stringify(scene.place.path)}`);
+  const id = callId("wait", name, key);
+  const { payload, took } = await new Promise<{ payload: unknown; took: string | null }>((done, reject) => {
+    const resolve = (payload: unknown, took: string | null) => done({ payload, took });
+    replay.ask(new WaitCall({ kind: "wait", id, name, key, timeoutMs, replay, codecs, resolve, reject }));
+  });
+  return () => ({ ...updateOf(spec.apply(scene.state, payload as never)), ...(took !== null && { took }) });
+}
+
+function updateOf(update: unknown): NodeRecord {
+  if (update === undefined || update === null) return {};
+  if (typeof update === "object" && !Array.isArray(update)) return { update: update as Fields };
+  throw new PermanentError(`A node answers the fields of the state that it changes, not ${typeof update}.`);
+}

@@ -1,0 +1,16 @@
+// The journal entry that holds a run's whole memory.
+
+import type { Codecs } from "../kernel/codecs.js";
+import type { AppendEffect } from "../kernel/effect.js";
+import { LimitExceeded } from "../kernel/error.js";
+import { encodeSnapshot, type Memory } from "./memory.js";
+
+/** `begins`: the run begins here, or was taken back to here. None when the state is larger than a value may be: the run goes on, and recovery reads back to the last one that fitted. */
+export function snapshotEffect(memory: Memory, codecs: Codecs, name: "" | "begins" = ""): AppendEffect | null {
+  try {
+    return { kind: "append", entry: { kind: "snapshot", name, payload: encodeSnapshot(memory, codecs) } };
+  } catch (error) {
+    if (error instanceof LimitExceeded) return null;
+    throw error;
+  }
+}

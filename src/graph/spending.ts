@@ -1,0 +1,41 @@
+// Counts what one call uses up, and has it recorded with whatever the call records next.
+
+import type { Codecs } from "../kernel/codecs.js";
+import type { AppendEffect } from "../kernel/effect.js";
+import { InvalidInput } from "../kernel/error.js";
+import { spend } from "./fold.js";
+import { exceeded } from "./limits.js";
+import type { Memory } from "./memory.js";
+import type { Bounds } from "./plan.js";
+import type { Place } from "./position.js";
+
+const NOTHING: readonly AppendEffect[] = [];
+
+export class Spending {
+  readonly #memory: Memory;
+  readonly #bounds: Bounds;
+  #pending: Record<string, number> | null = null;
+
+  constructor(memory: Memory, bounds: Bounds) {
+    this.#memory = memory;
+    this.#bounds = bounds;
+  }
+
+  spend(budget: string, amount: number): void {
+    if (!Number.isFinite(amount) || amount < 0)
+      throw new InvalidInput(`spend(${JSON.stringify(budget)})`, `must be a number from 0; it is ${String(amount)}`);
+    this.#pending ??= {};
+    this.#pending[budget] = (this.#pending[budget] ?? 0) + amount;
+    spend(this.#memory, { [budget]: amount });
+    const over = exceeded(this.#bounds, this.#memory.spent);
+    if (over) throw over;
+  }
+
+  /** What was not recorded yet. */
+  effects({ path, visit }: Place, codecs: Codecs): readonly AppendEffect[] {
+    if (!this.#pending) return NOTHING;
+    const payload = codecs.encode(this.#pending);
+    this.#pending = null;
+    return [{ kind: "append", entry: { kind: "spent", name: path, key: visit, payload } }];
+  }
+}

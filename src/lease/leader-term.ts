@@ -1,0 +1,132 @@
+// A lease that leads: terms begin with its grant or a renewal, and end before it can.
+
+import type { World } from "../kernel/world.js";
+import { LeadershipEnded, type ResignReason } from "./error.js";
+import type { Fence, HeldLease } from "./held-lease.js";
+import type { LeaderTimes } from "./leader-timing.js";
+import { keepRenewed } from "./renewer.js";
+
+/** One stretch of leading, from the election to its end. */
+export interface Term {
+  readonly key: string;
+  /** For systems outside: `epoch` rises with every new leader. */
+  readonly fence: Fence;
+  /** Aborts when the term ends; its reason is the `LeadershipEnded`. */
+  readonly signal: AbortSignal;
+}
+
+export interface OfficeEvents {
+  elected(term: Term): void;
+  resigned(term: Term, reason: ResignReason): void;
+  error(error: unknown): void;
+}
+
+/** A lease that was granted, until it is lost or given up: one term, or several when renewals stay away for a while. */
+export class Office {
+  readonly #lease: HeldLease;
+  readonly #times: LeaderTimes;
+  readonly #world: World;
+  readonly #events: OfficeEvents;
+  #confirmedAt: number;
+  #term: { readonly term: Term; readonly abort: AbortController } | null = null;
+  #stopRenewing = () => {};
+  #cancelDoubt = () => {};
+  #leaving: Promise<void> | null = null;
+  #end!: (lost: boolean) => void;
+  /** Whether it was lost: taken by somebody else. */
+  readonly over: Promise<boolean> = new Promise((resolve) => {
+    this.#end = resolve;
+  });
+
+  constructor(lease: HeldLease, askedAt: number, times: LeaderTimes, world: World, events: OfficeEvents) {
+    this.#lease = lease;
+    this.#confirmedAt = askedAt;
+    this.#times = times;
+    this.#world = world;
+    this.#events = events;
+  }
+
+  /** The timer that ends a term may be late, as after a stopped process: the clock is asked. */
+  get term(): Term | null {
+    return this.#leftMs() > 0 ? (this.#term?.term ?? null) : null;
+  }
+
+  enter(): void {
+    const { leaseMs, renewMs } = this.#times;
+    this.#confirm(this.#confirmedAt);
+    this.#stopRenewing = keepRenewed(
+      {
+        renew: () => this.#renew(),
+        isOver: () => this.#leaving !== null || this.#lease.signal.aborted,
+        confirmedAt: () => this.#confirmedAt,
+      },
+      { world: this.#world, leaseMs, renewEveryMs: renewMs, onRestart: (error) => this.#events.error(error) },
+    );
+  }
+
+  /** Its work is told to end first, and then the lease is free for others. */
+  leave(): Promise<void> {
+    this.#leaving ??= this.#giveUp();
+    return this.#leaving;
+  }
+
+  async #giveUp(): Promise<void> {
+    this.#endTerm("resigned");
+    this.#stopRenewing();
+    try {
+      if (!this.#lease.signal.aborted) await this.#lease.release();
+    } catch (error) {
+      // Its time runs out by itself.
+      this.#events.error(error);
+    }
+    this.#end(false);
+  }
+
+  async #renew(): Promise<void> {
+    const sentAt = this.#world.monotonicNow();
+    try {
+      await this.#lease.renew();
+    } catch (error) {
+      if (this.#lease.signal.aborted) this.#lose();
+      else this.#events.error(error);
+      throw error;
+    }
+    this.#confirm(sentAt);
+  }
+
+  #lose(): void {
+    this.#endTerm("lost");
+    this.#stopRenewing();
+    this.#end(true);
+  }
+
+  /** Leads, from the moment the accepted call was sent; also again, after doubt. */
+  #confirm(sentAt: number): void {
+    if (this.#leaving) return;
+    // The timer was late, as after a stopped process: the doubt came first.
+    if (this.#leftMs() <= 0) this.#endTerm("doubt");
+    this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
+    const leftMs = this.#leftMs();
+    if (leftMs <= 0) return;
+    this.#cancelDoubt();
+    this.#cancelDoubt = this.#world.after(leftMs, () => this.#endTerm("doubt"));
+    if (this.#term) return;
+    const abort = new AbortController();
+    const { key, fence } = this.#lease;
+    this.#term = { abort, term: { key, fence, signal: abort.signal } };
+    this.#events.elected(this.#term.term);
+  }
+
+  #endTerm(reason: ResignReason): void {
+    this.#cancelDoubt();
+    const ended = this.#term;
+    this.#term = null;
+    if (!ended) return;
+    ended.abort.abort(new LeadershipEnded(ended.term.key, reason));
+    this.#events.resigned(ended.term, reason);
+  }
+
+  #leftMs(): number {
+    return this.#confirmedAt + this.#times.leadMs - this.#world.monotonicNow();
+  }
+}

@@ -1,0 +1,38 @@
+// How long a leader leads, and how often it is asked for: from two durations, checked.
+
+import { type Duration, formatDuration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+
+export interface LeaderTiming {
+  /** How long leadership outlives its leader. Default 30 s. */
+  readonly lease?: Duration;
+  /** How often it is renewed; less than `lease`. Default: a third of it. */
+  readonly renew?: Duration;
+}
+
+export interface LeaderTimes {
+  readonly leaseMs: number;
+  readonly renewMs: number;
+  /** How long after the last accepted renewal was sent it leads. */
+  readonly leadMs: number;
+  /** How often one who does not lead asks; also how soon a call that failed is repeated. */
+  readonly lookMs: number;
+}
+
+/** A round trip must fit in several times. */
+const SHORTEST_LEASE_MS = 100;
+const LONGEST_LOOK_MS = 1_000;
+
+export function leaderTiming({ lease = "30s", renew }: LeaderTiming, path = ""): LeaderTimes {
+  const leaseMs = toMs(lease, `${path}lease`);
+  if (leaseMs < SHORTEST_LEASE_MS) {
+    throw new InvalidInput(`${path}lease`, `must be ${SHORTEST_LEASE_MS} ms or more; it is ${leaseMs} ms`);
+  }
+  const renewMs = renew === undefined ? Math.floor(leaseMs / 3) : toMs(renew, `${path}renew`);
+  if (renewMs < 1 || renewMs >= leaseMs) {
+    const rule = `must be from 1 ms to less than the lease (${formatDuration(leaseMs)}), a third of it for example`;
+    throw new InvalidInput(`${path}renew`, `${rule}; it is ${formatDuration(renewMs)}`);
+  }
+  const marginMs = Math.min(leaseMs / 10, (leaseMs - renewMs) / 2);
+  return { leaseMs, renewMs, leadMs: leaseMs - marginMs, lookMs: Math.max(1, Math.min(renewMs / 4, LONGEST_LOOK_MS)) };
+}

@@ -1,0 +1,112 @@
+// Checks events (S10): whoever is declared is found, a subject's run begins with its last event and not before it is quiet.
+
+import { readTicket, writeTicket } from "../../kernel/debounce-ticket.js";
+import { isEnded } from "../../kernel/run-state.js";
+import type { EventToMatch, Subscription } from "../../store/contract/events.js";
+import type { Applied } from "../applied.js";
+import type { History } from "./history.js";
+import type { ModelRun } from "./model.js";
+
+type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
+
+/** All nodes of a simulation have the same code: nothing is ever removed, whoever comes and goes. */
+export function checkSubscribe(history: History, { subscriptions, removed }: Of<"subscribe">): void {
+  if (removed > 0) history.broken("S10", null, `${removed} subscriptions were removed that every node declares`);
+  for (const one of subscriptions) history.subscriptions.set(one.id, one);
+}
+
+/** From the moment in which it was declared, whoever emits finds it. */
+export function checkMatch(history: History, { events, answers }: Of<"match">): void {
+  for (const [i, event] of events.entries()) {
+    const found = answers[i]!.map(({ id }) => id).sort();
+    const declared = [...history.subscriptions.values()].filter((one) => isFor(one, event)).map(({ id }) => id);
+    if (found.join() !== declared.sort().join()) {
+      history.broken("S10", null, `${event.event} ${event.plain} is for ${found}, declared are ${declared}`);
+    }
+  }
+}
+
+/** Filters of the simulator are flat. */
+function isFor({ event, stack, where }: Subscription, asked: EventToMatch): boolean {
+  if (event !== asked.event || stack !== asked.stack) return false;
+  const payload = JSON.parse(asked.plain) as Record<string, unknown>;
+  return (
+    where.length === 0 || where.some((filter) => Object.entries(filter).every(([at, value]) => payload[at] === value))
+  );
+}
+
+const subjectOf = ({ subscription, subject }: { subscription: string; subject: string }) =>
+  `${subscription} ${subject}`;
+
+/** Of several events of one subject in a call, the last counts. */
+export function checkDebounce(history: History, { events, answers }: Of<"debounce">): void {
+  const last = new Map(events.map((event, i) => [subjectOf(event.ticket), { ...event, answer: answers[i]! }]));
+  for (const [subject, { run, ticket, answer }] of last) {
+    if (answer.outcome !== "gathered") {
+      history.broken("S10", run.id, `an event was ${answer.outcome}`);
+      continue;
+    }
+    // Its run is there: the reply to the first call was lost. Others may have come since, and nothing changes.
+    if (history.runs.has(run.id)) continue;
+    const known = history.runs.get(history.gathering.get(subject)?.runId ?? "");
+    const expected = known && !isEnded(known.state) ? known.id : run.id;
+    if (answer.runId !== expected) history.broken("S10", answer.runId, `gathers ${subject} beside ${expected}`);
+    if (answer.runId === run.id) history.add(run, writeTicket(ticket));
+    const gatherer = history.runs.get(answer.runId);
+    if (!gatherer || !gathers(gatherer)) history.broken("S10", answer.runId, `does not gather, and got ${subject}`);
+    history.gathering.set(subject, { runId: answer.runId, payload: run.input, atUs: history.nowUs });
+  }
+}
+
+function gathers({ journal, baseSeq }: ModelRun): boolean {
+  return readTicket(journal[baseSeq]?.key) !== null;
+}
+
+/** The fence holds as for a commit; the run's log tells whether this very call was written before. */
+export function checkSettle(history: History, applied: Of<"settle">): void {
+  const { claim, expectedSeq, answer } = applied;
+  const run = history.runs.get(claim.runId);
+  if (!run) {
+    if (answer.outcome !== "lost") history.broken("S1", claim.runId, `${answer.outcome} without a run`);
+    return;
+  }
+  if (run.journal[expectedSeq]?.token === claim.token) {
+    history.expect(answer.outcome !== "lost", "S1", run, "what was written was called lost");
+    return;
+  }
+  const held = run.state === "running" && run.epoch === claim.epoch && run.token === claim.token;
+  const mine = held && expectedSeq === run.seq;
+  history.expect(mine === (answer.outcome !== "lost"), "S4", run, `${answer.outcome} at ${expectedSeq}, held: ${held}`);
+  if (mine) settle(history, run, applied);
+}
+
+function settle(history: History, run: ModelRun, { claim, ticket, answer }: Of<"settle">): void {
+  const subject = subjectOf(ticket);
+  const last = history.gathering.get(subject);
+  const quiet = last !== undefined && last.atUs + ticket.windowMs * 1000 <= history.nowUs;
+  history.expect(last?.runId === run.id, "S10", run, `settles ${subject}, which ${last?.runId} gathers for`);
+  history.expect(answer.outcome === (quiet ? "begins" : "waits"), "S10", run, `${answer.outcome}, quiet: ${quiet}`);
+  run.streak = 0;
+  if (answer.outcome === "begins") {
+    const row = history.tables.journal.get(run.id)?.get(run.seq + 1);
+    history.expect(
+      row?.payload?.data === last?.payload.data,
+      "S10",
+      run,
+      `began with ${row?.payload?.data}, not with the last`,
+    );
+    history.append(run, claim.token, { kind: "start", name: "", key: null, payload: last?.payload ?? null });
+    history.nextGeneration(run);
+    history.gathering.delete(subject);
+  } else history.append(run, claim.token, { kind: "parked", name: "", key: null, payload: null });
+  history.observe(run);
+}
+
+/** An event whose run has ended without it is lost, unless that was stopped before it could begin. L3 is about the others. */
+export function checkGathered(history: History): void {
+  for (const [subject, { runId }] of history.gathering) {
+    const state = history.runs.get(runId)?.state ?? "gone";
+    const excused = state === "cancelled" || state === "dead" || (state !== "gone" && !isEnded(state));
+    if (!excused) history.broken("S10", runId, `the last event of ${subject} is lost`);
+  }
+}

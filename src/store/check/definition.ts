@@ -1,0 +1,42 @@
+// Whether a definition can be kept: its name, and a body that is a JSON object of bounded size.
+
+import { InvalidInput, LimitExceeded } from "../../kernel/error.js";
+import { envName, nodeName, programName } from "../../kernel/name.js";
+import { DEFINITION_KINDS } from "../contract/definitions.js";
+import { checkInteger, checkName, checkObject, checkOneOf, checkText, optional, type Problem } from "./value.js";
+
+const LONGEST_BODY = 256 * 1024;
+
+export function checkDefinitionName(definition: unknown): Problem {
+  const problem = checkObject("definition", definition);
+  if (problem) return problem;
+  const { env, kind, name } = definition as Record<string, unknown>;
+  return (
+    checkName(envName, "env", env) ?? checkOneOf("kind", kind, DEFINITION_KINDS) ?? checkName(programName, "name", name)
+  );
+}
+
+export function checkDefinition(definition: unknown): Problem {
+  const problem = checkDefinitionName(definition);
+  if (problem) return problem;
+  const { body, by, expectedVersion } = definition as Record<string, unknown>;
+  const version = (path: string, value: unknown) => checkInteger(path, value, 0);
+  return (
+    checkName(nodeName, "by", by) ??
+    optional(version)("expectedVersion", expectedVersion) ??
+    checkText("body", body) ??
+    checkBody(body as string)
+  );
+}
+
+function checkBody(body: string): Problem {
+  if (body.length > LONGEST_BODY)
+    return new LimitExceeded("body", "the length of a definition", LONGEST_BODY, body.length);
+  try {
+    const read: unknown = JSON.parse(body);
+    if (typeof read === "object" && read !== null && !Array.isArray(read)) return null;
+  } catch {
+    // Told below.
+  }
+  return new InvalidInput("body", "must be a JSON object");
+}

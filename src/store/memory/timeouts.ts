@@ -1,0 +1,153 @@
+// Timeouts: scheduled, looked for, claimed and completed; the same answers as PostgreSQL's.
+
+import {
+  checkNewTimeout,
+  checkTimeoutClaim,
+  checkTimeoutKey,
+  checkTimeoutScope,
+  mayBeTimeoutFence,
+} from "../check/timeout.js";
+import { checkDelay, checkLimit, optional, refuse } from "../check/value.js";
+import type {
+  ExpiredTimeouts,
+  NewTimeout,
+  TimeoutClaimAnswer,
+  TimeoutClaimRequest,
+  TimeoutFence,
+  TimeoutKey,
+  TimeoutRecord,
+  TimeoutRelease,
+  TimeoutTable,
+} from "../contract/timeouts.js";
+import { compareText } from "./compare-text.js";
+import { joinKey } from "./join-key.js";
+import { toMs, toUs } from "./micros.js";
+import type { TimeoutRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+import { tablesSeenBy } from "./transaction.js";
+
+export function memoryTimeouts(tables: Tables): TimeoutTable {
+  return {
+    schedule: async (timeout, { tx } = {}) => schedule(tablesSeenBy(tables, tx), timeout),
+    async cancel(key, { tx } = {}) {
+      refuse(checkTimeoutKey(key));
+      return tablesSeenBy(tables, tx).timeouts.delete(keyOf(key));
+    },
+    async get(key) {
+      refuse(checkTimeoutKey(key));
+      const row = tables.timeouts.get(keyOf(key));
+      return row ? timeoutRecord(row) : null;
+    },
+    expired: async (of, limit) => expired(tables, of, limit),
+    async claim(requests) {
+      for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
+      return requests.map((request) => claim(tables, request));
+    },
+    complete: async (fences, { tx } = {}) => fences.map((fence) => complete(tablesSeenBy(tables, tx), tables, fence)),
+    async release(releases) {
+      for (const [i, { retryInMs }] of releases.entries()) {
+        refuse(optional(checkDelay)(`releases[${i}].retryInMs`, retryInMs));
+      }
+      return releases.map((one) => release(tables, one));
+    },
+  };
+}
+
+function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
+  refuse(checkNewTimeout(timeout));
+  const { env, scope, instance, generation, state, sequence, deadline, keep } = timeout;
+  const before = tables.timeouts.get(keyOf(timeout));
+  const same = before?.state === state && before.sequence === sequence;
+  if (before && (before.generation === generation || (keep && same))) return timeoutRecord(before);
+  const nowUs = tables.nowUs();
+  const deadlineUs = "at" in deadline ? toUs(deadline.at) : nowUs + toUs(deadline.inMs);
+  const row: TimeoutRow = {
+    ...{ env, scope, instance, generation, state, sequence, deadlineUs },
+    dueAtUs: deadlineUs,
+    createdAtUs: nowUs,
+    attempts: 0,
+    claimedBy: null,
+    claimedUntilUs: null,
+    token: null,
+    releasedToken: null,
+  };
+  tables.timeouts.set(keyOf(timeout), row);
+  return timeoutRecord(row);
+}
+
+function expired(tables: Tables, of: Omit<TimeoutKey, "instance">, limit: number): ExpiredTimeouts {
+  refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
+  const nowUs = tables.nowUs();
+  const rows = [...tables.timeouts.values()]
+    .filter(({ env, scope }) => env === of.env && scope === of.scope)
+    .sort((a, b) => a.dueAtUs - b.dueAtUs || compareText(a.instance, b.instance));
+  const due = rows.filter(({ dueAtUs }) => dueAtUs <= nowUs);
+  const next = rows[due.length];
+  return {
+    timeouts: due.slice(0, Math.max(limit, 0)).map(timeoutRecord),
+    nextMs: next ? Math.ceil((next.dueAtUs - nowUs) / 1000) : null,
+  };
+}
+
+function claim(tables: Tables, request: TimeoutClaimRequest): TimeoutClaimAnswer {
+  const { generation, node, token, claimMs } = request;
+  const row = tables.timeouts.get(keyOf(request));
+  if (!row) return { outcome: "notFound" };
+  if (row.generation !== generation) return { outcome: "stateChanged" };
+  const nowUs = tables.nowUs();
+  if (row.dueAtUs > nowUs) {
+    if (row.token === token) return { outcome: "claimed", timeout: timeoutRecord(row) };
+    if (row.token === null) return { outcome: "stateChanged" };
+    return { outcome: "alreadyClaimed", by: row.claimedBy, until: toMs(row.claimedUntilUs) };
+  }
+  const untilUs = nowUs + toUs(claimMs);
+  const claimed: TimeoutRow = {
+    ...row,
+    ...{ token, claimedBy: node, claimedUntilUs: untilUs, dueAtUs: untilUs },
+    attempts: row.attempts + 1,
+    releasedToken: null,
+  };
+  tables.timeouts.set(keyOf(row), claimed);
+  return { outcome: "claimed", timeout: timeoutRecord(claimed) };
+}
+
+/** `seen`: the tables as the caller's transaction sees them. */
+function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
+  const known = rowOf(all, fence);
+  const row = known && seen.timeouts.get(keyOf(known));
+  if (!row || row.generation !== fence.generation || row.token !== fence.token) return false;
+  return seen.timeouts.delete(keyOf(row));
+}
+
+function release(tables: Tables, { retryInMs, ...fence }: TimeoutRelease): boolean {
+  const row = rowOf(tables, fence);
+  if (!row) return false;
+  // The reply to the same call was lost: it finds its own effect.
+  if (row.token !== fence.token) return row.releasedToken === fence.token;
+  tables.timeouts.set(keyOf(row), {
+    ...row,
+    ...{ token: null, claimedBy: null, claimedUntilUs: null, releasedToken: fence.token },
+    dueAtUs: retryInMs === null ? row.deadlineUs : tables.nowUs() + toUs(retryInMs),
+    attempts: row.attempts - (retryInMs === null ? 1 : 0),
+  });
+  return true;
+}
+
+function rowOf(tables: Tables, fence: TimeoutFence): TimeoutRow | undefined {
+  if (!mayBeTimeoutFence(fence)) return undefined;
+  return [...tables.timeouts.values()].find(({ generation }) => generation === fence.generation);
+}
+
+function keyOf({ env, scope, instance }: TimeoutKey): string {
+  return joinKey(env, scope, instance);
+}
+
+export function timeoutRecord(row: TimeoutRow): TimeoutRecord {
+  const { env, scope, instance, generation, state, sequence, attempts, claimedBy } = row;
+  return {
+    ...{ env, scope, instance, generation, state, sequence, attempts, claimedBy },
+    deadline: toMs(row.deadlineUs),
+    createdAt: toMs(row.createdAtUs),
+    claimedUntil: toMs(row.claimedUntilUs),
+  };
+}

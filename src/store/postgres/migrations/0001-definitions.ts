@@ -1,0 +1,18 @@
+// Programs as data: one row per definition. Few rows, read whole when one of them has changed.
+
+import type { Dialect } from "../dialect.js";
+
+export const definitions = ({ schema: s }: Dialect) => `
+create table ${s}.definitions (
+  env      text not null,
+  kind     text not null,
+  name     text not null,
+  version  int not null,
+  enabled  boolean not null,
+  body     text not null,
+  by       text not null,
+  at       timestamptz not null,
+  primary key (env, kind, name),
+  constraint definition_kind_known check (kind in ('actor', 'dag'))
+);
+`;

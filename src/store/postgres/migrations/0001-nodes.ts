@@ -1,0 +1,67 @@
+// How a node is registered: beside others, or alone in its env and stack.
+
+import type { Dialect } from "../dialect.js";
+import { HERE, isLive } from "../presence-sql.js";
+
+/** The class of the locks under which nodes are registered: the first half of PostgreSQL's two-part lock key. */
+const REGISTRATION_CLASS = 0x686f6c6e;
+
+/**
+ * Lock first and look in a statement of its own, whose snapshot is younger than the lock: looking in the same statement, two
+ * that ask to be alone at the same moment both find nobody. Those that do not ask share the lock and wait for nobody.
+ */
+export const nodes = ({ schema: s }: Dialect) => `
+create function ${s}.register_node(me ${s}.nodes, at timestamptz)
+  returns table (outcome text, rival ${s}.nodes, dead uuid[], mine ${s}.nodes) language plpgsql set search_path = pg_catalog as $$
+declare
+  scope int := hashtext('${s.replaceAll('"', "")}' || me.env || '/' || coalesce(me.stack, ''));
+begin
+  if me.alone then perform pg_advisory_xact_lock(${REGISTRATION_CLASS}, scope);
+  else perform pg_advisory_xact_lock_shared(${REGISTRATION_CLASS}, scope);
+  end if;
+  if not exists (select from ${s}.nodes n where n.incarnation = me.incarnation) then
+    with ${HERE}
+    select n.* into rival from ${s}.nodes n
+    where n.env = me.env and n.stack is not distinct from me.stack and n.incarnation <> me.incarnation
+      and (me.alone or n.alone) and ${isLive("at")}
+    order by n.started_at, n.incarnation limit 1;
+    if found then
+      outcome := 'refused';
+      return next;
+      return;
+    end if;
+    -- What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in another
+    -- it tells from which.
+    insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, executors, alone,
+      heartbeat_ms, lease_ms, claims, mode, overrides)
+    select me.incarnation, me.identity, me.name, me.env, me.stack, me.build, at, at, me.serves, me.executors, me.alone,
+      me.heartbeat_ms, me.lease_ms,
+      case when coalesce(k.mode, me.mode) = 'full' and coalesce(k.overrides, '{}') = '{}' then me.serves else '{}' end,
+      coalesce(k.mode, me.mode), coalesce(k.overrides, '{}')
+    from (select) one left join lateral (
+      select k.mode, k.overrides from ${s}.kept_modes k where k.env = me.env and k.identity = me.identity
+    ) k on true;
+  else
+    -- What it works on may change while it runs.
+    update ${s}.nodes n set serves = me.serves, executors = me.executors
+    where n.incarnation = me.incarnation and (n.serves, n.executors) is distinct from (me.serves, me.executors);
+  end if;
+  select n.* into mine from ${s}.nodes n where n.incarnation = me.incarnation;
+  outcome := case when exists (select from ${s}.nodes n where n.incarnation = me.incarnation and n.stopped_at is null)
+    then 'registered' else 'stopped' end;
+  if outcome = 'registered' then
+    with ${HERE}, replaced as materialized (
+      select n.incarnation, me.alone or n.alone as is_over from ${s}.nodes n
+      where n.env = me.env and n.stack is not distinct from me.stack and n.incarnation <> me.incarnation
+        and (me.alone or (n.stopped_at is null and (n.alone or (n.identity = me.identity and n.presence is not null))))
+        and not ${isLive("at")}
+    ), stopped as (
+      -- One that lives after all, and is or was alone, learns of it in its next round.
+      update ${s}.nodes n set stopped_at = at
+      from replaced r where n.incarnation = r.incarnation and r.is_over and n.stopped_at is null
+    )
+    select array(select r.incarnation from replaced r) into dead;
+  end if;
+  return next;
+end $$;
+`;

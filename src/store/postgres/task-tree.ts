@@ -1,0 +1,16 @@
+// A run with its tasks, and theirs: found in the journals, which name them.
+
+import type { Dialect } from "./dialect.js";
+
+/** A CTE `tree` (id, parent) for `with recursive`, given a query for the runs to begin with. Of the current generation. */
+export function taskTree({ schema: s }: Dialect, roots: string): string {
+  return `tree(id, parent) as (
+  select x.id, null::uuid from (${roots}) as x(id)
+  union all
+  select j.key::uuid, tree.id from tree
+  cross join lateral (select base_seq from ${s}.runs r where r.id = tree.id limit 1) r
+  cross join lateral (
+    select key from ${s}.journal j where j.run_id = tree.id and j.seq > r.base_seq and j.kind = 'task'
+  ) j
+)`;
+}

@@ -1,0 +1,322 @@
+// What every timeout store must do, as cases for any test runner:
+// `for (const c of timeoutsConformance) test(c.name, async () => c.run(await freshHarness()))`.
+
+import type { ClaimedTimeout, ClaimResult, ScheduledTimeout, TimeoutStore } from "../timeout/timeout-store.js";
+import { holds, matches, same, some } from "./conformance/expect.js";
+
+/** One that nobody has used before, for each case. */
+export interface TimeoutsHarness {
+  readonly timeouts: TimeoutStore;
+  /** Moves the clock that judges deadlines and claims; a store on a real clock may wait instead. */
+  advance(ms: number): void | Promise<void>;
+}
+
+export interface TimeoutsCase {
+  readonly name: string;
+  /** Throws `ConformanceFailure`. */
+  run(harness: TimeoutsHarness): Promise<void>;
+}
+
+const CLAIM_MS = 1_000;
+const OVER_MS = CLAIM_MS + 100;
+const PENDING = { state: "pending", sequence: 3 } as const;
+const NODES = ["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"];
+
+const instances = async (timeouts: TimeoutStore, limit = 100) =>
+  (await timeouts.queryExpired(limit)).timeouts.map(({ instance }) => instance);
+
+const claimBy = (timeouts: TimeoutStore, timeout: ScheduledTimeout, node = "a") =>
+  timeouts.claim(timeout, node, { claimMs: CLAIM_MS });
+
+function claimOf(result: ClaimResult): ClaimedTimeout {
+  holds(result.outcome === "claimed", `claimed, not ${result.outcome}`);
+  return result.claim;
+}
+
+/** Scheduled, due, and claimed by "a". */
+async function claimed({ timeouts, advance }: TimeoutsHarness, instance = "i"): Promise<ClaimedTimeout> {
+  const timeout = await timeouts.schedule(instance, { ...PENDING, in: 10 });
+  await advance(20);
+  return claimOf(await claimBy(timeouts, timeout));
+}
+
+/** Nothing that is tried under this claim is accepted. */
+async function powerless(timeouts: TimeoutStore, claim: ClaimedTimeout): Promise<void> {
+  const before = await timeouts.get(claim.instance);
+  same(await timeouts.complete(claim), false, "complete");
+  same(await timeouts.release(claim), false, "release");
+  same(await timeouts.release(claim, { retryInMs: 5 }), false, "release after a failure");
+  same(await timeouts.get(claim.instance), before, "what stands there");
+}
+
+const scheduling: TimeoutsCase[] = [
+  {
+    name: "what is scheduled is answered and found: state, sequence and deadline",
+    async run({ timeouts }) {
+      const timeout = await timeouts.schedule("i", { ...PENDING, in: "1m" });
+      const expected = { instance: "i", ...PENDING, attempts: 0, claimedBy: null, claimedUntil: null };
+      matches(timeout, expected, "the timeout");
+      holds(Math.abs(timeout.deadline - timeout.createdAt - 60_000) <= 1, "the deadline is a minute after it was made");
+      same(await timeouts.get("i"), timeout, "get");
+      same(await timeouts.get("other"), null, "get of another");
+    },
+  },
+  {
+    name: "a deadline may be an instant, as a Date or a number; one that is past is due at once",
+    async run({ timeouts }) {
+      const { createdAt } = await timeouts.schedule("now", { ...PENDING, in: 0 });
+      same((await timeouts.schedule("a", { ...PENDING, at: createdAt - 5_000 })).deadline, createdAt - 5_000, "past");
+      const later = new Date(createdAt + 3_600_000);
+      same((await timeouts.schedule("b", { ...PENDING, at: later })).deadline, later.getTime(), "later");
+      same(await instances(timeouts), ["a", "now"], "due");
+    },
+  },
+  {
+    name: "an instance has one: scheduled anew it has another generation and deadline",
+    async run({ timeouts, advance }) {
+      const first = await timeouts.schedule("i", { ...PENDING, in: 10 });
+      const second = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
+      holds(second.generation !== first.generation, "the generation is new");
+      matches(second, { state: "started", sequence: 4 }, "the second");
+      await advance(20);
+      same(await instances(timeouts), [], "the first deadline is gone");
+      const again = await timeouts.schedule("i", { state: "started", sequence: 4, in: 5 });
+      holds(again.generation !== second.generation, "also for the same state");
+    },
+  },
+  {
+    name: "armed again with keep, a timeout of the same state and sequence keeps its deadline, its claim and its generation",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      const first = await timeouts.schedule("i", { ...PENDING, in: "1m" });
+      await advance(1_000);
+      same(await timeouts.schedule("i", { ...PENDING, in: "1m", keep: true }), first, "kept");
+      const moved = await timeouts.schedule("i", { ...PENDING, sequence: 4, in: "1m", keep: true });
+      holds(moved.generation !== first.generation, "of another sequence it is replaced");
+      const claim = await claimed(harness, "j");
+      await timeouts.schedule("j", { ...PENDING, in: "1m", keep: true });
+      same(await timeouts.complete(claim), true, "the claim holds");
+    },
+  },
+  {
+    name: "cancelled is gone, once",
+    async run({ timeouts, advance }) {
+      const timeout = await timeouts.schedule("i", { ...PENDING, in: 10 });
+      await timeouts.schedule("j", { ...PENDING, in: 10 });
+      same(await timeouts.cancel("i"), true, "cancel");
+      same(await timeouts.cancel("i"), false, "cancel again");
+      await advance(20);
+      same(await instances(timeouts), ["j"], "due");
+      same(await claimBy(timeouts, timeout), { outcome: "notFound" }, "claim");
+    },
+  },
+];
+
+const looking: TimeoutsCase[] = [
+  {
+    name: "only what is due is found, the longest due first, as many as asked for",
+    async run({ timeouts, advance }) {
+      for (const [instance, ms] of [
+        ["c", 30],
+        ["a", 10],
+        ["late", 60_000],
+        ["b", 20],
+      ] as const) {
+        await timeouts.schedule(instance, { ...PENDING, in: ms });
+      }
+      same(await instances(timeouts), [], "nothing yet");
+      await advance(200);
+      same(await instances(timeouts), ["a", "b", "c"], "all");
+      same(await instances(timeouts, 2), ["a", "b"], "two");
+      same(await instances(timeouts, 0), [], "none");
+    },
+  },
+  {
+    name: "it is known how long until the next is due, if it is known at all",
+    async run({ timeouts, advance }) {
+      same((await timeouts.queryExpired(10)).nextInMs, null, "there is none");
+      await timeouts.schedule("far", { ...PENDING, in: 60_000 });
+      await timeouts.schedule("near", { ...PENDING, in: 5_000 });
+      const { nextInMs } = await timeouts.queryExpired(10);
+      if (nextInMs === null) return;
+      holds(nextInMs > 0 && nextInMs <= 5_000, `the near one, not in ${nextInMs} ms`);
+      await advance(nextInMs);
+      same(await instances(timeouts), ["near"], "it is due then, and not a moment later");
+    },
+  },
+  {
+    name: "what is claimed is not found until the claim is over",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      await claimed(harness);
+      same(await instances(timeouts), [], "claimed");
+      await advance(OVER_MS);
+      same(await instances(timeouts), ["i"], "over");
+      matches((await timeouts.queryExpired(1)).timeouts[0], { claimedBy: "a", attempts: 1 }, "whose it was");
+    },
+  },
+];
+
+const claiming: TimeoutsCase[] = [
+  {
+    name: "a claim has a token of its own, names its node and counts",
+    async run(harness) {
+      const claim = await claimed(harness);
+      matches(claim, { instance: "i", ...PENDING, attempts: 1, claimedBy: "a" }, "the claim");
+      holds(claim.token.length >= 16, "the token is random and long");
+      const { token: _token, ...seen } = claim;
+      same(await harness.timeouts.get("i"), seen, "others see it without the token");
+    },
+  },
+  {
+    name: "the second is told who claimed it and until when, the same node too",
+    async run(harness) {
+      const { timeouts } = harness;
+      const claim = await claimed(harness);
+      const refused = { outcome: "alreadyClaimed", by: "a", until: some(claim.claimedUntil, "until") };
+      same(await claimBy(timeouts, claim, "b"), refused, "b");
+      same(await claimBy(timeouts, claim, "a"), refused, "a");
+    },
+  },
+  {
+    name: "eight claim at once: one gets it",
+    async run({ timeouts, advance }) {
+      const due = await Promise.all(["x", "y", "z"].map((i) => timeouts.schedule(i, { ...PENDING, in: 0 })));
+      await advance(5);
+      const answers = await Promise.all(
+        due.flatMap((timeout) => NODES.map((node) => claimBy(timeouts, timeout, node))),
+      );
+      same(answers.filter(({ outcome }) => outcome === "claimed").length, due.length, "claims");
+      same(answers.filter(({ outcome }) => outcome === "alreadyClaimed").length, due.length * 7, "conflicts");
+    },
+  },
+  {
+    name: "one that is over is claimed by the next, and its late owner can do nothing",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      const late = await claimed(harness);
+      await advance(OVER_MS);
+      const live = claimOf(await claimBy(timeouts, late, "b"));
+      matches(live, { claimedBy: "b", attempts: 2 }, "the new claim");
+      holds(live.token !== late.token, "the token is new");
+      await powerless(timeouts, late);
+      same(await timeouts.complete(live), true, "complete");
+    },
+  },
+  {
+    name: "two claims under one node's name: the first can do nothing to the second",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      const first = await claimed(harness);
+      await advance(OVER_MS);
+      const second = claimOf(await claimBy(timeouts, first, "a"));
+      await powerless(timeouts, first);
+      same(await timeouts.complete(second), true, "complete");
+    },
+  },
+  {
+    name: "what was read and scheduled anew since is not claimed, and its future is not touched",
+    async run({ timeouts, advance }) {
+      const read = await timeouts.schedule("i", { ...PENDING, in: 10 });
+      await advance(20);
+      const anew = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
+      same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim");
+      same(await timeouts.get("i"), anew, "it stands as it was scheduled");
+      const due = await timeouts.schedule("i", { state: "pending", sequence: 5, in: 0 });
+      same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim of one that is due, too");
+      same(await timeouts.get("i"), due, "it waits for who reads it");
+    },
+  },
+  {
+    name: "what is not due is not claimed",
+    async run({ timeouts }) {
+      const timeout = await timeouts.schedule("i", { ...PENDING, in: "1m" });
+      same(await claimBy(timeouts, timeout), { outcome: "stateChanged" }, "claim");
+      same(await timeouts.get("i"), timeout, "untouched");
+    },
+  },
+];
+
+const ending: TimeoutsCase[] = [
+  {
+    name: "completed is gone",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      const claim = await claimed(harness);
+      same(await timeouts.complete(claim), true, "complete");
+      same(await timeouts.get("i"), null, "get");
+      await powerless(timeouts, claim);
+      await advance(OVER_MS);
+      same(await instances(timeouts), [], "due");
+    },
+  },
+  {
+    name: "a claim on what was scheduled anew completes and releases nothing",
+    async run(harness) {
+      const { timeouts } = harness;
+      const claim = await claimed(harness);
+      await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
+      await powerless(timeouts, claim);
+    },
+  },
+  {
+    name: "a claim on what was cancelled and scheduled anew for the same state completes nothing",
+    async run(harness) {
+      const { timeouts } = harness;
+      const claim = await claimed(harness);
+      await timeouts.cancel("i");
+      await powerless(timeouts, claim);
+      await timeouts.schedule("i", { ...PENDING, in: "1m" });
+      await powerless(timeouts, claim);
+    },
+  },
+  {
+    name: "a made-up token completes nothing",
+    async run(harness) {
+      const { timeouts } = harness;
+      const claim = await claimed(harness);
+      const other = await claimed(harness, "j");
+      await powerless(timeouts, { ...claim, token: other.token });
+      same(await timeouts.complete(claim), true, "the holder is not disturbed");
+    },
+  },
+  {
+    name: "a claim whose time is over completes what nobody took",
+    async run(harness) {
+      const claim = await claimed(harness);
+      await harness.advance(OVER_MS);
+      same(await harness.timeouts.complete(claim), true, "complete");
+      same(await harness.timeouts.get("i"), null, "get");
+    },
+  },
+  {
+    name: "released untried it is due at once, at the same attempt",
+    async run(harness) {
+      const { timeouts } = harness;
+      const claim = await claimed(harness);
+      same(await timeouts.release(claim), true, "release");
+      same(await timeouts.release(claim), true, "the same call repeated");
+      matches(await timeouts.get("i"), { attempts: 0, claimedBy: null, claimedUntil: null }, "released");
+      same(await instances(timeouts), ["i"], "due");
+      same(await timeouts.complete(claim), false, "it is nobody's");
+      same(claimOf(await claimBy(timeouts, claim, "b")).attempts, 1, "attempts");
+    },
+  },
+  {
+    name: "released after a failure it is due later and stands behind the others, its attempts counted",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      const claim = await claimed(harness);
+      same(await timeouts.release(claim, { retryInMs: 500 }), true, "release");
+      same(await instances(timeouts), [], "put off");
+      same(await claimBy(timeouts, claim), { outcome: "stateChanged" }, "it cannot be claimed before");
+      await timeouts.schedule("later", { ...PENDING, in: 100 });
+      await advance(600);
+      same(await instances(timeouts), ["later", "i"], "behind what was due before");
+      const again = claimOf(await claimBy(timeouts, claim, "b"));
+      matches(again, { attempts: 2, deadline: claim.deadline }, "the second attempt");
+    },
+  },
+];
+
+export const timeoutsConformance: readonly TimeoutsCase[] = [...scheduling, ...looking, ...claiming, ...ending];

@@ -1,0 +1,132 @@
+// One look's timeouts: each claimed, fired and removed, several at a time, none held up by another.
+
+import type { World } from "../kernel/world.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import { TimeoutClaimOver, TimeoutUnanswered } from "./error.js";
+import { putOffMs } from "./sweep-pause.js";
+import type { SweeperEvents, SweeperMetrics, TimeoutFacts } from "./sweeper-events.js";
+import type { Fire, FireOutcome, SweeperSettings } from "./sweeper-options.js";
+import type { ClaimedTimeout, ScheduledTimeout, TimeoutStore } from "./timeout-store.js";
+
+export interface FiringParts<Id extends string, State extends string> {
+  readonly store: TimeoutStore<Id, State>;
+  readonly fire: Fire<Id, State>;
+  readonly settings: SweeperSettings;
+  readonly bus: Telemetry<SweeperEvents>;
+  /** False: nothing more is claimed, because the sweeper stops or leads no longer. */
+  readonly mayGoOn: () => boolean;
+  /** One was put off and is due again in so many ms. */
+  readonly onPutOff: (inMs: number) => void;
+}
+
+export interface Round {
+  readonly claimed: number;
+  /** Fired or stale: they are not found again. */
+  readonly done: number;
+}
+
+type During = SweeperEvents["sweeper.error"]["during"];
+
+export class FiringRounds<Id extends string, State extends string> {
+  readonly #parts: FiringParts<Id, State>;
+  readonly #world: World;
+  readonly #counts = { fired: 0, skipped: 0, claimConflicts: 0, errors: 0 };
+
+  constructor(parts: FiringParts<Id, State>) {
+    this.#parts = parts;
+    this.#world = parts.settings.world;
+  }
+
+  counts(): Omit<SweeperMetrics, "sweeps"> {
+    return { ...this.#counts };
+  }
+
+  /** Each is claimed when its turn has come, so that its claim does not run while it waits. */
+  async fireAll(timeouts: readonly ScheduledTimeout<Id, State>[]): Promise<Round> {
+    let next = 0;
+    const round = { claimed: 0, done: 0 };
+    const serve = async () => {
+      while (next < timeouts.length && this.#parts.mayGoOn()) {
+        const ended = await this.#serve(timeouts[next++]!);
+        if (ended !== "not claimed") round.claimed++;
+        if (ended === "done") round.done++;
+      }
+    };
+    await Promise.all(Array.from({ length: this.#parts.settings.concurrency }, serve));
+    return round;
+  }
+
+  async #serve(timeout: ScheduledTimeout<Id, State>): Promise<"not claimed" | "failed" | "done"> {
+    const { store, settings } = this.#parts;
+    const askedAt = this.#world.monotonicNow();
+    const options = { claimMs: settings.claimMs };
+    const answer = await this.#try("claim", () => store.claim(timeout, settings.nodeId, options));
+    if (!answer) return "not claimed";
+    if (answer.outcome === "alreadyClaimed") this.#counts.claimConflicts++;
+    else if (answer.outcome !== "claimed") this.#counts.skipped++;
+    if (answer.outcome !== "claimed") return "not claimed";
+    return (await this.#fireWithin(answer.claim, askedAt)) ? "done" : "failed";
+  }
+
+  /** A handler that hangs keeps its place for as long as its claim, and no longer. What it brings later still counts. */
+  async #fireWithin(claim: ClaimedTimeout<Id, State>, askedAt: number): Promise<boolean> {
+    const { settings, bus } = this.#parts;
+    const { claimMs } = settings;
+    const abort = new AbortController();
+    let cancel = () => {};
+    const over = new Promise<boolean>((resolve) => {
+      cancel = this.#world.after(askedAt + claimMs - this.#world.monotonicNow(), () => {
+        this.#counts.errors++;
+        bus.emit("timeout.overran", factsOf(claim));
+        abort.abort(new TimeoutClaimOver(claim.instance, claimMs));
+        resolve(false);
+      });
+    });
+    return Promise.race([this.#fire(claim, abort.signal).finally(cancel), over]);
+  }
+
+  /** Whether it fired or was stale. Never rejects. */
+  async #fire(claim: ClaimedTimeout<Id, State>, signal: AbortSignal): Promise<boolean> {
+    const { store, bus } = this.#parts;
+    const fire = this.#parts.fire;
+    let outcome: FireOutcome;
+    try {
+      outcome = await fire(claim, { signal, complete: ({ tx }) => store.complete(claim, { tx }) });
+      if (outcome !== "fired" && outcome !== "stale") throw new TimeoutUnanswered(claim.instance, outcome);
+    } catch (error) {
+      await this.#putOff(claim, signal, error);
+      return false;
+    }
+    if (outcome === "fired") this.#counts.fired++;
+    else this.#counts.skipped++;
+    bus.emit(`timeout.${outcome}`, factsOf(claim));
+    // Unanswered, or done by the handler itself: found by the next claim, which is stale then.
+    await this.#try("complete", () => store.complete(claim));
+    return true;
+  }
+
+  async #putOff(claim: ClaimedTimeout<Id, State>, signal: AbortSignal, error: unknown): Promise<void> {
+    const { store, bus, onPutOff } = this.#parts;
+    // Counted when its claim was over, which puts it off by itself.
+    if (signal.aborted) return;
+    this.#counts.errors++;
+    const retryInMs = putOffMs(claim.attempts, () => this.#world.random());
+    bus.emit("timeout.failed", { ...factsOf(claim), error, retryInMs });
+    await this.#try("release", () => store.release(claim, { retryInMs }));
+    onPutOff(retryInMs);
+  }
+
+  async #try<T>(during: During, call: () => Promise<T>): Promise<T | null> {
+    try {
+      return await call();
+    } catch (error) {
+      this.#counts.errors++;
+      this.#parts.bus.emit("sweeper.error", { during, error });
+      return null;
+    }
+  }
+}
+
+function factsOf({ instance, state, sequence, attempts }: ScheduledTimeout): TimeoutFacts {
+  return { instance, state, sequence, attempts };
+}

@@ -1,0 +1,126 @@
+// What a sweeper can be told, with the defaults its users know.
+
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { leaseKey, nodeName } from "../kernel/name.js";
+import { systemWorld } from "../kernel/system-world.js";
+import type { World } from "../kernel/world.js";
+import { type LeaderTiming, leaderTiming } from "../lease/leader-timing.js";
+import type { WorkClaims } from "../lease/work-claims.js";
+import type { ClaimedTimeout, InTransaction, TimeoutStore } from "./timeout-store.js";
+
+/** `fired`: the write moved the instance. `stale`: the instance had moved on, and nothing was written. */
+export type FireOutcome = "fired" | "stale";
+
+export interface FireContext {
+  /** Aborts when the claim's time is over; its reason is the `TimeoutClaimOver`. */
+  readonly signal: AbortSignal;
+  /** Removes the timeout in your own transaction. False: the claim is lost; roll back and answer "stale". */
+  complete(options: Required<InTransaction>): Promise<boolean>;
+}
+
+/**
+ * Moves the instance on in one write that is conditional on the timeout's `state` and `sequence`. A look first and a write after it
+ * would let an event in between; the sweeper hands out no current state for that reason.
+ */
+export type Fire<Id extends string = string, State extends string = string> = (
+  timeout: ClaimedTimeout<Id, State>,
+  context: FireContext,
+) => Promise<FireOutcome>;
+
+export interface LeaderElection extends LeaderTiming {
+  /** Where the leader is elected. Default: the store that keeps the timeouts. */
+  readonly claims?: WorkClaims;
+  /** Default `timeout-sweeper:` and the scope. */
+  readonly key?: string;
+}
+
+export interface SweeperOptions<Id extends string = string, State extends string = string> {
+  readonly store: TimeoutStore<Id, State>;
+  readonly fire: Fire<Id, State>;
+  /** Unique to this process. Default: generated. */
+  readonly nodeId?: string;
+  /** The longest pause before the next look, unless chance and `backoffOnEmpty` prolong it. Default 5 s. */
+  readonly sweepInterval?: Duration;
+  /** From 0 to 1: the part of the interval that chance may add. Default 0.2. */
+  readonly jitterFactor?: number;
+  /** Added to the pause when nothing was due. Default 0. */
+  readonly backoffOnEmpty?: Duration;
+  /** Timeouts per look. More are looked for at once when it was full. Default 100. */
+  readonly batchSize?: number;
+  /** How long a claim keeps others away. Default 30 s. */
+  readonly claimDuration?: Duration;
+  /** Handlers at the same time. Default 10. */
+  readonly concurrency?: number;
+  /** Only the leader sweeps. Without it all do. */
+  readonly leaderElection?: LeaderElection;
+  readonly world?: World;
+}
+
+export interface SweeperSettings {
+  readonly nodeId: string;
+  readonly sweepIntervalMs: number;
+  readonly jitterFactor: number;
+  readonly backoffOnEmptyMs: number;
+  readonly batchSize: number;
+  readonly claimMs: number;
+  readonly concurrency: number;
+  readonly election: { readonly claims: WorkClaims; readonly key: string; readonly timing: LeaderTiming } | null;
+  readonly world: World;
+}
+
+const NAMES = [
+  ...["store", "fire", "nodeId", "sweepInterval", "jitterFactor", "backoffOnEmpty", "batchSize", "claimDuration"],
+  ...["concurrency", "leaderElection", "world"],
+];
+const SHORTEST_CLAIM_MS = 10;
+const LARGEST_BATCH = 1_000;
+
+export function sweeperSettings<Id extends string, State extends string>(
+  options: SweeperOptions<Id, State>,
+): SweeperSettings {
+  const unknown = Object.keys(options).find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) {
+    throw new InvalidInput(unknown, `is no option of a sweeper; the options are ${NAMES.join(", ")}`);
+  }
+  if (typeof options.fire !== "function") throw new InvalidInput("fire", "must be a function of a claimed timeout");
+  const { jitterFactor = 0.2, batchSize = 100, concurrency = 10, world = systemWorld() } = options;
+  if (typeof jitterFactor !== "number" || !(jitterFactor >= 0 && jitterFactor <= 1)) {
+    throw new InvalidInput("jitterFactor", `must be from 0 to 1; it is ${String(jitterFactor)}`);
+  }
+  return {
+    nodeId: nodeName(options.nodeId ?? world.token(), "nodeId"),
+    sweepIntervalMs: atLeast(1, options.sweepInterval ?? "5s", "sweepInterval"),
+    jitterFactor,
+    backoffOnEmptyMs: toMs(options.backoffOnEmpty ?? 0, "backoffOnEmpty"),
+    batchSize: wholeFromOne(batchSize, LARGEST_BATCH, "batchSize"),
+    claimMs: atLeast(SHORTEST_CLAIM_MS, options.claimDuration ?? "30s", "claimDuration"),
+    concurrency: wholeFromOne(concurrency, LARGEST_BATCH, "concurrency"),
+    election: options.leaderElection ? electionOf(options.leaderElection, options.store) : null,
+    world,
+  };
+}
+
+function electionOf(
+  election: LeaderElection,
+  store: Pick<TimeoutStore, "claims" | "scope">,
+): SweeperSettings["election"] {
+  const { claims = store.claims, key = `timeout-sweeper:${store.scope}`, ...timing } = election;
+  if (!claims) {
+    const problem = "this timeout store elects no leader; pass work claims, such as storeClaims(store.leases)";
+    throw new InvalidInput("leaderElection.claims", problem);
+  }
+  leaderTiming(timing, "leaderElection.");
+  return { claims, key: leaseKey(key, "leaderElection.key"), timing };
+}
+
+function atLeast(least: number, duration: Duration, path: string): number {
+  const ms = toMs(duration, path);
+  if (ms >= least) return ms;
+  throw new InvalidInput(path, `must be ${least} ms or more; it is ${ms} ms`);
+}
+
+function wholeFromOne(value: number, most: number, path: string): number {
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new InvalidInput(path, `must be a whole number from 1 to ${most}; it is ${String(value)}`);
+}

@@ -1,0 +1,111 @@
+// DAGs of episodes: what becomes of a DAG when an episode fails, and one live instance per key.
+
+import { expect, test } from "vitest";
+import { actor } from "../../src/actor/actor.js";
+import { episode } from "../../src/actor/episode-task.js";
+import { expectation } from "../../src/actor/expectation.js";
+import { dag } from "../../src/dag/dag.js";
+import { task } from "../../src/dag/task.js";
+import { PermanentError } from "../../src/workflow/step-call.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+const wait = { timeout: 10_000 };
+class Hopeless extends PermanentError {
+  override readonly code = "HOPELESS";
+}
+
+onBothStores((bench) => {
+  let fails = 0;
+  const tried: number[] = [];
+  const worker = actor("worker", {
+    concurrency: 2,
+    expectations: {
+      check: expectation({ retry: 1 }, async (ctx, n: number) =>
+        ctx.step("check", () => {
+          tried.push(n);
+          if (fails-- > 0) throw n < 0 ? new Hopeless("no use") : new Error("not yet");
+          return n * 2;
+        }),
+      ),
+    },
+  });
+  const { check } = worker.expectations;
+  const first = task(async (_ctx, n: number) => n + 1);
+  const input = ({ first }: { first: number }) => first;
+  const aborts = dag("aborts", { first, check: episode(check, { needs: { first }, input }) });
+  const retries = dag("retries", {
+    first,
+    check: episode(check, { needs: { first }, input, onFailure: { attempts: 3, delay: 20, notAfter: ["HOPELESS"] } }),
+  });
+  const pauses = dag("pauses", { check: episode(check, { input: (_needs, n: number) => n, onFailure: "pause" }) });
+  const open = () => bench.open({ programs: [worker, aborts, retries, pauses] });
+
+  test("an episode gets what its needs answered, and its answer is the task's", async () => {
+    const node = await open();
+    fails = 0;
+    const run = await node.start(aborts, 20);
+    expect(await run.result({ timeout: "10s" })).toEqual({ first: 21, check: 42 });
+    await node.stop();
+  });
+
+  test("abort: a failed episode fails the DAG, with its cause", async () => {
+    const node = await open();
+    fails = 1;
+    tried.length = 0;
+    const run = await node.start(aborts, 1);
+    await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ state: "failed" });
+    expect(tried).toEqual([2]);
+    await node.stop();
+  });
+
+  test("retry: another episode tries, so often, and not after an error that is not worth it", async () => {
+    const node = await open();
+    fails = 2;
+    tried.length = 0;
+    const run = await node.start(retries, 1);
+    expect(await run.result({ timeout: "10s" })).toEqual({ first: 2, check: 4 });
+    expect(tried).toEqual([2, 2, 2]);
+    fails = 9;
+    tried.length = 0;
+    await expect((await node.start(retries, 1)).result({ timeout: "10s" })).rejects.toMatchObject({ state: "failed" });
+    expect(tried).toEqual([2, 2, 2]);
+    tried.length = 0;
+    await expect((await node.start(retries, -9)).result({ timeout: "10s" })).rejects.toMatchObject({ state: "failed" });
+    expect(tried).toEqual([-8]);
+    await node.stop();
+  });
+
+  test("pause: the DAG waits, across a restart, until somebody resumes or aborts it", async () => {
+    const node = await open();
+    fails = 1;
+    tried.length = 0;
+    const run = await node.start(pauses, 7);
+    const asked = async () => {
+      const { runs } = await bench.store.runs.list({ env: "default", program: "pauses::check" }, { limit: 5 });
+      const open = runs.filter(({ state, parentId }) => state === "parked" && parentId === run.id);
+      const log = open[0] && (await bench.store.journal.read(open[0].id));
+      return log?.entries.some(({ kind }) => kind === "approval.begun") ? open[0]!.id : null;
+    };
+    await expect.poll(asked, wait).not.toBeNull();
+    const taskId = (await asked())!;
+    await node.stop();
+    const other = await open();
+    await other.run(taskId).decide("resume", { choice: "resume", by: "ann" });
+    expect(await other.run(run.id).result({ timeout: "10s" })).toEqual({ check: 14 });
+    expect(tried).toEqual([7, 7]);
+    await other.stop();
+  });
+
+  test("one live instance per key: while it lives a second start is the first; afterwards a new one", async () => {
+    const node = await open();
+    fails = 0;
+    const options = { key: "subject:r-7", once: "while live" } as const;
+    const starts = await Promise.all([1, 1, 1].map((n) => node.start(aborts, n, options)));
+    expect(new Set(starts.map(({ id }) => id)).size).toBe(1);
+    await starts[0]!.result({ timeout: "10s" });
+    const next = await node.start(aborts, 2, options);
+    expect(next.id).not.toBe(starts[0]!.id);
+    expect(await next.result({ timeout: "10s" })).toEqual({ first: 3, check: 6 });
+    await node.stop();
+  });
+});

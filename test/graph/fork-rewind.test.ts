@@ -1,0 +1,182 @@
+// Runs that are forked, taken back and compared.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Node } from "../../src/client/create-node.js";
+import { append, createClient, graph, PermanentError, state } from "../../src/index.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+interface Trip {
+  topic: string;
+  n: number;
+  log: string[];
+}
+const S = state<Trip>({ log: append() });
+const limit = { timeout: "10s" } as const;
+
+onBothStores((bench) => {
+  const ran: string[] = [];
+  let broken = true;
+  const trip = graph("trip", {
+    state: S,
+    init: (topic: string) => ({ topic, n: 0, log: [] }),
+    start: "plan",
+    nodes: {
+      plan: async (ctx, s) => {
+        ran.push(`${ctx.runId} ${ctx.node}:${ctx.visit}`);
+        ctx.spend("tokens", 10);
+        return { n: s.n + 1, log: [`plan ${s.topic}`] };
+      },
+      search: async (ctx, s) => {
+        ran.push(`${ctx.runId} ${ctx.node}:${ctx.visit}`);
+        return { log: [`search ${s.topic} ${s.n}`] };
+      },
+      write: S.node({ retry: 1 }, async (ctx, s) => {
+        ran.push(`${ctx.runId} ${ctx.node}:${ctx.visit}`);
+        if (broken && s.topic === "bad") throw new PermanentError("no words");
+        return { log: [`write ${s.topic}`] };
+      }),
+    },
+    edges: {
+      plan: "search",
+      search: { to: ["plan", "write"], choose: (s) => (s.n < 2 ? "plan" : "write") },
+      write: "end",
+    },
+    limits: { budgets: { tokens: 1000 } },
+    snapshotEvery: 2,
+  });
+  let node: Node;
+  beforeAll(async () => {
+    node = await bench.open({ programs: [trip] });
+  });
+  afterAll(() => node.stop());
+  const of = (id: string) => ran.filter((line) => line.startsWith(id)).map((line) => line.slice(id.length + 1));
+
+  test("a fork begins with a node of the old run, with the state it had then or another", async () => {
+    const old = await node.start(trip, "tea");
+    const whole = await old.result(limit);
+    expect(whole.log).toEqual(["plan tea", "search tea 1", "plan tea", "search tea 2", "write tea"]);
+    const same = await node.graphs.fork(trip, old.id, { from: "search:2", by: "ann" });
+    expect(await same.result(limit)).toEqual(whole);
+    expect(of(same.id)).toEqual(["search:2", "write:1"]);
+    const other = await node.graphs.fork(trip, old.id, { from: "search:2", state: { topic: "coffee" } });
+    expect((await other.result(limit)).log).toEqual([
+      "plan tea",
+      "search tea 1",
+      "plan tea",
+      "search coffee 2",
+      "write coffee",
+    ]);
+    expect(of(old.id)).toHaveLength(5);
+    const again = await node.graphs.fork(trip, other.id, { from: "write" });
+    expect((await again.result(limit)).log.at(-1)).toBe("write coffee");
+    expect((await node.graphs.history(again.id)).map(({ position }) => position)).toEqual([
+      "plan:1",
+      "search:1",
+      "plan:2",
+      "search:2",
+      "write:1",
+    ]);
+  });
+
+  test("a fork from a node that the run has not come to, or of a run that is not there, is refused", async () => {
+    const old = await node.start(trip, "tea");
+    await old.result(limit);
+    await expect(node.graphs.fork(trip, old.id, { from: "search:3" })).rejects.toMatchObject({
+      code: "POSITION_UNKNOWN",
+    });
+    const nobody = "00000000-0000-7000-8000-000000000000";
+    await expect(node.graphs.fork(trip, nobody, { from: "plan" })).rejects.toMatchObject({ code: "RUN_UNKNOWN" });
+  });
+
+  test("two runs are compared node by node: where they parted, and what each changed", async () => {
+    const old = await node.start(trip, "tea");
+    await old.result(limit);
+    const other = await node.graphs.fork(trip, old.id, { from: "search:2", state: { topic: "coffee" } });
+    await other.result(limit);
+    const client = createClient({ store: bench.store });
+    const { common, steps } = await client.graphs.diff(old.id, other.id);
+    expect(common).toBe(3);
+    expect(steps.map(({ same, left }) => [left!.position, same])).toEqual([
+      ["plan:1", true],
+      ["search:1", true],
+      ["plan:2", true],
+      ["search:2", false],
+      ["write:1", false],
+    ]);
+    expect(steps[3]!.fields).toEqual([{ field: "log", left: ["search tea 2"], right: ["search coffee 2"] }]);
+    expect((await client.graphs.diff(old.id, old.id)).common).toBe(5);
+  });
+
+  test("a failed run is taken back to a node with who and why, and goes on under fresh visits", async () => {
+    broken = true;
+    const run = await node.start(trip, "bad");
+    await expect(run.result(limit)).rejects.toMatchObject({ cause: { message: "no words" } });
+    await node.graphs.rewind(trip, run.id, {
+      to: "search:2",
+      by: "ann",
+      why: "the topic was bad",
+      state: { topic: "good" },
+    });
+    expect((await run.result(limit)).log).toEqual([
+      "plan bad",
+      "search bad 1",
+      "plan bad",
+      "search good 2",
+      "write good",
+    ]);
+    expect(of(run.id)).toEqual(["plan:1", "search:1", "plan:2", "search:2", "write:1", "search:3", "write:2"]);
+    const { entries } = (await bench.store.journal.read(run.id))!;
+    const redriven = entries.find(({ kind }) => kind === "redriven")!;
+    expect(redriven.name).toBe("ann");
+    expect(JSON.parse(redriven.payload!.data).rewind).toMatchObject({ to: "search:2", why: "the topic was bad" });
+    const keys = entries.filter(({ kind }) => kind === "node").map(({ name, key }) => `${name}:${key}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(await node.graphs.position(run.id)).toEqual({ position: "end", state: "completed" });
+  });
+
+  test("a run that fails again can be taken back again, also to before the last snapshot", async () => {
+    broken = true;
+    const run = await node.start(trip, "bad");
+    await expect(run.result(limit)).rejects.toThrow();
+    await node.graphs.rewind(trip, run.id, { to: "plan:1", by: "ann", why: "from the top" });
+    await expect(run.result(limit)).rejects.toThrow();
+    await node.graphs.rewind(trip, run.id, { to: "plan:1", by: "ben", why: "once more", state: { topic: "good" } });
+    expect((await run.result(limit)).log).toEqual([
+      "plan good",
+      "search good 1",
+      "plan good",
+      "search good 2",
+      "write good",
+    ]);
+    expect(of(run.id).slice(-5)).toEqual(["plan:5", "search:5", "plan:6", "search:6", "write:3"]);
+  });
+
+  test("a plain redrive tries the failed node again under the same key, and nothing else", async () => {
+    broken = true;
+    const run = await node.start(trip, "bad");
+    await expect(run.result(limit)).rejects.toThrow();
+    broken = false;
+    await node.dead.redrive([run.id]);
+    expect((await run.result(limit)).log.at(-1)).toBe("write bad");
+    expect(of(run.id).slice(-2)).toEqual(["write:1", "write:1"]);
+  });
+
+  test("from the start, a run begins anew with its input and other idempotency keys", async () => {
+    broken = true;
+    const run = await node.start(trip, "bad");
+    await expect(run.result(limit)).rejects.toThrow();
+    broken = false;
+    await node.dead.redrive([run.id], { from: "start" });
+    expect((await run.result(limit)).log).toHaveLength(5);
+    expect(of(run.id)).toHaveLength(10);
+  });
+
+  test("a run that is not failed is not taken back", async () => {
+    const run = await node.start(trip, "tea");
+    await run.result(limit);
+    await expect(node.graphs.rewind(trip, run.id, { to: "plan", by: "ann", why: "?" })).rejects.toMatchObject({
+      code: "REWIND_REFUSED",
+      state: "completed",
+    });
+  });
+});

@@ -1,0 +1,170 @@
+// People in a graph: gates that park the run, decisions that count once, and what becomes of those that come too late.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Node } from "../../src/client/create-node.js";
+import { append, graph, signal, state } from "../../src/index.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+interface Draft {
+  topic: string;
+  ok: boolean;
+  log: string[];
+}
+const S = state<Draft>({ log: append() });
+const limit = { timeout: "10s" } as const;
+const soon = { timeout: 8_000 };
+const begin: Draft = { topic: "tea", ok: false, log: [] };
+
+onBothStores((bench) => {
+  const ran: string[] = [];
+  const paid = signal<number>("paid");
+  const drafts = graph("drafts", {
+    state: S,
+    start: "write",
+    nodes: {
+      write: async (ctx) => {
+        ran.push(`write ${ctx.runId}`);
+        return { log: [`write:${ctx.visit}`] };
+      },
+      review: S.approval({
+        ask: (s) => `Publish ${s.topic}, ${s.log.length} tries?`,
+        choices: ["yes", "no"],
+        apply: (_s, decision) => ({ ok: decision.outcome === "yes", log: [decision.outcome] }),
+      }),
+      publish: async (ctx) => {
+        ran.push(`publish ${ctx.runId}`);
+        return { log: ["published"] };
+      },
+    },
+    edges: {
+      write: "review",
+      review: { to: ["publish", "write"], choose: (s) => (s.ok ? "publish" : "write") },
+      publish: "end",
+    },
+  });
+  const hasty = graph("hasty", {
+    state: S,
+    start: "review",
+    nodes: {
+      review: S.approval({
+        ask: () => "Now?",
+        timeout: 60,
+        apply: (_s, decision) => ({ log: [decision.outcome] }),
+      }),
+      default: S.approval({
+        ask: () => "And now?",
+        timeout: 20,
+        default: "denied",
+        apply: (_s, decision) => ({ log: [decision.outcome] }),
+      }),
+    },
+    edges: { review: "default", default: "end" },
+  });
+  const two = graph("two", {
+    state: S,
+    start: "both",
+    nodes: {
+      both: S.parallel({
+        legal: S.approval({ ask: () => "Legal?", apply: (_s, d) => ({ log: [`legal ${d.outcome}`] }) }),
+        money: S.approval({ ask: () => "Money?", apply: (_s, d) => ({ log: [`money ${d.outcome}`] }) }),
+        bill: S.wait(paid, { apply: (_s, cents) => ({ log: [`paid ${cents}`] }) }),
+      }),
+    },
+    edges: { both: "end" },
+  });
+  let node: Node;
+  beforeAll(async () => {
+    node = await bench.open({ programs: [drafts, hasty, two] });
+  });
+  afterAll(() => node.stop());
+
+  const parked = (run: { status(): Promise<{ state: string }> }) =>
+    expect.poll(async () => (await run.status()).state, soon).toBe("parked");
+  const asked = async (id: string) =>
+    (await bench.store.journal.read(id))!.entries.filter(({ kind }) => kind === "approval.begun");
+
+  test("a gate costs no slot and no attempt, and nothing behind it runs until somebody decided", async () => {
+    const run = await node.start(drafts, begin);
+    await parked(run);
+    expect(node.active).toBe(0);
+    expect(ran).not.toContain(`publish ${run.id}`);
+    expect(await run.status()).toMatchObject({ failures: 0, crashes: 0, owner: null });
+    await run.decide("review", { choice: "yes", by: "ann" });
+    expect((await run.result(limit)).log).toEqual(["write:1", "yes", "published"]);
+  });
+
+  test("each visit of a gate asks anew: a decision names the visit, and one counts only once", async () => {
+    const run = await node.start(drafts, begin);
+    await parked(run);
+    await run.decide("review", { choice: "no", by: "ann" });
+    await expect.poll(async () => (await asked(run.id)).length, soon).toBe(2);
+    await expect(run.decide("review", { choice: "yes", by: "ben" })).rejects.toMatchObject({
+      code: "DECISION_CONFLICT",
+      by: "ann",
+    });
+    expect(ran.filter((line) => line === `write ${run.id}`)).toHaveLength(2);
+    await parked(run);
+    expect(ran).not.toContain(`publish ${run.id}`);
+    await run.decide("review", { choice: "yes", by: "ben", nth: 2 });
+    expect((await run.result(limit)).log).toEqual(["write:1", "no", "write:2", "yes", "published"]);
+    await expect(run.decide("review", { choice: "yes", by: "cat", nth: 2 })).rejects.toMatchObject({
+      code: "RUN_ENDED",
+    });
+  });
+
+  test("a decision for a gate that the run is not at is refused, and so is one on another question", async () => {
+    const run = await node.start(drafts, begin);
+    await parked(run);
+    const other = { choice: "yes", by: "ann" };
+    await expect(run.decide("review", { ...other, nth: 2 })).rejects.toMatchObject({ code: "GATE_CLOSED" });
+    await expect(run.decide("publish", other)).rejects.toMatchObject({ code: "GATE_CLOSED" });
+    await expect(run.decide("review", { ...other, shown: "another plan" })).rejects.toMatchObject({
+      code: "DECISION_STALE",
+    });
+    await expect(run.decide("review", { by: "ann", choice: "maybe" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect((await run.status()).state).toBe("parked");
+    const [entry] = await asked(run.id);
+    const { hash } = JSON.parse(entry!.payload!.data);
+    await run.decide("review", { ...other, shown: hash });
+    await run.result(limit);
+  });
+
+  test("a gate's time runs out by itself, and a late decision is told so", async () => {
+    const run = await node.start(hasty, begin);
+    await expect.poll(async () => (await asked(run.id)).length, soon).toBe(2);
+    await expect(run.decide("review", { choice: "approved", by: "ann" })).rejects.toMatchObject({
+      code: expect.stringMatching(/DECISION_CONFLICT|RUN_ENDED/),
+    });
+    expect((await run.result(limit)).log).toEqual(["expired", "denied"]);
+  });
+
+  test("two people and a signal are waited for side by side, in whatever order they come", async () => {
+    const run = await node.start(two, begin);
+    await parked(run);
+    await run.signal(paid, 7);
+    await run.decide("both/money", { choice: "approved", by: "mo", nth: "1.1" });
+    await parked(run);
+    await run.decide("both/legal", { choice: "denied", by: "lea", nth: "1.1" });
+    expect((await run.result(limit)).log).toEqual(["legal denied", "money approved", "paid 7"]);
+  });
+
+  test("a decision resumes the run on another node than the one that asked", async () => {
+    const first = await bench.open({ programs: [graphOn("elsewhere")] });
+    const run = await first.start(graphOn("elsewhere"), begin);
+    await parked(run);
+    await first.stop();
+    const second = await bench.open({ programs: [graphOn("elsewhere")] });
+    await second.run(run.id).decide("review", { choice: "approved", by: "ann" });
+    expect(await second.run(run.id).result(limit)).toMatchObject({ ok: true });
+    await second.stop();
+  });
+
+  const graphOn = (queue: string) =>
+    graph("moving", {
+      state: S,
+      queue,
+      start: "review",
+      nodes: { review: S.approval({ ask: () => "Go?", apply: (_s, d) => ({ ok: d.outcome === "approved" }) }) },
+      edges: { review: "end" },
+    });
+});

@@ -1,0 +1,16 @@
+// A graph whose node tells its progress and then kills its process.
+
+import { graph, state } from "../../src/index.js";
+
+export const poison = graph("poison", {
+  state: state<{ n: number }>(),
+  start: "bite",
+  nodes: {
+    bite: async (ctx) => {
+      await ctx.progress("biting");
+      process.kill(process.pid, "SIGKILL");
+      await new Promise(() => {});
+    },
+  },
+  edges: { bite: "end" },
+});

@@ -1,0 +1,283 @@
+// Going on elsewhere: what is read, what is refused, what a dead process costs. On PostgreSQL, whose rows can be damaged by hand.
+
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import { append, createClient, graph, signal, state } from "../../src/index.js";
+import { openPostgres } from "../../src/store/postgres/open.js";
+import { testSchema } from "../harness/database.js";
+import { QUICK } from "../workflow/node-suite.js";
+import { poison } from "./poison.js";
+
+const { url, schema, pool } = testSchema();
+const store = openPostgres(url, { schema });
+const limit = { timeout: "20s" } as const;
+const hang = () => new Promise<never>(() => {});
+beforeAll(() => store.migrate());
+afterAll(() => store.close());
+
+const S = state<{ n: number; log: string[] }>({ log: append() });
+const begin = { n: 0, log: [] };
+
+/** A node whose process "dies": nothing it does reaches the run any more, and its lease is over soon. */
+const dying = (...programs: Parameters<typeof createNode>[0]["programs"]) =>
+  createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs });
+const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
+
+/** Loops to `stop`, then hangs or ends. */
+const loop = (name: string, stop: number, atStop: () => Promise<void>, snapshotEvery = 100) =>
+  graph(name, {
+    state: S,
+    start: "again",
+    nodes: {
+      again: async (_ctx, s) => {
+        if (s.n === stop) await atStop();
+        return { n: s.n + 1 };
+      },
+    },
+    edges: { again: { to: ["again", "end"], choose: (s) => (s.n > stop ? "end" : "again") } },
+    limits: { iterations: 100_000 },
+    snapshotEvery,
+  });
+
+async function stuck(name: string, stop: number, snapshotEvery?: number): Promise<string> {
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  const program = loop(
+    name,
+    stop,
+    () => {
+      isThere();
+      return hang();
+    },
+    snapshotEvery,
+  );
+  const node = await dying(program);
+  const { id } = await node.start(program, begin);
+  await there;
+  await node.stop({ grace: 10 });
+  return id;
+}
+
+test("a run of hundreds of nodes goes on from its last snapshot: what is read does not grow with it", async () => {
+  const id = await stuck("long", 300);
+  const { seq } = (await store.runs.get(id))!;
+  expect(seq).toBeGreaterThan(300);
+  const reads: { after?: number; limit?: number }[] = [];
+  const watched = {
+    ...store,
+    journal: {
+      read: (run: string, part = {}) => {
+        reads.push(part);
+        return store.journal.read(run, part);
+      },
+    },
+  };
+  const node = await createNode({
+    store: watched as typeof store,
+    ...QUICK,
+    programs: [loop("long", 300, async () => {})],
+  });
+  await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 20_000 }).toBe("completed");
+  expect(reads).toEqual([{ after: seq - 250, limit: 250 }]);
+  expect(await node.run<{ n: number }>(id).result()).toMatchObject({ n: 301 });
+  await node.stop();
+}, 60_000);
+
+test("a run whose snapshots are far apart is read back page by page", async () => {
+  const id = await stuck("sparse", 300, 10_000);
+  const node = await createNode({ store, ...QUICK, programs: [loop("sparse", 300, async () => {}, 10_000)] });
+  expect(await node.run<{ n: number }>(id).result(limit)).toMatchObject({ n: 301 });
+  const keys = (await entriesOf(id)).filter(({ kind }) => kind === "node").map(({ key }) => key);
+  expect(new Set(keys).size).toBe(301);
+  await node.stop();
+}, 60_000);
+
+test.each([
+  ["an entry is missing", "delete from {s}.journal where run_id = $1 and seq = 5"],
+  [
+    "a snapshot knows of nodes that the journal does not have",
+    `update {s}.journal set data = replace(data, '"recorded":3', '"recorded":300') where run_id = $1 and kind = 'snapshot'`,
+  ],
+])("%s: the run is left as it is, and nothing of it is done again", async (name, damage) => {
+  const program = name.replaceAll(" ", "-");
+  const id = await stuck(program, 4, 3);
+  await pool.query(damage.replace("{s}", schema), [id]);
+  let calls = 0;
+  const broken: unknown[] = [];
+  const node = await createNode({ store, ...QUICK, programs: [loop(program, 4, async () => void calls++, 3)] });
+  node.on("run.broken", ({ error }) => broken.push((error as { code?: string }).code));
+  await expect.poll(() => broken.length, { timeout: 20_000 }).toBeGreaterThan(0);
+  expect(broken[0]).toBe("JOURNAL_CORRUPT");
+  expect(calls).toBe(0);
+  await node.stop();
+});
+
+test("a map whose process died does the items that are left, and none twice", async () => {
+  const done: number[] = [];
+  let block = true;
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  const mapped = graph("mapped", {
+    state: S,
+    start: "each",
+    nodes: {
+      each: S.map(
+        () => [0, 1, 2, 3, 4, 5],
+        async (_ctx, item) => {
+          if (item >= 3 && block) {
+            isThere();
+            await hang();
+          }
+          done.push(item);
+          return String(item);
+        },
+        { into: "log", limit: 2 },
+      ),
+    },
+    edges: { each: "end" },
+  });
+  const first = await dying(mapped);
+  const run = await first.start(mapped, begin);
+  await there;
+  await expect.poll(async () => (await entriesOf(run.id)).filter(({ kind }) => kind === "item").length).toBe(3);
+  await first.stop({ grace: 10 });
+  block = false;
+  const second = await createNode({ store, ...QUICK, programs: [mapped] });
+  expect((await second.run<{ log: string[] }>(run.id).result(limit)).log).toEqual(["0", "1", "2", "3", "4", "5"]);
+  expect(done.sort()).toEqual([0, 1, 2, 3, 4, 5]);
+  await second.stop();
+});
+
+test("a signal that came early is told after a takeover, although a snapshot lies between", async () => {
+  const rung = signal<string>("rung");
+  let block = true;
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  const patient = graph("patient", {
+    state: S,
+    start: "count",
+    nodes: {
+      count: async (_ctx, s) => {
+        if (s.n === 8 && block) {
+          isThere();
+          await hang();
+        }
+        return { n: s.n + 1 };
+      },
+      bell: S.wait(rung, { apply: (_s, by) => ({ log: [by] }) }),
+    },
+    edges: { count: { to: ["count", "bell"], choose: (s) => (s.n < 10 ? "count" : "bell") }, bell: "end" },
+    snapshotEvery: 3,
+  });
+  const first = await dying(patient);
+  const run = await first.start(patient, begin, { delay: 100 });
+  await run.signal(rung, "ann");
+  await there;
+  await first.stop({ grace: 10 });
+  block = false;
+  const second = await createNode({ store, ...QUICK, programs: [patient] });
+  expect((await second.run<{ log: string[] }>(run.id).result(limit)).log).toEqual(["ann"]);
+  const entries = await entriesOf(run.id);
+  const lastSnapshot = entries.findLast(({ kind }) => kind === "snapshot")!;
+  expect(entries.find(({ kind }) => kind === "take")!.seq).toBeLessThan(lastSnapshot.seq);
+  await second.stop();
+});
+
+test("the time of a run counts from its start, whoever works on it, and a gate does not stop it", async () => {
+  const timed = graph("timed", {
+    state: S,
+    start: "gate",
+    nodes: { gate: S.approval({ ask: () => "?", apply: () => ({ n: 1 }) }) },
+    edges: { gate: "end" },
+    limits: { timeout: 700 },
+  });
+  const first = await createNode({ store, ...QUICK, programs: [timed] });
+  const run = await first.start(timed, begin);
+  await expect.poll(async () => (await run.status()).state).toBe("parked");
+  const { wakeAt } = await run.status();
+  await first.stop();
+  const second = await createNode({ store, ...QUICK, programs: [timed] });
+  await expect(second.run(run.id).result(limit)).rejects.toMatchObject({ cause: { code: "TIMEOUT" } });
+  const { createdAt, endedAt } = await run.status();
+  expect(Math.abs(wakeAt! - createdAt - 700)).toBeLessThan(60);
+  expect(endedAt! - createdAt).toBeGreaterThanOrEqual(699);
+  await second.stop();
+});
+
+test("a gate that was asked keeps its deadline when its run is taken over", async () => {
+  const gated = graph("gated", {
+    state: S,
+    start: "gate",
+    nodes: { gate: S.approval({ ask: () => "?", timeout: 300, apply: (_s, d) => ({ log: [d.outcome] }) }) },
+    edges: { gate: "end" },
+  });
+  const first = await createNode({ store, ...QUICK, programs: [gated] });
+  const run = await first.start(gated, begin);
+  await expect.poll(async () => (await run.status()).state).toBe("parked");
+  await first.stop();
+  const second = await createNode({ store, ...QUICK, programs: [gated] });
+  expect((await second.run<{ log: string[] }>(run.id).result(limit)).log).toEqual(["expired"]);
+  const entries = await entriesOf(run.id);
+  expect(entries.filter(({ kind }) => kind === "approval.begun")).toHaveLength(1);
+  await second.stop();
+});
+
+test("a node that tells its progress and kills its process is dead at the crash limit, and the progress told once", async () => {
+  const { id } = await createClient({ store }).start(poison, { n: 0 });
+  await pool.query(`update ${schema}.runs set crash_limit = 3 where id = $1`, [id]);
+  let killed = 0;
+  while ((await store.runs.get(id))!.state !== "dead") {
+    expect(killed).toBeLessThan(6);
+    const child = fork(join(import.meta.dirname, "poison.child.ts"), [url, schema], { execArgv: ["--import", "tsx"] });
+    const dead = (async () => {
+      while ((await store.runs.get(id))!.state !== "dead") await new Promise((resolve) => setTimeout(resolve, 50));
+      child.disconnect();
+    })();
+    const [, signal] = (await once(child, "exit")) as [number | null, string | null];
+    if (signal === "SIGKILL") killed++;
+    void dead.catch(() => {});
+  }
+  // The first one got as far as to tell something: that was progress. The next three did not.
+  expect(killed).toBe(4);
+  const entries = await entriesOf(id);
+  expect(entries.filter(({ kind }) => kind === "progress")).toHaveLength(1);
+  expect(entries.at(-1)).toMatchObject({ kind: "dead" });
+}, 60_000);
+
+test("a graph that lost the node its run is at quarantines the run, which goes on when the node is back", async () => {
+  const shape = <const N extends string>(second: N) =>
+    graph("shape", {
+      state: S,
+      start: "gate",
+      nodes: {
+        gate: S.approval({ ask: () => "?", apply: () => ({ n: 1 }) }),
+        ...({ [second]: () => ({ n: 2 }) } as Record<string, () => { n: number }>),
+      } as Record<string, ReturnType<typeof S.approval>>,
+      edges: { gate: second, [second]: { to: [second, "end"], choose: () => "end" } } as never,
+    });
+  const old = await createNode({ store, ...QUICK, programs: [shape("old")] });
+  const run = await old.start(shape("old"), begin);
+  await expect.poll(async () => (await run.status()).state).toBe("parked");
+  await old.stop();
+  // The run is moved on to a node that the next version does not have.
+  const without = graph("shape", {
+    state: S,
+    start: "other",
+    nodes: { other: () => ({ n: 9 }) },
+    edges: { other: "end" },
+  });
+  const next = await createNode({ store, ...QUICK, programs: [without] });
+  await next.run(run.id).decide("gate", { choice: "approved", by: "ann" });
+  await expect(next.run(run.id).result(limit)).rejects.toMatchObject({
+    state: "quarantined",
+    cause: { code: "GRAPH_CHANGED" },
+  });
+  await next.stop();
+  const again = await createNode({ store, ...QUICK, programs: [shape("old")] });
+  await again.dead.redrive([run.id]);
+  expect(await again.run(run.id).result(limit)).toMatchObject({ n: 2 });
+  await again.stop();
+});

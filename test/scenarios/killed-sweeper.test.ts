@@ -1,0 +1,155 @@
+// A sweeper is killed: whenever that is, every run is either still held or waits, and the next sweep finishes.
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { setTimeout as pass } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { Database } from "../../chaos/database.js";
+import { type PostgresStore, postgres } from "../../src/store/postgres/index.js";
+import { group, newRuns } from "../store/scene.js";
+
+const RUNS = 2_000;
+const PAGE = 25;
+const lost = group("lost");
+let database: Database;
+let store: PostgresStore;
+const sweepers = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  database = await Database.start();
+  store = postgres(database.url);
+  await store.migrate();
+}, 60_000);
+afterEach(async () => {
+  for (const child of sweepers) child.kill("SIGKILL");
+  sweepers.clear();
+});
+afterAll(async () => {
+  await store.close();
+  await database.stop({ keep: false });
+});
+
+async function sweeper(limit: number): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, "sweeper.child.ts"), [database.url, "holdfast", String(limit)], {
+    execArgv: ["--import", "tsx"],
+  });
+  sweepers.add(child);
+  await once(child, "message");
+  return child;
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+  sweepers.delete(child);
+}
+
+/** Claimed by somebody who is gone, with leases that are over. */
+async function loseRuns(count: number): Promise<void> {
+  await database.query("delete from holdfast.runs");
+  await store.runs.insert(newRuns(count, { group: lost, crashLimit: 5 }));
+  const groupIds = await store.runs.groupIds([lost]);
+  for (let left = count; left > 0; left -= 500) {
+    const [owner, token] = [crypto.randomUUID(), crypto.randomUUID()];
+    await store.runs.claim({ owner, token, groupIds, limit: 500, leaseMs: 0 });
+  }
+}
+
+const isFree = "state = 'waiting' and token is null and owner is null and lease_until is null";
+const isHeld = "state = 'running' and token is not null and owner is not null and lease_until is not null";
+
+/** How many are free again and how many are still held; a run that is neither would never be found again. */
+async function census(): Promise<{ free: number; held: number; neither: number }> {
+  const [row] = await database.query<{ free: number; held: number; neither: number }>(
+    `select count(*) filter (where ${isFree})::int as free, count(*) filter (where ${isHeld})::int as held,
+       count(*) filter (where not (${isFree}) and not (${isHeld}))::int as neither
+     from holdfast.runs where epoch = 1 and crashes = 1 and seq = 1`,
+  );
+  return row!;
+}
+
+async function sweepAll(): Promise<void> {
+  const swept = new Set<string>();
+  for (;;) {
+    const reclaimed = await store.runs.sweepExpired({ limit: 500 });
+    if (reclaimed.length === 0) return;
+    for (const { runId } of reclaimed) {
+      expect(swept.has(runId)).toBe(false);
+      swept.add(runId);
+    }
+  }
+}
+
+test("killed again and again while two of them race: no run is lost between two statements", {
+  timeout: 90_000,
+}, async () => {
+  await loseRuns(RUNS);
+  let interrupted = 0;
+  for (let round = 0; round < 6; round++) {
+    const racing = await Promise.all([sweeper(PAGE), sweeper(PAGE)]);
+    const before = (await census()).free;
+    await expect
+      .poll(async () => (await census()).free, { timeout: 20_000, interval: 5 })
+      .toBeGreaterThan(Math.min(before + PAGE, RUNS - 1));
+    await pass(round);
+    await Promise.all(racing.map(killed));
+    const { free, held, neither } = await census();
+    expect({ neither, all: free + held }).toEqual({ neither: 0, all: RUNS });
+    if (held > 0) interrupted++;
+    else await loseRuns(RUNS);
+  }
+  expect(interrupted, "rounds in which there was still something to do").toBeGreaterThan(0);
+  await sweepAll();
+  expect(await census()).toEqual({ free: RUNS, held: 0, neither: 0 });
+});
+
+/** A sweep stands still in the middle of its statement: at the row of its last run. */
+async function stuckSweep(): Promise<ChildProcess> {
+  await loseRuns(100);
+  await database.query(`create or replace function holdfast.dawdle() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(60); return new; end $$`);
+  await database.query(`create trigger zz_dawdle before update on holdfast.runs for each row
+    when (old.id = '${await lastId()}' and new.state = 'waiting') execute function holdfast.dawdle()`);
+  const child = await sweeper(500);
+  const asleep = async () => {
+    const text = "select pid from pg_stat_activity where wait_event = 'PgSleep'";
+    return (await database.query(text)).length;
+  };
+  await expect.poll(asleep, { timeout: 20_000 }).toBe(1);
+  return child;
+}
+
+async function lastId(): Promise<string> {
+  const [row] = await database.query<{ id: string }>(
+    "select id from holdfast.runs order by lease_until desc, id desc limit 1",
+  );
+  return row!.id;
+}
+
+test("killed in the middle of its statement, it has done nothing, and another does all of it", {
+  timeout: 60_000,
+}, async () => {
+  const child = await stuckSweep();
+  expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
+  expect(await store.runs.sweepExpired({ limit: 500 }), "what another has locked").toEqual([]);
+  await killed(child);
+  await database.query("drop trigger zz_dawdle on holdfast.runs");
+  expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
+  expect(await store.runs.sweepExpired({ limit: 500 })).toHaveLength(100);
+  expect(await census()).toEqual({ free: 100, held: 0, neither: 0 });
+});
+
+test("the database crashes in the middle of a sweep: nothing is half done, and the next sweep finishes (F18)", {
+  timeout: 60_000,
+}, async () => {
+  const child = await stuckSweep();
+  await database.crash();
+  await killed(child);
+  await database.open();
+  await database.query("drop trigger zz_dawdle on holdfast.runs");
+  expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
+  await sweepAll();
+  expect(await census()).toEqual({ free: 100, held: 0, neither: 0 });
+});

@@ -1,0 +1,82 @@
+// Node processes as the scenarios use them: started, listened to, killed.
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterEach, expect } from "vitest";
+import type { NodeOptions } from "../../src/index.js";
+
+export interface Told {
+  readonly node: string;
+  readonly event: string;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the event has
+  readonly detail: any;
+}
+
+type Options = Partial<Omit<NodeOptions, "store" | "programs">>;
+
+export class NodeProcess {
+  readonly name: string;
+  readonly #child: ChildProcess;
+
+  constructor(name: string, child: ChildProcess) {
+    this.name = name;
+    this.#child = child;
+  }
+
+  /** At once, without a word. */
+  async kill(): Promise<void> {
+    const gone = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await gone;
+  }
+
+  release(runId: string): void {
+    this.#child.send({ release: runId });
+  }
+}
+
+export class NodeProcesses {
+  readonly told: Told[] = [];
+  readonly #where: { readonly schema: string };
+  readonly #children = new Set<ChildProcess>();
+
+  /** Call it at the top of a test file: what still runs after a test is killed. */
+  constructor(where: { readonly schema: string }) {
+    this.#where = where;
+    afterEach(async () => {
+      for (const child of this.#children) child.kill("SIGKILL");
+      this.#children.clear();
+      this.told.length = 0;
+    });
+  }
+
+  /** Resolves when it works, or was refused. */
+  async start(name: string, url: string, options: Options = {}): Promise<NodeProcess> {
+    const wish = JSON.stringify({ url, schema: this.#where.schema, identity: name, ...options });
+    const child = fork(join(import.meta.dirname, "node.child.ts"), [wish], { execArgv: ["--import", "tsx"] });
+    this.#children.add(child);
+    child.on("exit", () => this.#children.delete(child));
+    child.on("message", (message: Omit<Told, "node">) => this.told.push({ node: name, ...message }));
+    const seen = this.told.length;
+    await this.until(() => this.told.slice(seen).some((one) => one.node === name && isFirst(one.event)));
+    return new NodeProcess(name, child);
+  }
+
+  of(event: string, node?: string): Told[] {
+    return this.told.filter((one) => one.event === event && (node === undefined || one.node === node));
+  }
+
+  /** Who began this step of the run, in order, and under which claim. */
+  effects(runId: string, step: string): { readonly node: string; readonly epoch: number; readonly key: string }[] {
+    return this.of("effect")
+      .filter(({ detail }) => detail.runId === runId && detail.step === step)
+      .map(({ node, detail }) => ({ node, epoch: detail.epoch, key: detail.key }));
+  }
+
+  until(holds: () => boolean, timeout = 30_000): Promise<void> {
+    return expect.poll(holds, { timeout, interval: 20 }).toBe(true);
+  }
+}
+
+const isFirst = (event: string) => event === "ready" || event === "refused";

@@ -1,0 +1,93 @@
+// A node is cut off from the database: taken over while it is away, or back before anybody acted.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
+import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { testSchema } from "../harness/database.js";
+import { type FaultProxy, startProxy } from "../harness/proxy.js";
+import { NodeProcesses } from "./nodes.js";
+import { task } from "./task.js";
+
+const { url, schema } = testSchema();
+const nodes = new NodeProcesses({ schema });
+let store: PostgresStore;
+let proxy: FaultProxy;
+
+beforeAll(async () => {
+  store = openPostgres(url, { schema });
+  await store.migrate();
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  const { hostname: host, port } = new URL(url);
+  proxy = await startProxy({ host, port: Number(port) });
+});
+afterEach(() => proxy.stop());
+
+const HELD = { steps: 2, ms: 1, holdAt: 0 };
+const LEASE_MS = 2_000;
+
+async function heldRun(env: string) {
+  const run = await createClient({ store, env }).start(task, HELD);
+  await nodes.until(() => nodes.effects(run.id, "s0").length === 1);
+  return run;
+}
+
+test("cut off for longer than its lease, its run is taken over, its late write refused; back, it works on", {
+  timeout: 90_000,
+}, async () => {
+  const settings = { env: "cut", lease: LEASE_MS, startupGrace: 0 };
+  const cut = await nodes.start("cut", proxy.url(url), settings);
+  const run = await heldRun("cut");
+  const other = await nodes.start("other", url, settings);
+  proxy.mode = "blackhole";
+  await nodes.until(() => nodes.effects(run.id, "s0").length === 2);
+  expect(nodes.effects(run.id, "s0").map(({ node, epoch }) => [node, epoch])).toEqual([
+    ["cut", 1],
+    ["other", 2],
+  ]);
+  // Its step ends while it is away: what it writes arrives late.
+  cut.release(run.id);
+  await nodes.until(() => nodes.of("claim.in_doubt", "cut").length === 1);
+  proxy.mode = "pass";
+  await nodes.until(() => nodes.of("claim.lost", "cut").length === 1);
+  expect(nodes.of("claim.lost", "cut")[0]!.detail).toMatchObject({ runId: run.id, epoch: 1 });
+  expect((await run.status()).state).toBe("running");
+  other.release(run.id);
+  const [value] = (await run.result({ timeout: "20s" })) as string[];
+  const begun = nodes.of("effect").filter(({ detail }) => detail.step === "s0");
+  expect(begun.find(({ node }) => node === "other")!.detail.value).toBe(value);
+  const steps = (await store.journal.read(run.id))!.entries.filter(({ kind }) => kind === "step");
+  expect(steps.map(({ name, epoch }) => [name, epoch])).toEqual([
+    ["s0", 2],
+    ["s1", 2],
+  ]);
+  expect(nodes.effects(run.id, "s1")).toHaveLength(1);
+
+  await other.kill();
+  const next = await createClient({ store, env: "cut" }).start(task, { steps: 1, ms: 1 });
+  await next.result({ timeout: "20s" });
+  expect(nodes.effects(next.id, "s0").map(({ node }) => node)).toEqual(["cut"]);
+});
+
+test("back before anybody swept, its claim holds although its lease was over, and nothing is done twice", {
+  timeout: 90_000,
+}, async () => {
+  // Both are there and keep house, and take nothing from anybody yet, not from themselves either.
+  const settings = { env: "back", lease: LEASE_MS, startupGrace: "10m" } as const;
+  const cut = await nodes.start("cut", proxy.url(url), settings);
+  const run = await heldRun("back");
+  await nodes.start("watcher", url, settings);
+  proxy.mode = "blackhole";
+  await nodes.until(() => nodes.of("claim.in_doubt", "cut").length === 1);
+  const isOver = async () => (await store.runs.get(run.id))!.leaseUntil! < Date.now() - 200;
+  await expect.poll(isOver, { timeout: 20_000 }).toBe(true);
+  proxy.mode = "pass";
+  await expect.poll(isOver, { timeout: 20_000 }).toBe(false);
+  cut.release(run.id);
+  await run.result({ timeout: "20s" });
+  expect((await run.status()).epoch).toBe(1);
+  expect(nodes.effects(run.id, "s0").map(({ node, epoch }) => [node, epoch])).toEqual([["cut", 1]]);
+  expect(nodes.effects(run.id, "s1").map(({ node, epoch }) => [node, epoch])).toEqual([["cut", 1]]);
+  expect([...nodes.of("claim.lost"), ...nodes.of("run.reclaimed")]).toEqual([]);
+});

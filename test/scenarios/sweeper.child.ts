@@ -1,0 +1,12 @@
+// Takes back claims as fast as it can, until it is killed.
+
+import { openPostgres } from "../../src/store/postgres/open.js";
+
+const [url, schema, limit] = process.argv.slice(2) as [string, string, string];
+const store = openPostgres(url, { schema });
+const incarnation = crypto.randomUUID();
+process.send!("ready");
+for (;;) {
+  await store.housekeep({ incarnation, limit: Number(limit), reclaim: true, presenceGraceMs: 0 });
+  await store.runs.sweepExpired({ limit: Number(limit) });
+}

@@ -1,0 +1,107 @@
+// Draws operations beside the runs: paused queues, named leases, nodes.
+
+import type { LeaseFence } from "../../src/store/contract/leases.js";
+import type { NodeRegistration } from "../../src/store/contract/nodes.js";
+import type { Dice } from "./dice.js";
+import { type Drawer, GROUPS, type Step, step } from "./differential-step.js";
+
+export class HouseSteps {
+  readonly #dice: Dice;
+  readonly #drawn: Drawer;
+  readonly #fences: LeaseFence[] = [];
+
+  constructor(drawn: Drawer) {
+    this.#dice = drawn.dice;
+    this.#drawn = drawn;
+  }
+
+  queue(): Step {
+    const [env, queue] = this.#dice.one([["test", "a"] as const, ["test", "b"] as const, ["other", "c"] as const]);
+    const listed = this.#dice.chance(0.2) ? "none" : env;
+    return this.#dice.pick<Step>([
+      [2, step("queues.pause", (store) => store.queues.pause(env, queue, "me"))],
+      [3, step("queues.resume", (store) => store.queues.resume(env, queue))],
+      [3, step("queues.list", (store) => store.queues.list(listed))],
+    ]);
+  }
+
+  definition(): Step {
+    const name = {
+      env: this.#dice.one(["test", "other"]),
+      kind: "actor",
+      name: this.#dice.one(["a", "b::c"]),
+    } as const;
+    const body = this.#dice.one(['{"n":1}', '{"n":2}', "[]", "{"]);
+    const enabled = this.#dice.chance(0.5);
+    const expected = this.#dice.chance(0.5) ? {} : { expectedVersion: this.#dice.int(0, 3) };
+    return this.#dice.pick<Step>([
+      [4, step("definitions.save", (store) => store.definitions.save({ ...name, body, by: "me", ...expected }))],
+      [2, step("definitions.enable", (store) => store.definitions.enable(name, enabled, "me"))],
+      [1, step("definitions.remove", (store) => store.definitions.remove(name))],
+      [3, step("definitions.list", (store) => store.definitions.list(name.env))],
+    ]);
+  }
+
+  lease(): Step {
+    const env = this.#dice.one(["test", "other"]);
+    const key = `lease-${this.#dice.int(0, 4)}`;
+    const fence =
+      this.#fences.length > 0
+        ? this.#drawn.mutated(this.#dice.one(this.#fences.slice(-8)))
+        : { env, key, epoch: 1, token: this.#dice.uuid() };
+    const leaseMs = this.#dice.one([0, 20, 3000]);
+    const token = this.#dice.chance(0.15) ? fence.token : this.#dice.uuid();
+    const owner = this.#dice.one(["ann", "bob"]);
+    const learn = (answer: { lease?: { epoch: number; token: string } }) => {
+      if (answer.lease) this.#fences.push({ env, key, epoch: answer.lease.epoch, token: answer.lease.token });
+    };
+    return this.#dice.pick<Step>([
+      [8, step("leases.acquire", (store) => store.leases.acquire({ env, key, owner, token, leaseMs }), learn)],
+      [3, step("leases.renew", (store) => store.leases.renew(fence, leaseMs))],
+      [2, step("leases.complete", (store) => store.leases.complete(fence))],
+      [2, step("leases.fail", (store) => store.leases.fail(fence, "why"))],
+      [2, step("leases.release", (store) => store.leases.release(fence))],
+      [2, step("leases.owns", (store) => store.leases.owns(fence))],
+      [2, step("leases.reclaimExpired", (store) => store.leases.reclaimExpired({ env, limit: 3 }))],
+      [2, step("leases.get", (store) => store.leases.get(env, key))],
+    ]);
+  }
+
+  node(): Step {
+    const known =
+      this.#drawn.nodes.length > 0 && this.#dice.chance(0.8)
+        ? this.#dice.one(this.#drawn.nodes.slice(-6))
+        : this.#dice.uuid();
+    const node: NodeRegistration = {
+      stack: null,
+      incarnation: this.#dice.chance(0.3) ? known : this.#dice.uuid(),
+      identity: "i",
+      name: "n",
+      env: "test",
+      build: "1",
+      ...(this.#dice.chance(0.3) && { executors: [{ name: "gpu", slots: 1, queues: ["q"] }] }),
+      ...this.#dice.pick<object>([
+        [4, {}],
+        [4, { leaseMs: 3000, heartbeatMs: this.#dice.one([10, 1000]) }],
+        [3, { stack: "lone", alone: true, leaseMs: 50, heartbeatMs: this.#dice.one([3, 3000]) }],
+        [1, { stack: "lone", leaseMs: 50, heartbeatMs: 30 }],
+      ]),
+    };
+    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
+    const stopped = this.#dice.chance(0.5);
+    return this.#dice.pick<Step>([
+      [
+        5,
+        () => {
+          this.#drawn.nodes.push(node.incarnation);
+          return step("nodes.register", (store, ids) =>
+            store.nodes.register({ ...node, serves: serves.map((i) => ids[i]!) }),
+          );
+        },
+      ],
+      [3, step("nodes.heartbeat", (store) => store.nodes.heartbeat(known))],
+      [1, step("nodes.stop", (store) => store.nodes.stop(known))],
+      [2, step("nodes.list", (store) => store.nodes.list({ env: "test", stopped }))],
+    ]);
+  }
+}
