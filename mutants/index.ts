@@ -3,7 +3,9 @@
 import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
+import { graph } from "./graph.js";
 import { ground } from "./ground.js";
+import { machines } from "./machine.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { routing } from "./routing.js";
@@ -22,5 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersEvents,
   ...triggersSimulated,
   ...timeouts,
+  ...graph,
+  ...machines,
   ...chaos,
 ];

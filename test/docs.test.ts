@@ -53,6 +53,23 @@ const EXPECTED: Record<string, string> = {
     "node-2 leads, epoch 2",
     "node-2 stops its work: resigned",
   ].join("\n"),
+  "research-agent.ts": [
+    "model plan",
+    "search leaves",
+    "first process: SIGKILL",
+    "search pots",
+    "waits at review:1",
+    "  class n2 here",
+    "model write",
+    "An essay: all about leaves, all about pots.",
+  ].join("\n"),
+  "machine.ts": [
+    "{ outcome: 'applied', seq: 2, value: 'paid', status: 'active' }",
+    "receipt for 300 to ann@example.com (default/order/order-1@2.0)",
+    "done expired",
+    '1 start {"email":"[redacted]"}',
+    '2 after 500ms in pending {"path":"pending","delay":"500","to":["expired"],"of":1}',
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 

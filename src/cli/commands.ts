@@ -7,12 +7,15 @@ import { dead } from "./dead.js";
 import { diff } from "./diff.js";
 import { emit } from "./emit.js";
 import { fork } from "./fork.js";
+import { instance } from "./instance.js";
+import { instances } from "./instances.js";
 import { migrate } from "./migrate.js";
 import { nodes } from "./nodes.js";
 import { retry } from "./retry.js";
 import { rewind } from "./rewind.js";
 import { runs } from "./runs.js";
 import { schedules } from "./schedules.js";
+import { send } from "./send.js";
 import { show } from "./show.js";
 import { signal } from "./signal.js";
 import { subscriptions } from "./subscriptions.js";
@@ -33,4 +36,7 @@ export const COMMANDS: readonly Command[] = [
   fork,
   diff,
   dead,
+  instances,
+  instance,
+  send,
 ];

@@ -27,7 +27,7 @@ import type { Household, RunOfServices, Services } from "../program/household.js
 import type { Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Bus, createBus } from "../telemetry/bus.js";
+import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
 import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
@@ -47,6 +47,7 @@ import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
+import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
 
 export interface NodeOptions<Executor extends string = string>
   extends SettingOptions,
@@ -63,6 +64,8 @@ export interface NodeOptions<Executor extends string = string>
   readonly claiming?: boolean;
   /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
   readonly takeDeferred?: "all" | string | readonly string[];
+  /** Asked for a right before the work of each run begins: see `WorkClaims`. Default: none, and nothing is asked. */
+  readonly claims?: ClaimsOption;
   /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
   readonly deferredExpiry?: Duration | false;
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
@@ -132,7 +135,7 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
-    const { takeDeferred, deferredExpiry, strategies, ...settings } = others;
+    const { takeDeferred, deferredExpiry, strategies, claims, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
@@ -183,6 +186,7 @@ export class Node implements AsyncDisposable {
       modes,
       mode: nodeMode(mode ?? "full"),
       takeDeferred: stacksOf(takeDeferred),
+      ...(claims && { around: this.#guard(claims, store, told, world) }),
       ...this.#answers(),
     });
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
@@ -199,6 +203,11 @@ export class Node implements AsyncDisposable {
     this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+  }
+
+  #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {
+    const { leaseMs } = this.#settings;
+    return workGuard({ claims, store, bus, world, owner: this.identity, env: this.env, leaseMs });
   }
 
   /** What it does when its engine calls. */

@@ -5,6 +5,7 @@ import type { EngineEvents } from "../engine/events.js";
 import type { MachineEvents } from "../machine/events.js";
 import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
+import type { WorkClaimEvents } from "./work-guard.js";
 
 export interface Logger {
   debug(message: string, fields: Readonly<Record<string, unknown>>): void;
@@ -18,7 +19,8 @@ type EventName =
   | keyof EngineEvents
   | keyof TriggerEvents
   | keyof ScheduleEvents
-  | keyof MachineEvents;
+  | keyof MachineEvents
+  | keyof WorkClaimEvents;
 
 /** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
@@ -50,6 +52,13 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "definition.loaded": "info",
   "definition.refused": "warn",
   "definitions.failed": "warn",
+  "mode.changed": "info",
+  "node.drained": "info",
+  "run.expired": "warn",
+  "work_claim.steal": "warn",
+  "work_claim.lost": "warn",
+  "work_claim.renew_failed": "warn",
+  "work_claim.acquire_failed": "warn",
   "schedule.fired": "info",
   "schedule.skipped": "warn",
   "schedule.rejected": "warn",

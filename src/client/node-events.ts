@@ -7,6 +7,7 @@ import type { Bus, Telemetry } from "../telemetry/bus.js";
 import type { TriggerEvents } from "../trigger/events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 import { type Logger, logEvent } from "./logger.js";
+import type { WorkClaimEvents } from "./work-guard.js";
 
 export interface NodeInfo {
   readonly identity: string;
@@ -14,7 +15,7 @@ export interface NodeInfo {
   readonly incarnation: string;
 }
 
-type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents;
+type AllEvents = ActorEvents & EngineEvents & TriggerEvents & ScheduleEvents & MachineEvents & WorkClaimEvents;
 
 export type NodeEvents = {
   readonly [Name in keyof AllEvents]: AllEvents[Name] & { readonly node: NodeInfo };

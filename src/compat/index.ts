@@ -25,6 +25,17 @@ export type {
 export { HandBack, Release } from "./job-outcome.js";
 export type { QueueOptions } from "./queue-options.js";
 export type { DeadLetter, OnDeadLetter } from "./queue-parts.js";
+export {
+  type ActorRegistry,
+  type ReconcileResult,
+  type RecoveryCalls,
+  type RecoveryEvents,
+  type RecoveryParts,
+  recovery,
+  type Scope,
+  type SweepOptions,
+  type SweepResult,
+} from "./recovery.js";
 export type { FailedJobFacts, JobEventFacts, WorkerEvents } from "./worker-events.js";
 export type { JobContext, JobHandler, WorkerOptions } from "./worker-options.js";
 export {

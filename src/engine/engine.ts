@@ -49,6 +49,8 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onReplaced: () => void;
   /** The mode it starts in, unless another was kept. */
   readonly mode: NodeMode;
+  /** Called around the work on each run. */
+  readonly around?: (program: Program, session: Session, work: () => Promise<void>) => Promise<void>;
   /** It knows its mode, and has claimed nothing yet. */
   readonly onRegistered: () => Promise<void>;
   /** It has drained and is to stop. */
@@ -356,7 +358,9 @@ export class Engine {
     this.#begun.add(session);
     try {
       const { debounce } = session.run;
-      if (!debounce) return await program.execute(session);
+      const { around } = this.#options;
+      const work = () => program.execute(session);
+      if (!debounce) return await (around ? around(program, session, work) : work());
       await session.settleDebounced(debounce);
       this.hint();
     } finally {

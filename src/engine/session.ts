@@ -273,6 +273,13 @@ export class Session {
     this.#wake();
   }
 
+  /** Somebody else has the right to this work: it is aborted, and its run handed back when it ends. */
+  giveUp(reason: unknown): void {
+    this.stop(Promise.resolve());
+    this.#over.abort(reason);
+    this.#wake();
+  }
+
   /** `lastClaim`: when the node has claimed for the last time; before that it could take again what it hands back. */
   stop(lastClaim: Promise<unknown>): void {
     this.#stopping = true;

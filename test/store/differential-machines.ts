@@ -27,15 +27,15 @@ export class MachineSteps {
 
   next(): Step {
     const env = this.#dice.one(["test", "other"]);
-    const key = this.#key();
+    const [key, other, after] = [this.#key(), this.#key(), this.#dice.int(0, 2)];
     return this.#dice.pick([
       [5, () => this.#create()],
       [8, () => this.#append()],
       [3, () => this.#tell()],
       [4, () => this.#claim()],
       [3, () => this.#settle()],
-      [1, step("machines.load", (store) => store.machines.load([key, this.#key()]))],
-      [1, step("machines.events", (store) => store.machines.events(key, { after: this.#dice.int(0, 2), limit: 5 }))],
+      [1, step("machines.load", (store) => store.machines.load([key, other]))],
+      [1, step("machines.events", (store) => store.machines.events(key, { after, limit: 5 }))],
       [1, step("machines.timers", (store) => store.machines.timers(key))],
       [1, () => this.#note(key)],
       [1, step("machines.redriveTimers", (store) => store.machines.redriveTimers(key))],
@@ -99,7 +99,7 @@ export class MachineSteps {
         timers: freshIds(this.#dice, change),
       };
     });
-    if (this.#dice.chance(0.1)) made.push({ ...made[0]!, inputHash: "h3" });
+    if (this.#dice.chance(0.1)) made.push({ ...made[0]!, token: this.#dice.uuid(), inputHash: "h3" });
     if (this.#dice.chance(0.05)) made.push({ ...made[0]!, id: "\0" });
     return step("machines.create", (store) => store.machines.create(made));
   }

@@ -291,8 +291,11 @@ export interface RunStore {
 
   resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
 
-  /** Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. */
-  reconcile(): Promise<Reconciled>;
+  /**
+   * Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. `env`, `stack`:
+   * only of this env, of this stack and of none; omitted: of all.
+   */
+  reconcile(scope?: { readonly env?: string; readonly stack?: string }): Promise<Reconciled>;
 
   get(runId: string): Promise<RunRecord | null>;
 

@@ -7,9 +7,14 @@ import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 import { hasTasks, tasksOf } from "./task-tree.js";
 
-export function reconcileTasks(tables: Tables): Reconciled {
+export function reconcileTasks(
+  tables: Tables,
+  { env = null, stack = null }: { readonly env?: string | null; readonly stack?: string | null } = {},
+): Reconciled {
+  const isIn = ({ group }: RunRow) =>
+    (env === null || group.env === env) && (stack === null || group.stack === null || group.stack === stack);
   const waiting = [...tables.runs.values()].filter(
-    (row) => !isEnded(row.state) && (row.pending > 0 || row.state === "blocked" || hasTasks(tables, row)),
+    (row) => isIn(row) && !isEnded(row.state) && (row.pending > 0 || row.state === "blocked" || hasTasks(tables, row)),
   );
   const mended = waiting.filter((row) => mend(tables, row));
   return { replayed: mended.length, skipped: waiting.length - mended.length };

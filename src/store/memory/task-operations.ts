@@ -19,6 +19,6 @@ export function taskOperations(
       return answer;
     },
     resume: async (runId, { by }) => ringing(resumeRun(tables, runId, by)),
-    reconcile: async () => ringing(reconcileTasks(tables)),
+    reconcile: async (scope) => ringing(reconcileTasks(tables, scope)),
   };
 }

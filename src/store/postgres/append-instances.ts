@@ -23,29 +23,30 @@ export async function create(
   tx?: Transaction,
 ): Promise<readonly CreateAnswer[]> {
   const problems = checkCreates(instances);
-  const good = instances.filter((_, i) => !problems[i]);
-  const first = [...new Map(good.toReversed().map((one) => [one.key, one])).values()].toReversed();
-  const sent = tx
-    ? await sendCreates(db, groups, first, tx)
-    : await isolate(
-        first,
-        (batch) => sendCreates(db, groups, batch),
-        (_, error): CreateAnswer => ({ outcome: "refused", error }),
-      );
-  const answers = new Map(first.map((one, i) => [one, sent[i]!]));
-  const byKey = new Map(first.map((one) => [one.key, one]));
+  const answers = new Map<NewInstance, CreateAnswer>();
+  let open = instances.filter((_, i) => !problems[i]);
+  // The second with an id in one call is answered like one that came later.
+  while (open.length > 0) {
+    const first = firstOfEach(open);
+    const sent = tx
+      ? await sendCreates(db, groups, first, tx)
+      : await isolate(
+          first,
+          (batch) => sendCreates(db, groups, batch),
+          (_, error): CreateAnswer => ({ outcome: "refused", error }),
+        );
+    for (const [i, one] of first.entries()) answers.set(one, sent[i]!);
+    open = open.filter((one) => !answers.has(one));
+  }
   return instances.map((one, i): CreateAnswer => {
     const error = problems[i];
-    if (error) return { outcome: "refused", error };
-    return answers.get(one) ?? after(one, byKey.get(one.key)!, answers);
+    return error ? { outcome: "refused", error } : answers.get(one)!;
   });
 }
 
-/** The second with an id in one call is answered like one that came later. */
-function after(one: NewInstance, first: NewInstance, answers: ReadonlyMap<NewInstance, CreateAnswer>): CreateAnswer {
-  const answer = answers.get(first)!;
-  if (answer.outcome !== "created" && answer.outcome !== "existing") return answer;
-  return { outcome: one.inputHash === first.inputHash ? "existing" : "conflict" };
+function firstOfEach(instances: readonly NewInstance[]): NewInstance[] {
+  const seen = new Set<string>();
+  return instances.filter(({ key }) => !seen.has(key) && seen.add(key));
 }
 
 async function sendCreates(

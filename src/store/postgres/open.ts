@@ -221,7 +221,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
     pause: (runId, { by }) => pause(db, runId, by),
     resume: (runId, { by }) => resume(db, runId, by),
-    reconcile: () => reconcile(db),
+    reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),

@@ -32,7 +32,7 @@ end $$;
 create trigger answer_pause before update on ${s}.runs
   for each row when (old.pausing and old.state is distinct from new.state) execute function ${s}.answer_pause();
 
-create function ${s}.reconcile_tasks() returns table (id uuid, claim_group int, state text, mended boolean) language plpgsql
+create function ${s}.reconcile_tasks(of_env text, of_stack text) returns table (id uuid, claim_group int, state text, mended boolean) language plpgsql
   set search_path = pg_catalog as $$
 #variable_conflict use_column
 declare
@@ -43,7 +43,9 @@ begin
   end if;
   waiters := array(select r.id from ${s}.runs r where r.state not in ${ENDED} and (
     r.pending > 0 or r.state = 'blocked' or exists (
-      select from ${s}.journal j where j.run_id = r.id and j.kind = 'task' and j.seq > r.base_seq)));
+      select from ${s}.journal j where j.run_id = r.id and j.kind = 'task' and j.seq > r.base_seq))
+    and exists (select from ${s}.claim_groups g where g.id = r.claim_group
+      and (of_env is null or g.env = of_env) and (of_stack is null or g.stack in (of_stack, ''))));
   perform from ${s}.runs r where r.id = any(waiters) order by r.id for no key update;
   return query
   with open as materialized (

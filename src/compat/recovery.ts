@@ -1,0 +1,155 @@
+// Recovery under the names of another system: a sweep that decides on each orphan, and the proof that no DAG waits in vain.
+//
+// Nodes take back the runs of dead ones by themselves, within about two seconds. A process that sweeps by a callback of its
+// own turns that off on its nodes: `createNode({ sweeper: "off" })`.
+
+import { fromEnvironment } from "../client/identity.js";
+import type { EngineEvents } from "../engine/events.js";
+import { InvalidInput } from "../kernel/error.js";
+import { envName, stackName } from "../kernel/name.js";
+import { RECOVERIES, type Recovery } from "../kernel/recovery.js";
+import type { Orphan, RecoveryDecision } from "../store/contract/recovery.js";
+import type { Reclaimed } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import type { Telemetry } from "../telemetry/bus.js";
+
+/** Looked at in one call to the store. */
+const PAGE = 200;
+
+export interface RecoveryEvents extends Pick<EngineEvents, "run.reclaimed"> {
+  "recovery.sweep": SweepResult & { readonly staleAfterMs: number };
+  "recovery.reconciled": ReconcileResult;
+  /** The callback threw for this run: it was left as it is. */
+  "recovery.policy_failed": { readonly runId: string; readonly error: unknown };
+}
+
+export interface RecoveryParts {
+  readonly store: Store;
+  /** Default: HOLDFAST_ENV, else `default`. */
+  readonly env?: string;
+  /** Default: HOLDFAST_STACK, else none. */
+  readonly stack?: string;
+  readonly bus?: Telemetry<RecoveryEvents>;
+}
+
+/** Omitted: one's own. Null: all. */
+export interface Scope {
+  readonly sourceStack?: string | null;
+  readonly sourceEnv?: string | null;
+}
+
+interface WithPolicy {
+  readonly recovery?: Recovery;
+}
+
+/** A definition, or an actor with its expectations, by the name under which its runs stand. */
+export type ActorRegistry = Readonly<
+  Record<string, WithPolicy & { readonly expectations?: Readonly<Record<string, WithPolicy>> }>
+>;
+
+export interface SweepOptions extends Scope {
+  /** How long the lease must have been over. Default 0: a run that renews is never stale, however quiet it is. */
+  readonly staleAfterMs?: number;
+  readonly actorRegistry?: ActorRegistry;
+  /** Asked first; undefined: the code decides, then what nodes declared. */
+  readonly resolvePolicy?: (orphan: Orphan) => Recovery | undefined | Promise<Recovery | undefined>;
+}
+
+export interface SweepResult {
+  /** Another node goes on with it, or begins it anew. */
+  readonly restarted: number;
+  /** Given up as its policy says, or dead because it crashed too often. */
+  readonly failed: number;
+  /** Nobody here knows its program, or somebody else was first. */
+  readonly skipped: number;
+}
+
+export interface ReconcileResult {
+  readonly replayed: number;
+  readonly skipped: number;
+}
+
+export interface RecoveryCalls {
+  sweep(options?: SweepOptions): Promise<SweepResult>;
+  /** Proves that whatever waits for tasks waits for as many as are open, and mends what hands or older versions left. */
+  reconcileWorkflows(options?: Scope): Promise<ReconcileResult>;
+}
+
+export function recovery(parts: RecoveryParts): RecoveryCalls {
+  const { store, bus } = parts;
+  const found = fromEnvironment({ ...(parts.env && { env: parts.env }), ...(parts.stack && { stack: parts.stack }) });
+  const own = { env: envName(found.env ?? "default", "env"), stack: found.stack && stackName(found.stack, "stack") };
+  return {
+    async sweep(options = {}) {
+      const staleMs = options.staleAfterMs ?? 0;
+      const scope = { ...scopeOf(options, own), staleMs, limit: PAGE };
+      let seen = 0;
+      const reclaimed: Reclaimed[] = [];
+      for (let after: string | undefined; ; ) {
+        const page = await store.runs.orphans({ ...scope, ...(after && { after }) });
+        reclaimed.push(...(await store.runs.recover(await decide(page, options, bus), { staleMs })));
+        seen += page.length;
+        after = page.at(-1)?.runId;
+        if (page.length < PAGE) break;
+      }
+      for (const one of reclaimed) bus?.emit("run.reclaimed", one);
+      const result = resultOf(reclaimed, seen);
+      bus?.emit("recovery.sweep", { ...result, staleAfterMs: staleMs });
+      return result;
+    },
+    async reconcileWorkflows(options = {}) {
+      const { replayed, skipped } = await store.runs.reconcile(scopeOf(options, own));
+      bus?.emit("recovery.reconciled", { replayed, skipped });
+      return { replayed, skipped };
+    },
+  };
+}
+
+function scopeOf({ sourceEnv, sourceStack }: Scope, own: { readonly env: string; readonly stack: string | undefined }) {
+  const env = sourceEnv === undefined ? own.env : sourceEnv;
+  const stack = sourceStack === undefined ? own.stack : sourceStack;
+  return { ...(env && { env }), ...(stack && { stack }) };
+}
+
+/** One whose callback throws is left alone, and does not keep others waiting. */
+async function decide(
+  page: readonly Orphan[],
+  options: SweepOptions,
+  bus: Telemetry<RecoveryEvents> | undefined,
+): Promise<RecoveryDecision[]> {
+  const decisions = await Promise.all(
+    page.map(async (orphan): Promise<RecoveryDecision[]> => {
+      try {
+        const policy = await policyOf(orphan, options);
+        return policy ? [{ runId: orphan.runId, epoch: orphan.epoch, policy }] : [];
+      } catch (error) {
+        bus?.emit("recovery.policy_failed", { runId: orphan.runId, error });
+        return [];
+      }
+    }),
+  );
+  return decisions.flat();
+}
+
+/** The callback, the code, what nodes declared. Known to none of them: left to a node that knows it. */
+async function policyOf(orphan: Orphan, { resolvePolicy, actorRegistry }: SweepOptions): Promise<Recovery | null> {
+  const asked = await resolvePolicy?.(orphan);
+  if (asked !== undefined && !RECOVERIES.includes(asked)) {
+    throw new InvalidInput("resolvePolicy", `must answer one of ${RECOVERIES.join(", ")}, or nothing`);
+  }
+  return asked ?? inCode(orphan.group.program, actorRegistry) ?? orphan.recovery;
+}
+
+function inCode(program: string, registry: ActorRegistry = {}): Recovery | null {
+  if (Object.hasOwn(registry, program)) return registry[program]!.recovery ?? "resume";
+  const [name = "", ...rest] = program.split("::");
+  const expectations = Object.hasOwn(registry, name) ? registry[name]!.expectations : undefined;
+  const key = rest.join("::");
+  return expectations && Object.hasOwn(expectations, key) ? (expectations[key]!.recovery ?? "resume") : null;
+}
+
+function resultOf(reclaimed: readonly Reclaimed[], seen: number): SweepResult {
+  const restarted = reclaimed.filter(({ outcome }) => outcome === "waiting" || outcome === "restarted").length;
+  const failed = reclaimed.filter(({ outcome }) => outcome === "failed" || outcome === "dead").length;
+  return { restarted, failed, skipped: seen - restarted - failed };
+}

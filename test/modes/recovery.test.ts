@@ -1,0 +1,172 @@
+// The sweep of `holdfast/compat`: who decides on an orphan, in which scope, and what is never taken for one.
+
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { type RecoveryEvents, recovery } from "../../src/compat/recovery.js";
+import type { Recovery } from "../../src/kernel/recovery.js";
+import { createBus } from "../../src/telemetry/bus.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { group, newRun } from "../store/scene.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+let n = 0;
+const newEnv = () => `recovery-${process.pid}-${++n}`;
+
+interface Place {
+  readonly env: string;
+  readonly program?: string;
+  readonly stack?: string | null;
+  readonly leaseMs?: number;
+  readonly declared?: Recovery;
+}
+
+onBothStores((bench) => {
+  /** A run whose holder has died, and how it is afterwards. */
+  async function orphan({ env, program = "work", stack = null, leaseMs = 0, declared }: Place) {
+    const of = { ...group("q"), env, program, stack };
+    const run = newRun({ group: of });
+    if (declared) await bench.store.runs.declare([{ group: of, limits: [], recovery: declared }]);
+    await bench.store.runs.insert([run]);
+    const groupIds = await bench.store.runs.groupIds([of]);
+    await bench.store.runs.claim({ owner: randomUUID(), token: randomUUID(), groupIds, limit: 1, leaseMs });
+    const record = async () => (await bench.store.runs.get(run.id))!;
+    return { id: run.id, state: async () => (await record()).state, record };
+  }
+
+  describe("who decides", () => {
+    test("the callback, then the code, then what nodes declared; known to none of them: left alone", async () => {
+      const env = newEnv();
+      const asked = await orphan({ env, program: "asked", declared: "resume" });
+      const inCode = await orphan({ env, program: "in-code", declared: "resume" });
+      const ofActor = await orphan({ env, program: "monitor::check", declared: "resume" });
+      const inStore = await orphan({ env, program: "in-store", declared: "fail" });
+      const unknown = await orphan({ env, program: "unknown" });
+      const code = workflow("in-code", { recovery: "fail" }, async () => {});
+      const monitor = { expectations: { check: { recovery: "fail" } } } as const;
+      const result = await recovery({ store: bench.store, env }).sweep({
+        actorRegistry: { "in-code": code, asked: code, monitor },
+        resolvePolicy: ({ group: { program } }) => (program === "asked" ? "restart" : undefined),
+      });
+      expect(result).toEqual({ restarted: 1, failed: 3, skipped: 1 });
+      expect(await asked.record()).toMatchObject({ state: "waiting", generation: 1 });
+      const ended = [await inCode.state(), await ofActor.state(), await inStore.state()];
+      expect(ended).toEqual(["failed", "failed", "failed"]);
+      expect(await unknown.state()).toBe("running");
+    });
+
+    test("a callback that throws, or answers nonsense, leaves its run alone, and the others are decided on", async () => {
+      const env = newEnv();
+      const bad = await orphan({ env, program: "bad", declared: "fail" });
+      const odd = await orphan({ env, program: "odd", declared: "fail" });
+      const good = await orphan({ env, program: "good" });
+      const bus = createBus<RecoveryEvents>();
+      const told: string[] = [];
+      bus.on("recovery.policy_failed", ({ runId }) => told.push(runId));
+      const swept: object[] = [];
+      bus.on("recovery.sweep", ({ restarted, failed, skipped, staleAfterMs }) =>
+        swept.push({ restarted, failed, skipped, staleAfterMs }),
+      );
+      const resolvePolicy = ({ group: { program } }: { group: { program: string } }): Recovery => {
+        if (program === "bad") throw new Error("the database is away");
+        return program === "odd" ? ("explode" as never) : "resume";
+      };
+      const result = await recovery({ store: bench.store, env, bus }).sweep({ resolvePolicy });
+      expect(result).toEqual({ restarted: 1, failed: 0, skipped: 2 });
+      expect(swept).toEqual([{ ...result, staleAfterMs: 0 }]);
+      expect(told.sort()).toEqual([bad.id, odd.id].sort());
+      expect([await bad.state(), await odd.state(), await good.state()]).toEqual(["running", "running", "waiting"]);
+    });
+  });
+
+  describe("what is never taken for dead", () => {
+    test("a long quiet step, a queued and a deferred run", async () => {
+      const env = newEnv();
+      const quiet = await orphan({ env, leaseMs: 60_000 });
+      const queued = newRun({ group: { ...group("q"), env } });
+      const deferred = newRun({ group: { ...group("q"), env }, deferred: { by: "me", expiresInMs: null } });
+      await bench.store.runs.insert([queued, deferred]);
+      const calls = recovery({ store: bench.store, env });
+      expect(await calls.sweep({ resolvePolicy: () => "fail" })).toEqual({ restarted: 0, failed: 0, skipped: 0 });
+      expect(await quiet.state()).toBe("running");
+      for (const { id } of [queued, deferred]) expect((await bench.store.runs.get(id))!.state).toBe("waiting");
+    });
+
+    test("one whose lease has been over for less than asked", async () => {
+      const env = newEnv();
+      const run = await orphan({ env });
+      const { sweep } = recovery({ store: bench.store, env });
+      expect(await sweep({ staleAfterMs: 60_000, resolvePolicy: () => "fail" })).toMatchObject({ failed: 0 });
+      expect(await run.state()).toBe("running");
+    });
+  });
+
+  describe("scope", () => {
+    const all = { resolvePolicy: () => "resume" as const };
+
+    test("one's own stack and what belongs to none; another is named; null is all", async () => {
+      const env = newEnv();
+      const blue = await orphan({ env, stack: "blue" });
+      const green = await orphan({ env, stack: "green" });
+      const none = await orphan({ env });
+      const { sweep } = recovery({ store: bench.store, env, stack: "blue" });
+      expect(await sweep(all)).toEqual({ restarted: 2, failed: 0, skipped: 0 });
+      expect([await blue.state(), await green.state(), await none.state()]).toEqual(["waiting", "running", "waiting"]);
+      expect(await sweep({ ...all, sourceStack: "green" })).toMatchObject({ restarted: 1 });
+      const red = await orphan({ env, stack: "red" });
+      expect(await sweep({ ...all, sourceStack: null })).toMatchObject({ restarted: 1 });
+      expect(await red.state()).toBe("waiting");
+    });
+
+    test("with no stack of its own, a sweep has no filter", async () => {
+      const env = newEnv();
+      await orphan({ env, stack: "blue" });
+      expect(await recovery({ store: bench.store, env }).sweep(all)).toMatchObject({ restarted: 1 });
+    });
+
+    test("an env is never left, unless another is asked for", async () => {
+      const [env, other] = [newEnv(), newEnv()];
+      const run = await orphan({ env: other });
+      const { sweep } = recovery({ store: bench.store, env });
+      expect(await sweep(all)).toEqual({ restarted: 0, failed: 0, skipped: 0 });
+      expect(await run.state()).toBe("running");
+      expect(await sweep({ ...all, sourceEnv: other })).toMatchObject({ restarted: 1 });
+    });
+  });
+
+  test("two sweeps on one orphan: one acts", async () => {
+    const env = newEnv();
+    const run = await orphan({ env });
+    const { sweep } = recovery({ store: bench.store, env });
+    const all = await Promise.all([1, 2, 3, 4].map(() => sweep({ resolvePolicy: () => "restart" })));
+    expect(all.reduce((sum, { restarted }) => sum + restarted, 0)).toBe(1);
+    expect(await run.record()).toMatchObject({ generation: 1, recoveries: 1 });
+  });
+
+  test("more orphans than a page are all decided on", async () => {
+    const env = newEnv();
+    const runs = Array.from({ length: 450 }, () => newRun({ group: { ...group("q"), env } }));
+    await bench.store.runs.insert(runs);
+    const groupIds = await bench.store.runs.groupIds([runs[0]!.group]);
+    await new Promise((resolve) => setTimeout(resolve, 5)); // runs of one batch stand microseconds apart
+    await bench.store.runs.claim({ owner: randomUUID(), token: randomUUID(), groupIds, limit: 450, leaseMs: 0 });
+    const { sweep } = recovery({ store: bench.store, env });
+    expect(await sweep({ resolvePolicy: () => "fail" })).toEqual({ restarted: 0, failed: 450, skipped: 0 });
+  });
+
+  test("a run that is given up tells whoever waits for its result", async () => {
+    const env = newEnv();
+    const run = await orphan({ env, program: "doomed", declared: "fail" });
+    const node = await bench.open({ programs: [], env, sweeper: "off" });
+    await recovery({ store: bench.store, env }).sweep();
+    await expect(node.run(run.id).result({ timeout: "5s" })).rejects.toMatchObject({
+      state: "failed",
+      cause: { code: "ORPHANED" },
+    });
+    await node.stop();
+  });
+
+  test("reconciling answers what it found, in its scope", async () => {
+    const calls = recovery({ store: bench.store, env: newEnv(), stack: "blue" });
+    expect(await calls.reconcileWorkflows()).toEqual({ replayed: 0, skipped: 0 });
+  });
+});
