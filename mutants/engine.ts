@@ -152,9 +152,9 @@ export const engine: readonly Mutant[] = [
     breaks: "S12",
     edits: [
       {
-        file: "src/workflow/execute.ts",
-        find: "    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n    await take(session, replay);\n",
-        put: "    await take(session, replay);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
+        file: "src/workflow/take-messages.ts",
+        find: "    ownUpTo = session.ownMail;\n    const messages = await session.unread();\n    if (messages.length === 0) return;\n    onTaking(messages);\n    await take(replay, messages);\n",
+        put: "    const messages = await session.unread();\n    if (messages.length > 0) await take(replay, messages);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
       },
     ],
     killedBy: [SEEDS],
