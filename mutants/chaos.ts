@@ -9,8 +9,8 @@ export const chaos: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/commit-sql.ts",
-        find: "r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq${takes}",
-        put: "r.id = f.run_id${takes}",
+        find: "where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq\n",
+        put: "where r.id = f.run_id\n",
       },
     ],
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],

@@ -25,9 +25,7 @@ export const flow: readonly Mutant[] = [
   {
     name: "a parked run keeps its slot",
     breaks: "S15",
-    edits: [
-      { file: LIMITS, find: "new.state in ('parked', 'paused', 'blocked')", put: "new.state in ('paused', 'blocked')" },
-    ],
+    edits: [{ file: LIMITS, find: " or new.state = 'parked' and new.pending = 0 then", put: " then" }],
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {

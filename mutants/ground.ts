@@ -21,7 +21,7 @@ export const ground: readonly Mutant[] = [
   {
     name: "expected sequence taken out of the fence",
     breaks: "S8",
-    edits: [{ file: COMMIT, find: " and r.seq = f.seq${takes}", put: "${takes}" }],
+    edits: [{ file: COMMIT, find: " and r.token = f.token and r.seq = f.seq\n", put: " and r.token = f.token\n" }],
     killedBy: [{ file: CONFORMANCE, test: "another sequence is told" }],
   },
   {
@@ -48,8 +48,8 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: COMMIT,
-        find: "\"f.to_state = 'parked' and r.inbox_seq > f.seen_inbox_seq\"",
-        put: '"false"',
+        find: "(r.inbox_seq > f.seen_inbox_seq${noneLeft})",
+        put: "(false${noneLeft})",
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "park over a message" }],
@@ -104,8 +104,8 @@ export const ground: readonly Mutant[] = [
         put: "  limit ${limit}\n",
       },
       {
-        file: "src/store/postgres/sweep-expired.ts",
-        find: ' and r.token is not null and ${over("r.", "t.now")}\n',
+        file: "src/store/postgres/take-back.ts",
+        find: " and r.token is not null and ${still}\n",
         put: "\n",
       },
     ],

@@ -47,7 +47,7 @@ export const timeouts: readonly Mutant[] = [
         put: "where o.generation = f.generation",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "eight claim at once: one gets it" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the second is told who claimed it" }],
   },
   {
     name: "a timeout scheduled anew keeps its generation",
@@ -73,8 +73,8 @@ export const timeouts: readonly Mutant[] = [
     edits: [
       {
         file: FIRING,
-        find: "await Promise.race([this.#fire(claim, abort.signal).finally(cancel), over]);",
-        put: "await this.#fire(claim, abort.signal).finally(cancel);\n    void over;",
+        find: "return Promise.race([this.#fire(claim, abort.signal).finally(cancel), over]);",
+        put: "void over;\n    return this.#fire(claim, abort.signal).finally(cancel);",
       },
     ],
     killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "keeps one place until its claim is over" }],

@@ -12,8 +12,8 @@ export const schedules: readonly Mutant[] = [
     edits: [
       {
         file: SCHEDULER,
-        find: "const { now, schedules, nextMs } = await store.due(this.#ids);",
-        put: "const { schedules, nextMs } = await store.due(this.#ids);\n    const now = this.#options.world.wallNow();",
+        find: "const { now, schedules, nextMs } = await store.due(ids);",
+        put: "const { schedules, nextMs } = await store.due(ids);\n    const now = this.#options.world.wallNow();",
       },
     ],
     killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "a node's own clock decides nothing" }],

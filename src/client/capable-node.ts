@@ -6,7 +6,7 @@ import type { RunRecord } from "../store/contract/runs.js";
 
 /** True for a run that waits although no live node has its program, in the version it is pinned to. */
 export function lacksCapableNode({ state, group }: Pick<RunRecord, "state" | "group">, nodes: readonly NodeRecord[]) {
-  return state === "waiting" && !nodes.some(({ alive, serves }) => alive && serves.some((one) => isSame(one, group)));
+  return state === "waiting" && !nodes.some(({ alive, claims }) => alive && claims.some((one) => isSame(one, group)));
 }
 
 /** A node lists each group it claims from, those for any stack and any version, too. */

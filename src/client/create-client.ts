@@ -16,6 +16,7 @@ import type { EventType } from "../trigger/event.js";
 import { DeadLetters } from "./dead-letters.js";
 import { GraphRuns } from "./graph-runs.js";
 import { fromEnvironment } from "./identity.js";
+import { type Nodes, nodesOf } from "./nodes.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
@@ -77,6 +78,8 @@ export interface Client<Programs extends Listed> {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** The nodes of the env, and their modes. */
+  readonly nodes: Nodes;
   /** Where runs of graphs are; forks, rewinds, comparisons. */
   readonly graphs: GraphRuns;
   readonly schedules: Schedules;
@@ -110,6 +113,7 @@ export function createClient<Programs extends Listed = readonly []>(
     run: (id: string) => runs.run(id),
     dead: new DeadLetters(store, codecs, inEnv, world),
     queues: queuesOf(store, inEnv, "client"),
+    nodes: nodesOf(store, inEnv, "client"),
     graphs: new GraphRuns(inPlace, runs),
     schedules: schedulesOf(store, runs, inEnv, "client"),
   };

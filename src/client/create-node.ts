@@ -2,12 +2,16 @@
 
 import { type AnyActor, definitionsOf } from "../actor/actor.js";
 import { Engine } from "../engine/engine.js";
+import { Modes } from "../engine/modes.js";
+import type { Program } from "../engine/program.js";
 import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
+import { StartGate } from "../engine/start-gate.js";
 import type { Codec } from "../kernel/codec.js";
-import { codecs as openCodecs } from "../kernel/codecs.js";
+import { type Codecs, codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
+import { type ModeState, nodeMode } from "../kernel/node-mode.js";
 import type { SettingOptions, Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
@@ -25,8 +29,10 @@ import { DeadLetters } from "./dead-letters.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
+import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
-import { type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
+import { type Nodes, nodesOf } from "./nodes.js";
+import { type Listening, type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOutcome } from "./runs.js";
@@ -38,13 +44,17 @@ export interface NodeOptions<Executor extends string = string>
     RoutingOptions<Executor> {
   readonly store: Store;
   readonly programs: readonly (AnyDefinition | AnyActor)[];
-  /** Whether every node takes back the runs of dead ones, or one at a time under a lease. Default: every. */
-  readonly sweeper?: "every" | "one";
+  /** Whether every node takes back the runs of dead ones, one at a time under a lease, or this one never. Default: every. */
+  readonly sweeper?: "every" | "one" | "off";
   /**
    * `false`: this node is the only one of its env and stack. It renews a claim once at most, and does not start beside
    * another that lives. Default: true.
    */
   readonly claiming?: boolean;
+  /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
+  readonly takeDeferred?: "all" | string | readonly string[];
+  /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
+  readonly deferredExpiry?: Duration | false;
   /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
   readonly signals?: SignalOption;
   /** The first writes; `json` is always readable. */
@@ -72,6 +82,10 @@ export class Node implements AsyncDisposable {
   /** Runs that gave up. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
+  /** What this node does with its programs, to be changed while it runs. */
+  readonly mode: ModeControl;
+  /** All nodes of the env, and their modes. */
+  readonly nodes: Nodes;
   /** Where runs of graphs are; forks, rewinds, comparisons. */
   readonly graphs: GraphRuns;
   /** When its programs are due by themselves, and those of other nodes of the env. */
@@ -82,14 +96,15 @@ export class Node implements AsyncDisposable {
   readonly #scheduler: Scheduler;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
-  readonly #listen: () => () => void;
-  #deafen = () => {};
+  readonly #listen: () => Listening;
+  #listening: Listening | null = null;
   #stopping: Promise<void> | null = null;
   #counted = 0;
 
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, claiming, services, perRun, executors, serve, ...settings } = rest;
+    const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
+    const { takeDeferred, deferredExpiry, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
@@ -101,28 +116,29 @@ export class Node implements AsyncDisposable {
     this.stack = stack === undefined ? null : stackName(stack, "stack");
     this.build = build === undefined ? null : versionName(build, "build");
     this.incarnation = world.token();
-    const { crashLimit, historyWarning, historyLimit } = this.#settings;
+    const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
-    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit };
+    const modes = new Modes();
+    const expiresInMs = expiryOf(deferredExpiry);
+    const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
+    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
     this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
     this.queues = queuesOf(store, this.env, this.name);
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
-    const household: Household = {
-      codecs: opened,
-      newChild: (child, input) => this.#runs.newRun(child, input, {}),
-      historyWarning,
-      historyLimit,
-      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
-      onLongHistory: (runId, length) => told.emit("run.history_long", { runId, length }),
-    };
+    this.nodes = nodesOf(store, this.env, this.name);
+    const { env: inEnv, incarnation } = this;
+    const obey = (state: ModeState) => this.#engine.obey(state);
+    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
+    const household = this.#household(options, opened, told);
+    const here = programs.filter(({ stacks }) => isAllowed(stacks, this.stack));
     this.#engine = new Engine({
       store,
-      programs: programs.flatMap((program) => program.serve(household)),
-      subscriptions: subscriptionsOf(programs, { env: this.env, stack: this.stack, crashLimit }),
+      programs: here.flatMap((definition) => servedBy(definition, household, modes)),
+      subscriptions: subscriptionsOf(here, { env: this.env, stack: this.stack, crashLimit }),
       settings: this.#settings,
       world,
       bus: told,
@@ -134,6 +150,13 @@ export class Node implements AsyncDisposable {
       alone: !claimingOf(claiming),
       routing,
       onReplaced: () => void this.stop(),
+      modes,
+      mode: nodeMode(mode ?? "full"),
+      takeDeferred: stacksOf(takeDeferred),
+      onRegistered: async () => {
+        if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
+      },
+      onExit: () => this.#listening?.exit(),
     });
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
     this.#scheduler = new Scheduler({
@@ -143,12 +166,29 @@ export class Node implements AsyncDisposable {
       bus: told,
       env: this.env,
       stack: this.stack,
-      programs,
-      newRun: (program, input) => this.#runs.newRun(program, input, {}),
+      programs: here,
+      modes,
+      newRun: (program, input) => ({ ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) }),
       lookEveryMs: this.#settings.pollMaxMs,
     });
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
+  }
+
+  #household(
+    { services, perRun }: Pick<NodeOptions, "services" | "perRun">,
+    codecs: Codecs,
+    bus: ReturnType<typeof nodeTelemetry>,
+  ): Household {
+    const { historyWarning, historyLimit } = this.#settings;
+    return {
+      codecs,
+      newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      historyWarning,
+      historyLimit,
+      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
+    };
   }
 
   get #info(): NodeInfo {
@@ -169,10 +209,9 @@ export class Node implements AsyncDisposable {
 
   /** Called by createNode. */
   async open(): Promise<void> {
-    if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
     await this.#engine.start();
     this.#scheduler.start();
-    this.#deafen = this.#listen();
+    this.#listening = this.#listen();
   }
 
   async start<In, Out, Parsed>(
@@ -226,7 +265,7 @@ export class Node implements AsyncDisposable {
 
   stop(options: { readonly grace?: Duration } = {}): Promise<void> {
     const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
-    this.#stopping ??= this.#stop(graceMs).finally(() => this.#deafen());
+    this.#stopping ??= this.#stop(graceMs).finally(() => this.#listening?.deafen());
     return this.#stopping;
   }
 
@@ -239,9 +278,31 @@ export class Node implements AsyncDisposable {
   }
 }
 
-function sweeperOf(sweeper: "every" | "one" = "every"): "every" | "one" {
-  if (sweeper === "every" || sweeper === "one") return sweeper;
-  throw new InvalidInput("sweeper", 'must be "every" or "one"');
+function sweeperOf(sweeper: NodeOptions["sweeper"] = "every"): "every" | "one" | "off" {
+  if (sweeper === "every" || sweeper === "one" || sweeper === "off") return sweeper;
+  throw new InvalidInput("sweeper", 'must be "every", "one" or "off"');
+}
+
+/** What a definition is made of goes by its name, too: a mode for an actor is one for all it expects. */
+function servedBy(definition: AnyDefinition, household: Household, modes: Modes): readonly Program[] {
+  const served = definition.serve(household);
+  for (const { name } of served) modes.belongs(name, definition.name);
+  return served;
+}
+
+/** A node of no stack serves whatever it is given. */
+function isAllowed(stacks: readonly string[] | undefined, stack: string | null): boolean {
+  return stacks === undefined || stack === null || stacks.includes(stack);
+}
+
+function expiryOf(expiry: Duration | false | undefined): number | null {
+  return expiry === false ? null : toMs(expiry ?? "1d", "deferredExpiry");
+}
+
+/** Undefined: none. Null: all. */
+function stacksOf(takeDeferred: NodeOptions["takeDeferred"]): readonly string[] | null | undefined {
+  if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
+  return [takeDeferred].flat().map((stack) => stackName(stack, "takeDeferred"));
 }
 
 function claimingOf(claiming: boolean = true): boolean {

@@ -1,6 +1,7 @@
 // Who a node is and where it belongs: what its options say, else its environment.
 
 import { envName, type NameCheck, nodeName, stackName, versionName } from "../kernel/name.js";
+import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
 
 export interface IdentityOptions {
   /** Who this process is across restarts. Default: HOLDFAST_NODE_ID, else generated. */
@@ -13,6 +14,8 @@ export interface IdentityOptions {
   readonly stack?: string;
   /** The version of your code, for people. Default: HOLDFAST_BUILD, else none. */
   readonly build?: string;
+  /** What it does with its programs. A mode that was kept for its identity wins. Default: HOLDFAST_MODE, else full. */
+  readonly mode?: NodeMode;
 }
 
 export interface Identity {
@@ -21,6 +24,7 @@ export interface Identity {
   readonly env?: string;
   readonly stack?: string;
   readonly build?: string;
+  readonly mode?: NodeMode;
 }
 
 const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; readonly check: NameCheck }>> = {
@@ -29,6 +33,7 @@ const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; re
   env: { variable: "HOLDFAST_ENV", check: envName },
   stack: { variable: "HOLDFAST_STACK", check: stackName },
   build: { variable: "HOLDFAST_BUILD", check: versionName },
+  mode: { variable: "HOLDFAST_MODE", check: nodeMode },
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -27,8 +27,14 @@ export function signalsOf(option: SignalOption | undefined): readonly StopSignal
   return signals;
 }
 
-/** Answers a function that listens no more. */
-export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promise<void>, world: World): () => void {
+export interface Listening {
+  /** Listens no more. */
+  readonly deafen: () => void;
+  /** As if a signal had come; without any to listen to, it only stops. */
+  readonly exit: () => void;
+}
+
+export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promise<void>, world: World): Listening {
   const me = {};
   let first: { readonly signal: StopSignal; readonly at: number } | null = null;
   const onSignal = (signal: StopSignal) => {
@@ -46,10 +52,17 @@ export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promis
   for (const signal of signals) process.on(signal, onSignal);
   const underNpm = signals.includes("SIGTERM") && process.env["npm_lifecycle_event"] !== undefined;
   const forget = underNpm ? whenOrphaned(() => onSignal("SIGTERM"), world) : () => {};
-  return () => {
-    forget();
-    // While the process is ending, a second signal still ends it now.
-    if (!first) for (const signal of signals) process.off(signal, onSignal);
+  return {
+    deafen: () => {
+      forget();
+      // While the process is ending, a second signal still ends it now.
+      if (!first) for (const signal of signals) process.off(signal, onSignal);
+    },
+    exit: () => {
+      const [signal] = signals;
+      if (signal === undefined) void stop();
+      else if (!first) onSignal(signal);
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 // Starts runs and finds them again: what a node and a client have in common. It never claims anything.
 
+import type { StartGate } from "../engine/start-gate.js";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -66,6 +67,8 @@ export interface RunsOptions {
   readonly stack: string | null;
   readonly crashLimit: number;
   readonly nearby?: Nearby;
+  /** Of a node: whether it starts anything, and for whom. */
+  readonly gate?: StartGate;
 }
 
 export class Runs {
@@ -76,7 +79,7 @@ export class Runs {
   }
 
   async start<Out>(program: Startable, input: unknown, options: StartOptions): Promise<RunHandle<Out>> {
-    const run = this.newRun(program, await parseInput(program, input), options);
+    const run = this.#stamped(this.newRun(program, await parseInput(program, input), options));
     const [answer] = await this.#insert([run], options.tx);
     if (answer?.outcome === "refused") throw answer.error;
     if (answer?.outcome === "conflict") throw new KeyConflict(options.key!, answer.runId);
@@ -106,11 +109,11 @@ export class Runs {
 
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
-    const { name: program, queue, version, limits } = startable;
-    const { world, codecs, env, stack, crashLimit } = this.#options;
+    const { name: program, queue, version, limits, stacks } = startable;
+    const { world, codecs, env, crashLimit } = this.#options;
     return {
       id: world.id(),
-      group: { env, stack, queue, program, version },
+      group: { env, stack: stackOf(stacks, this.#options.stack), queue, program, version },
       priority: options.priority ?? 0,
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
@@ -125,13 +128,29 @@ export class Runs {
     return store.runs.limitsOf({ env, stack, queue, program, version });
   }
 
-  #insert(runs: readonly NewRun[], tx: Transaction | undefined): Promise<readonly InsertAnswer[]> {
-    return this.#options.store.runs.insert(runs, tx ? { tx } : {});
+  /** As this node starts it: throws when it is to start none, and says so when it leaves the work to others. */
+  #stamped(run: NewRun): NewRun {
+    const { gate } = this.#options;
+    return gate ? { ...run, ...gate.stamp(run.group.program) } : run;
+  }
+
+  /** Only what a caller asks for goes through here: a run's children are its own affair. */
+  async insert(run: NewRun): Promise<InsertAnswer> {
+    return (await this.#insert([this.#stamped(run)], undefined))[0]!;
+  }
+
+  async #insert(runs: readonly NewRun[], tx: Transaction | undefined): Promise<readonly InsertAnswer[]> {
+    const { store, gate } = this.#options;
+    const answers = await store.runs.insert(runs, tx ? { tx } : {});
+    for (const [i, { outcome, runId }] of answers.entries()) {
+      if (outcome === "inserted") gate?.started(runId, runs[i]!.group.program);
+    }
+    return answers;
   }
 
   async #tryNewRun(program: Startable, item: StartItem<unknown>): Promise<NewRun | HoldfastError> {
     try {
-      return this.newRun(program, await parseInput(program, item.input), item);
+      return this.#stamped(this.newRun(program, await parseInput(program, item.input), item));
     } catch (error) {
       if (error instanceof HoldfastError) return error;
       throw error;
@@ -149,4 +168,9 @@ export class Runs {
 function newKey(scope: string, key: string, input: unknown): NewKey {
   const payload = payloadHash(input, "input");
   return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime: "archived", onMismatch: "conflict" };
+}
+
+/** Of a program that nodes of this stack do not serve: any of those that do may take it. */
+function stackOf(stacks: readonly string[] | undefined, own: string | null): string | null {
+  return own === null || stacks === undefined || stacks.includes(own) ? own : null;
 }

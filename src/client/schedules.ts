@@ -86,8 +86,8 @@ export function schedulesOf(store: Store, runs: Runs, env: string, by: string): 
       const tick = tickOf(readSpec(row.spec).kind, now, now);
       const limits = newLimits(await store.runs.limitsOf(group), group.queue, tick);
       const run = runs.newRun({ ...group, name: group.program, limits: [] }, tick, {});
-      const [answer] = await store.runs.insert([{ ...run, group, ...(limits.length > 0 && { limits }) }]);
-      if (answer?.outcome === "refused") throw answer.error;
+      const answer = await runs.insert({ ...run, group, ...(limits.length > 0 && { limits }) });
+      if (answer.outcome === "refused") throw answer.error;
       return runs.run(run.id);
     },
   };

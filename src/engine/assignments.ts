@@ -1,47 +1,61 @@
-// What a node claims and who of it works on that: the groups of each program, given to the executors by the rules.
+// What a node claims and who of it works on that: the groups of each program, given to the executors by the rules. Of which it
+// takes runs now depends on its mode, and on what waits in other stacks.
 
 import type { RunGroup } from "../kernel/new-run.js";
 import type { NodeExecutor } from "../store/contract/nodes.js";
-import type { RunStore } from "../store/contract/runs.js";
-import type { Executor } from "./executor.js";
+import type { DeclaredProgram } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import type { Modes } from "./modes.js";
+import { OtherStacks } from "./other-stacks.js";
 import type { Program } from "./program.js";
 import type { Routing, Served } from "./routing.js";
 
 export interface AssignmentOptions {
+  readonly store: Store;
   readonly programs: readonly Program[];
+  /** Which of them it works on, and who of it. */
   readonly routing: Routing;
   readonly env: string;
   readonly stack: string | null;
+  readonly incarnation: string;
+  readonly modes: Modes;
+  /** Not undefined: works on what waits in these other stacks and is worked on by nobody there; null: in all. */
+  readonly takeDeferred: readonly string[] | null | undefined;
 }
 
 export class Assignments {
   readonly #options: AssignmentOptions;
   readonly #programs = new Map<number, Program>();
+  readonly #others: OtherStacks | null;
+  readonly #executors = new Map<string, string | null>();
 
   constructor(options: AssignmentOptions) {
     this.#options = options;
+    const { takeDeferred: from } = options;
+    const programs = options.programs.filter((program) => this.#executorOf(program) !== null);
+    this.#others = from === undefined ? null : new OtherStacks({ ...options, programs, from });
   }
 
   /** Every program of the node, in its order. */
   get all(): readonly Served[] {
-    const { programs, routing } = this.#options;
-    return programs.map(({ name: program, queue, version }) => {
-      return { program, queue, version, executor: routing.executorOf(queue) };
+    return this.#options.programs.map((one) => {
+      const { name: program, queue, version } = one;
+      return { program, queue, version, executor: this.#executorOf(one) };
     });
   }
 
-  /** The groups it claims from. */
+  /** The groups it claims from, in whatever mode it is. */
   get groups(): readonly RunGroup[] {
-    return this.#served().flatMap(({ groups }) => groups);
-  }
-
-  /** Null: the number was another group's before a failover, and the claim was asked for by then. */
-  programOf(groupId: number): Program | null {
-    return this.#programs.get(groupId) ?? null;
+    return this.#served().map(({ group }) => group);
   }
 
   get groupIds(): readonly number[] {
     return [...this.#programs.keys()];
+  }
+
+  /** Null: the number was another group's before a failover, and the claim was asked for by then. */
+  programOf(groupId: number): Program | null {
+    return this.#programs.get(groupId) ?? this.#others?.programOf(groupId) ?? null;
   }
 
   /** For people: each executor with its slots and the queues it works on. */
@@ -52,36 +66,60 @@ export class Assignments {
     });
   }
 
-  /** Asks the store for the groups' numbers, and gives them to the executors. */
-  async give(store: RunStore, executors: readonly Executor[]): Promise<void> {
+  /** The groups are numbered, and what the programs ask of their runs is told to all, also of programs that others work on. */
+  async declare(): Promise<void> {
+    const { store, programs, env, stack } = this.#options;
     const served = this.#served();
-    const ids = await store.groupIds(served.flatMap(({ groups }) => groups));
-    const found = new Map<string, number[]>(executors.map(({ name }) => [name, []]));
-    const programs = served.flatMap(({ program, executor, groups }) => groups.map(() => ({ program, executor })));
+    const ids = await store.runs.groupIds(served.map(({ group }) => group));
     this.#programs.clear();
-    for (const [i, id] of ids.entries()) {
-      const { program, executor } = programs[i]!;
-      this.#programs.set(id, program);
-      found.get(executor)!.push(id);
+    for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
+    await store.runs.declare(
+      programs.flatMap((program) => {
+        const { limits, recovery = "resume" } = program;
+        return groupsOf(program, env, stack).map((group): DeclaredProgram => ({ group, limits, recovery }));
+      }),
+    );
+  }
+
+  /** The groups of which it takes runs now, in its mode; or those of one executor. */
+  claimable(executor?: string): readonly number[] {
+    const { modes } = this.#options;
+    const isOurs = (program: Program | null) =>
+      program !== null &&
+      modes.of(program.name) === "full" &&
+      (executor === undefined || this.#executorOf(program) === executor);
+    const own = [...this.#programs].filter(([, program]) => isOurs(program)).map(([id]) => id);
+    const others = this.#others?.now.filter((id) => isOurs(this.programOf(id))) ?? [];
+    return others.length > 0 ? [...own, ...others] : own;
+  }
+
+  /** Everybody can see of which groups this node takes runs. */
+  tell(): Promise<void> {
+    const { store, incarnation } = this.#options;
+    return store.nodes.claimsFrom(incarnation, this.claimable());
+  }
+
+  /** Looks after other stacks; answers whether there is another group to claim from, or one less. */
+  async lookAround(): Promise<boolean> {
+    if (!this.#others || !(await this.#others.look())) return false;
+    await this.tell();
+    return true;
+  }
+
+  /** Patterns are matched once per queue: it is asked for with every claim. */
+  #executorOf({ queue }: Program): string | null {
+    let executor = this.#executors.get(queue);
+    if (executor === undefined) {
+      executor = this.#options.routing.executorOf(queue);
+      this.#executors.set(queue, executor);
     }
-    for (const executor of executors) executor.groupIds = found.get(executor.name)!;
-    await store.declare(this.#declared());
+    return executor;
   }
 
-  #served(): readonly { readonly program: Program; readonly executor: string; readonly groups: readonly RunGroup[] }[] {
-    const { programs, routing, env, stack } = this.#options;
-    return programs.flatMap((program) => {
-      const executor = routing.executorOf(program.queue);
-      return executor === null ? [] : [{ program, executor, groups: groupsOf(program, env, stack) }];
-    });
-  }
-
-  /** Also of programs that others work on: whoever has the code knows their limits. */
-  #declared() {
+  #served(): readonly { readonly program: Program; readonly group: RunGroup }[] {
     const { programs, env, stack } = this.#options;
-    return programs.flatMap((program) => {
-      return groupsOf(program, env, stack).map((group) => ({ group, limits: program.limits }));
-    });
+    const ours = programs.filter((program) => this.#executorOf(program) !== null);
+    return ours.flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
   }
 }
 

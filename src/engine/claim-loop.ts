@@ -14,6 +14,7 @@ export interface ClaimLoopOptions {
   readonly owner: string;
   /** Runs worked on at the same time. */
   readonly size: number;
+  /** Asked for each claim: what a node takes depends on its mode. */
   readonly groupIds: () => readonly number[];
   /** `askedAt` is the monotonic time before the claim was sent: the lease is counted from there. */
   readonly onClaimed: (run: ClaimedRun, askedAt: number) => Promise<void>;
@@ -28,6 +29,7 @@ export class ClaimLoop {
   #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
   #running: Promise<void> = Promise.resolve();
+  #call: Promise<unknown> = Promise.resolve();
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options;
@@ -40,6 +42,11 @@ export class ClaimLoop {
   /** Whether it may still be granted something. */
   get claiming(): boolean {
     return this.#claiming;
+  }
+
+  /** Resolves when the claim call that is on its way has come back. */
+  get underWay(): Promise<unknown> {
+    return this.#call;
   }
 
   start(): void {
@@ -104,11 +111,15 @@ export class ClaimLoop {
 
   /** Null: it failed. */
   async #claim(limit: number): Promise<number | null> {
-    const { store, settings, world, bus, owner, groupIds } = this.#options;
+    const { store, settings, world, bus, owner } = this.#options;
     const token = world.token();
+    const groupIds = this.#options.groupIds();
+    if (groupIds.length === 0) return 0;
     try {
       const askedAt = world.monotonicNow();
-      const claimed = await store.claim({ owner, token, groupIds: groupIds(), limit, leaseMs: settings.leaseMs });
+      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      this.#call = call.catch(() => {});
+      const claimed = await call;
       for (const run of claimed) void this.#work(run, askedAt);
       return claimed.length;
     } catch (error) {

@@ -3,18 +3,19 @@
 import { ClaimLost } from "../kernel/claim.js";
 import { settles } from "../kernel/effect.js";
 import type { HoldfastError } from "../kernel/error.js";
+import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
 import type { Subscription } from "../store/contract/events.js";
 import type { HouseReport } from "../store/contract/house.js";
 import type { ClaimedRun, Commit } from "../store/contract/runs.js";
-import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
-import { Assignments } from "./assignments.js";
+import { type AssignmentOptions, Assignments } from "./assignments.js";
 import { BreakerWatch } from "./breaker-watch.js";
 import { Committer } from "./committer.js";
+import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
@@ -22,40 +23,36 @@ import { LeaseKeeper } from "./lease-keeper.js";
 import { Nearby } from "./nearby.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
 import type { Program } from "./program.js";
-import type { Routing, Served } from "./routing.js";
+import type { Served } from "./routing.js";
 import { Session } from "./session.js";
 import type { Slots } from "./slots.js";
 import { Subscriber } from "./subscriber.js";
 import { SweeperLease } from "./sweeper-lease.js";
 
-/** What an aborted step gets to end, so that its run can be handed back. */
-const ABORTED_GRACE_MS = 1_000;
 /** The store may be away when a node stops: it is not waited for longer than this. */
 const FAREWELL_MS = 2_000;
-const LOOK_EVERY_MS = 10;
 
-export interface EngineOptions {
-  readonly store: Store;
-  readonly programs: readonly Program[];
-  /** Which of them it works on, and who of it. */
-  readonly routing: Routing;
+export interface EngineOptions extends AssignmentOptions {
   /** What starts them besides a call. */
   readonly subscriptions: readonly Subscription[];
   readonly settings: Settings;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
-  readonly incarnation: string;
   readonly identity: string;
   readonly name: string;
-  readonly env: string;
-  readonly stack: string | null;
   readonly build: string | null;
-  /** Whether every node reclaims, or one at a time under a lease. */
-  readonly sweeper: "every" | "one";
+  /** Whether every node reclaims, one at a time under a lease, or none. */
+  readonly sweeper: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
   readonly alone: boolean;
   /** The store does not let this node go on: another has taken its place. */
   readonly onReplaced: () => void;
+  /** The mode it starts in, unless another was kept. */
+  readonly mode: NodeMode;
+  /** It knows its mode, and has claimed nothing yet. */
+  readonly onRegistered: () => Promise<void>;
+  /** It has drained and is to stop. */
+  readonly onExit: () => void;
 }
 
 export class Engine {
@@ -69,6 +66,8 @@ export class Engine {
   readonly #house = new AbortController();
   readonly #subscriber: Subscriber;
   readonly #breakers: BreakerWatch;
+  /** Sessions whose work has begun. */
+  readonly #begun = new WeakSet<Session>();
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
   #stopping = false;
@@ -91,7 +90,9 @@ export class Engine {
   #executor(name: string, size: number): Executor {
     const { store, settings, world, bus, incarnation: owner } = this.#options;
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
-    const executor: Executor = new Executor({ name, size, store: store.runs, settings, world, bus, owner, onClaimed });
+    const groupIds = () => this.#assignments.claimable(name);
+    const parts = { store: store.runs, settings, world, bus, owner, groupIds, onClaimed };
+    const executor: Executor = new Executor({ name, size, ...parts });
     return executor;
   }
 
@@ -99,6 +100,7 @@ export class Engine {
     const { store, settings, world, bus, incarnation, alone } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
+    await this.#options.onRegistered();
     const door = new Door(world);
     this.#attendance = await store.attend({
       incarnation,
@@ -123,6 +125,12 @@ export class Engine {
       alone,
       onForgotten: () => this.#registerAgain(),
       onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
+      modes: this.#options.modes,
+      reclaims: this.#options.sweeper !== "off",
+      onRound: async (mode: ModeState | null) => {
+        if (mode) await this.obey(mode);
+        if (await this.#assignments.lookAround()) this.hint();
+      },
       onWork: () => this.hint(),
     };
     this.#keeping = keepHouse(house, this.#house.signal);
@@ -145,14 +153,16 @@ export class Engine {
 
   /** Null, or why it cannot work. */
   async #register(): Promise<HoldfastError | null> {
-    const { store, settings, env, stack, incarnation, identity, name, build, alone, bus } = this.#options;
-    await this.#assignments.give(store.runs, this.#executors);
+    const { store, settings, env, stack, incarnation, identity, name, build, alone, bus, modes, mode } = this.#options;
+    await this.#assignments.declare();
     const { housekeepingMs: heartbeatMs, leaseMs } = settings;
     const { groupIds: serves, executors } = this.#assignments;
     const who = { incarnation, identity, name, env, stack, build, alone };
-    const answer = await store.nodes.register({ ...who, serves, executors, heartbeatMs, leaseMs });
+    const answer = await store.nodes.register({ ...who, serves, executors, mode, heartbeatMs, leaseMs });
     if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
     if (answer.outcome === "stopped") return new NodeReplaced(identity);
+    modes.set(answer.mode);
+    if (this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
     for (const reclaimed of answer.reclaimed) bus.emit("run.reclaimed", reclaimed);
     return null;
   }
@@ -166,9 +176,46 @@ export class Engine {
     this.#options.onReplaced();
   }
 
+  /** The mode that the store has for this node, however it came to know. What runs goes on, unless it drains. */
+  async obey(state: ModeState): Promise<void> {
+    const { modes, bus } = this.#options;
+    const { drain: before } = modes.state;
+    if (!modes.set(state)) return;
+    bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
+    for (const session of this.#keeper.held) if (!this.#begun.has(session)) this.#spare(session);
+    this.hint();
+    if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
+    await this.#assignments.tell();
+  }
+
+  /** Hands back what was claimed before the mode changed and has not begun. */
+  #spare(session: Session): void {
+    const program = this.#assignments.programOf(session.run.groupId);
+    if (program && this.#options.modes.of(program.name) !== "full") session.stop(this.#underWay());
+  }
+
+  #underWay(): Promise<unknown> {
+    return Promise.all(this.#executors.map(({ loop }) => loop.underWay));
+  }
+
+  async #drain(how: Drain): Promise<void> {
+    const { modes, settings, world, bus, onExit } = this.#options;
+    const left = await drain({
+      world,
+      graceMs: settings.shutdownGraceMs,
+      held: () => this.#keeper.held,
+      active: () => this.active,
+      isOn: () => modes.state.drain !== null && !this.#stopping,
+      lastClaim: () => this.#underWay(),
+    });
+    if (left === null) return;
+    bus.emit("node.drained", { left });
+    if (how === "exit") onExit();
+  }
+
   #sweeper(): SweeperLease | null {
     const { store, settings, world, bus, env, incarnation, sweeper } = this.#options;
-    if (sweeper === "every") return null;
+    if (sweeper !== "one") return null;
     const leaseMs = 3 * settings.housekeepingMs;
     return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
   }
@@ -259,9 +306,11 @@ export class Engine {
     });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
+    else this.#spare(session);
     this.#keeper.add(session);
     const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
     bus.emit("run.claimed", { ...facts, executor, attempt: run.failures + 1 });
+    if (run.deferredBy !== null) bus.emit("run.deferred_taken", { ...facts, by: run.deferredBy });
     try {
       await this.#execute(program, session, slots);
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
@@ -285,6 +334,7 @@ export class Engine {
       await session.commit([{ kind: "handBack" }]);
       return;
     }
+    this.#begun.add(session);
     try {
       const { debounce } = session.run;
       if (!debounce) return await program.execute(session);

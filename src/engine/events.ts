@@ -1,6 +1,7 @@
 // What the engine tells: who got which run, how it ended, what was taken back from whom.
 
 import type { RunGroup } from "../kernel/new-run.js";
+import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { SkippedRun } from "../store/contract/attend.js";
 import type { NodeExecutor } from "../store/contract/nodes.js";
 import type { Reclaimed } from "../store/contract/runs.js";
@@ -35,8 +36,22 @@ export interface EngineEvents {
   "node.stopped": { readonly left: number };
   /** Another node works in the place of this one, which stops: both were alone, or it was taken for dead. */
   "node.replaced": { readonly error: unknown };
+  /** It is to do something else with its programs; what runs goes on. */
+  "mode.changed": {
+    readonly nodeMode: NodeMode;
+    readonly overrides: ModeState["overrides"];
+    readonly drain: Drain | null;
+  };
+  /** It has handed back what it held. `left`: runs whose work ignored its abort. */
+  "node.drained": { readonly left: number };
   /** The event loop did not come round for longer than a renewal interval. */
   "node.blocked": { readonly lateMs: number };
+  /** Started by this node, which leaves the work to others. */
+  "run.deferred": { readonly runId: string; readonly program: string; readonly stack: string | null };
+  /** This node took a run that another one, `by`, had started for others to work on. */
+  "run.deferred_taken": OfRun & { readonly by: string };
+  /** Nobody took it in time; it is cancelled. */
+  "run.expired": { readonly runId: string };
   "run.claimed": OfRun & { readonly executor: string; readonly attempt: number };
   /** The claim was given back in order; `as` is what the journal's last entry says. */
   "run.settled": OfRun & { readonly as: string };

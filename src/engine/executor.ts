@@ -3,7 +3,7 @@
 import { ClaimLoop, type ClaimLoopOptions } from "./claim-loop.js";
 import { Slots } from "./slots.js";
 
-export interface ExecutorOptions extends Omit<ClaimLoopOptions, "groupIds"> {
+export interface ExecutorOptions extends ClaimLoopOptions {
   readonly name: string;
 }
 
@@ -13,18 +13,22 @@ export class Executor {
   readonly size: number;
   readonly slots: Slots;
   readonly loop: ClaimLoop;
-  /** What it claims from: the numbers may change when the store has lost them. */
-  groupIds: readonly number[] = [];
+  readonly #groupIds: () => readonly number[];
 
   constructor({ name, ...options }: ExecutorOptions) {
     this.name = name;
     this.size = options.size;
     this.slots = new Slots(options.size);
-    this.loop = new ClaimLoop({ ...options, groupIds: () => this.groupIds });
+    this.loop = new ClaimLoop(options);
+    this.#groupIds = options.groupIds;
   }
 
   /** There may be work in these groups; none named: in any. */
   hint(groupIds: readonly number[]): void {
-    if (groupIds.length === 0 || groupIds.some((id) => this.groupIds.includes(id))) this.loop.hint();
+    if (groupIds.length > 0) {
+      const own = this.#groupIds();
+      if (!groupIds.some((id) => own.includes(id))) return;
+    }
+    this.loop.hint();
   }
 }

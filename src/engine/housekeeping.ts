@@ -1,11 +1,13 @@
 // Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, admission of held ones, once per interval and node.
 
+import type { ModeState } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { HouseReport } from "../store/contract/house.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { Modes } from "./modes.js";
 import type { SweeperLease } from "./sweeper-lease.js";
 
 const PAGE = 500;
@@ -28,6 +30,11 @@ export interface HousekeepingOptions {
   readonly onForgotten: () => Promise<void>;
   /** Runs of ours that have unread messages: told to a node that is alone. */
   readonly onCalled: (called: HouseReport["called"]) => void;
+  readonly modes: Modes;
+  /** False: somebody else takes back the runs of dead nodes. */
+  readonly reclaims: boolean;
+  /** After each round; `mode` is null while the store knows no other than this node does. */
+  readonly onRound: (mode: ModeState | null) => Promise<void>;
   /** Knocked at when somebody's own transaction left something to be found. */
   readonly door: Door;
   /** Called when runs became claimable. */
@@ -101,11 +108,14 @@ async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolea
 }
 
 async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
-  const { store, bus, settings, incarnation, alone, onWork } = options;
+  const { store, bus, settings, incarnation, modes, alone, onWork } = options;
+  // A disabled node makes nothing, not even of others' runs.
+  const reclaims = graceIsOver && options.reclaims && modes.state.mode !== "disabled";
+  const { told } = modes;
   const report = await store.housekeep({
     incarnation,
     limit: PAGE,
-    reclaim: graceIsOver && (await mayReclaim(options)),
+    reclaim: reclaims && (await mayReclaim(options)),
     alone,
     presenceGraceMs: settings.presenceGraceMs,
   });
@@ -114,6 +124,11 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
   // A second statement, but only while somebody waits for a limit.
   const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
+  if (report.overdue) {
+    for (const runId of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", { runId });
+  }
+  // Set by this node itself meanwhile: the report may be older than that.
+  await options.onRound(modes.told === told ? report.mode : null);
   if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0) onWork();
   // A full page: there is more.
   return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;

@@ -6,6 +6,7 @@ import type { Subscription } from "../store/contract/events.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { Modes } from "./modes.js";
 
 const EVERY_MS = 30_000;
 
@@ -16,19 +17,24 @@ export interface SubscriberOptions {
   readonly incarnation: string;
   readonly env: string;
   readonly subscriptions: readonly Subscription[];
+  readonly modes: Modes;
 }
 
 export class Subscriber {
   readonly #options: SubscriberOptions;
   readonly #over = new AbortController();
   #going: Promise<void> = Promise.resolve();
+  #changed = () => {};
+  /** By id: what the store was told last. */
+  #declared: ReadonlySet<string> = new Set();
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
   }
 
   async start(): Promise<void> {
-    await this.#declare(this.#options.subscriptions, true);
+    await this.#declare(this.#wanted(), true);
+    this.#options.modes.onChange(() => this.#changed());
     this.#going = this.#goOn();
   }
 
@@ -42,14 +48,32 @@ export class Subscriber {
   async #goOn(): Promise<void> {
     const { world, bus, subscriptions } = this.#options;
     for (;;) {
-      await sleep(world, EVERY_MS, this.#over.signal).catch(() => {});
+      const changed = new AbortController();
+      // A node that has none has nothing to withdraw.
+      if (subscriptions.length > 0) this.#changed = () => changed.abort("changed");
+      await sleep(world, EVERY_MS, AbortSignal.any([this.#over.signal, changed.signal])).catch(() => {});
       if (this.#over.signal.aborted) return;
-      await this.#declare(subscriptions, false).catch((error) => bus.emit("housekeeping.failed", { error }));
+      await this.#declare(this.#wanted(), false).catch((error) => bus.emit("housekeeping.failed", { error }));
     }
+  }
+
+  /** A program that is disabled here is started by no event for this node's sake. */
+  #wanted(): readonly Subscription[] {
+    const { subscriptions, modes } = this.#options;
+    return subscriptions.filter(({ program }) => modes.of(program) !== "disabled");
   }
 
   async #declare(subscriptions: readonly Subscription[], starting: boolean): Promise<void> {
     const { store, incarnation, env } = this.#options;
-    await store.events.subscribe({ incarnation, env, subscriptions, starting });
+    const mine = new Set(subscriptions.map(({ id }) => id));
+    const withdrawn = [...this.#declared].filter((id) => !mine.has(id));
+    await store.events.subscribe({
+      incarnation,
+      env,
+      subscriptions,
+      starting,
+      ...(withdrawn.length > 0 && { withdrawn }),
+    });
+    this.#declared = mine;
   }
 }

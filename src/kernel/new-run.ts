@@ -30,6 +30,15 @@ export interface NewRun {
    * the same limits in different orders would wait for each other. None: claimable at once.
    */
   readonly limits?: readonly NewLimit[];
+  /** Started by a node that leaves the work to others. */
+  readonly deferred?: NewDeferral;
+}
+
+export interface NewDeferral {
+  /** The node that asked. */
+  readonly by: string;
+  /** How long after it could begin it is cancelled if nobody took it; null: never. */
+  readonly expiresInMs: number | null;
 }
 
 /** `slots`: given up while the run waits or backs off. `serial`: one, kept until the run has ended. `rate`: starts. */

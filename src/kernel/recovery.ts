@@ -16,3 +16,11 @@ export function recoveryOf(recovery: Recovery | undefined, path = "recovery"): R
   if (RECOVERIES.includes(recovery)) return recovery;
   throw new InvalidInput(path, `must be one of ${RECOVERIES.join(", ")}; it is ${JSON.stringify(recovery)}`);
 }
+
+/** What stands in the journal of a run that was given up: as whoever waits for its result sees it. */
+export function orphanedError(previousOwner: string): object {
+  const message = "The node that worked on this run died, and its program asks for no second attempt.";
+  return { name: "RunOrphaned", message, code: ORPHANED, details: { previousOwner } };
+}
+
+export const ORPHANED = "ORPHANED";

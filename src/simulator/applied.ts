@@ -49,6 +49,7 @@ export type Applied =
       readonly answers: readonly RedriveAnswer[];
     }
   | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[] }
+  | { readonly op: "expire"; readonly runIds: readonly string[] }
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }
   | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
@@ -96,6 +97,8 @@ export function describeApplied(applied: Applied): string {
       return `redrive ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
     case "sweep":
       return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
+    case "expire":
+      return `expire ${list(applied.runIds, id)}`;
     case "wake":
     case "admit":
       return `${applied.op} ${applied.count}`;

@@ -5,6 +5,7 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
+  ...(["keptModes", "deferred"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -28,6 +29,8 @@ export function copyTables(tables: Tables): Kept {
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),
     probes: new Map(tables.probes),
+    keptModes: new Map(tables.keptModes),
+    deferred: copyMap(tables.deferred, (row) => ({ ...row })),
     timeouts: new Map(tables.timeouts),
     definitions: new Map(tables.definitions),
   };

@@ -32,12 +32,7 @@ export function remoteStore(link: Link): Store {
       unread: (runId) => link.call("read inbox", () => store.inbox.unread(runId)),
     },
     leases: store.leases,
-    nodes: {
-      register: (node) => link.call("register", () => store.nodes.register(node)),
-      heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
-      stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
-      list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
-    },
+    nodes: remoteNodes(link),
     queues: {
       pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
       resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
@@ -108,6 +103,19 @@ function probesOf(fires: readonly Fire[], answers: readonly FireAnswer[]): Probe
   return fires.flatMap(({ probe }) => (probe && started.has(probe.runId) ? [probe] : []));
 }
 
+export function remoteNodes(link: Link): Store["nodes"] {
+  const { store } = link.database;
+  return {
+    register: (node) => link.call("register", () => store.nodes.register(node)),
+    heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
+    claimsFrom: (incarnation, ids) => link.call("claims from", () => store.nodes.claimsFrom(incarnation, ids)),
+    changeMode: (incarnation, change, options) =>
+      link.call("change mode", () => store.nodes.changeMode(incarnation, change, options)),
+    stop: (incarnation) => link.call("stop node", () => store.nodes.stop(incarnation)),
+    list: (filter) => link.call("list nodes", () => store.nodes.list(filter)),
+  };
+}
+
 function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
   const { runs } = link.database.store;
   return {
@@ -140,6 +148,14 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
     admit: (whom) => link.call("admit", () => recorded(runs.admit(whom), (count) => ({ op: "admit", count }))),
     sweepExpired: (options) =>
       link.call("sweep", () => recorded(runs.sweepExpired(options), (reclaimed) => ({ op: "sweep", reclaimed }))),
+    recover: (decisions, options) =>
+      link.call("recover", () =>
+        recorded(runs.recover(decisions, options), (reclaimed) => ({ op: "sweep", reclaimed })),
+      ),
+    expireDeferred: (options) =>
+      link.call("expire deferred", () =>
+        recorded(runs.expireDeferred(options), (runIds) => ({ op: "expire", runIds })),
+      ),
     wakeParked: (options) =>
       link.call("wake", () => recorded(runs.wakeParked(options), (count) => ({ op: "wake", count }))),
     cancel: (runId, options) =>
@@ -152,6 +168,9 @@ function readRuns(link: Link): Partial<Store["runs"]> {
   return {
     groupIds: (groups) => link.call("group ids", () => runs.groupIds(groups)),
     nextDue: (groupIds) => link.call("next due", () => runs.nextDue(groupIds)),
+    orphans: (filter) => link.call("orphans", () => runs.orphans(filter)),
+    unservedGroups: (query) => link.call("unserved groups", () => runs.unservedGroups(query)),
+    keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

@@ -19,6 +19,12 @@ export interface FiringParts<Id extends string, State extends string> {
   readonly onPutOff: (inMs: number) => void;
 }
 
+export interface Round {
+  readonly claimed: number;
+  /** Fired or stale: they are not found again. */
+  readonly done: number;
+}
+
 type During = SweeperEvents["sweeper.error"]["during"];
 
 export class FiringRounds<Id extends string, State extends string> {
@@ -35,51 +41,52 @@ export class FiringRounds<Id extends string, State extends string> {
     return { ...this.#counts };
   }
 
-  /** Each is claimed when its turn has come, so that its claim does not run while it waits. Answers how many were claimed. */
-  async fireAll(timeouts: readonly ScheduledTimeout<Id, State>[]): Promise<number> {
+  /** Each is claimed when its turn has come, so that its claim does not run while it waits. */
+  async fireAll(timeouts: readonly ScheduledTimeout<Id, State>[]): Promise<Round> {
     let next = 0;
-    let claimed = 0;
+    const round = { claimed: 0, done: 0 };
     const serve = async () => {
       while (next < timeouts.length && this.#parts.mayGoOn()) {
-        if (await this.#serve(timeouts[next++]!)) claimed++;
+        const ended = await this.#serve(timeouts[next++]!);
+        if (ended !== "not claimed") round.claimed++;
+        if (ended === "done") round.done++;
       }
     };
     await Promise.all(Array.from({ length: this.#parts.settings.concurrency }, serve));
-    return claimed;
+    return round;
   }
 
-  async #serve(timeout: ScheduledTimeout<Id, State>): Promise<boolean> {
+  async #serve(timeout: ScheduledTimeout<Id, State>): Promise<"not claimed" | "failed" | "done"> {
     const { store, settings } = this.#parts;
     const askedAt = this.#world.monotonicNow();
     const options = { claimMs: settings.claimMs };
     const answer = await this.#try("claim", () => store.claim(timeout, settings.nodeId, options));
-    if (!answer) return false;
+    if (!answer) return "not claimed";
     if (answer.outcome === "alreadyClaimed") this.#counts.claimConflicts++;
     else if (answer.outcome !== "claimed") this.#counts.skipped++;
-    if (answer.outcome !== "claimed") return false;
-    await this.#fireWithin(answer.claim, askedAt);
-    return true;
+    if (answer.outcome !== "claimed") return "not claimed";
+    return (await this.#fireWithin(answer.claim, askedAt)) ? "done" : "failed";
   }
 
   /** A handler that hangs keeps its place for as long as its claim, and no longer. What it brings later still counts. */
-  async #fireWithin(claim: ClaimedTimeout<Id, State>, askedAt: number): Promise<void> {
+  async #fireWithin(claim: ClaimedTimeout<Id, State>, askedAt: number): Promise<boolean> {
     const { settings, bus } = this.#parts;
     const { claimMs } = settings;
     const abort = new AbortController();
     let cancel = () => {};
-    const over = new Promise<void>((resolve) => {
+    const over = new Promise<boolean>((resolve) => {
       cancel = this.#world.after(askedAt + claimMs - this.#world.monotonicNow(), () => {
         this.#counts.errors++;
         bus.emit("timeout.overran", factsOf(claim));
         abort.abort(new TimeoutClaimOver(claim.instance, claimMs));
-        resolve();
+        resolve(false);
       });
     });
-    await Promise.race([this.#fire(claim, abort.signal).finally(cancel), over]);
+    return Promise.race([this.#fire(claim, abort.signal).finally(cancel), over]);
   }
 
-  /** Never rejects. */
-  async #fire(claim: ClaimedTimeout<Id, State>, signal: AbortSignal): Promise<void> {
+  /** Whether it fired or was stale. Never rejects. */
+  async #fire(claim: ClaimedTimeout<Id, State>, signal: AbortSignal): Promise<boolean> {
     const { store, bus } = this.#parts;
     const fire = this.#parts.fire;
     let outcome: FireOutcome;
@@ -88,13 +95,14 @@ export class FiringRounds<Id extends string, State extends string> {
       if (outcome !== "fired" && outcome !== "stale") throw new TimeoutUnanswered(claim.instance, outcome);
     } catch (error) {
       await this.#putOff(claim, signal, error);
-      return;
+      return false;
     }
     if (outcome === "fired") this.#counts.fired++;
     else this.#counts.skipped++;
     bus.emit(`timeout.${outcome}`, factsOf(claim));
     // Unanswered, or done by the handler itself: found by the next claim, which is stale then.
     await this.#try("complete", () => store.complete(claim));
+    return true;
   }
 
   async #putOff(claim: ClaimedTimeout<Id, State>, signal: AbortSignal, error: unknown): Promise<void> {

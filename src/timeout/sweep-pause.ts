@@ -27,6 +27,11 @@ export function pauseMs(
   return Math.min(longest, Math.max(nextInMs ?? longest, SHORTEST_PAUSE_MS));
 }
 
+/** Full looks whose handlers all failed: the others behind them should not wait, but nobody should spin either. */
+export function fruitlessPauseMs({ sweepIntervalMs }: Pick<SweeperSettings, "sweepIntervalMs">, looks: number): number {
+  return Math.min(SHORTEST_PAUSE_MS * 2 ** (looks - 1), sweepIntervalMs);
+}
+
 export function putOffMs(attempts: number, random: () => number): number {
   return retryDelayMs(PUT_OFF, attempts, random);
 }

@@ -7,7 +7,7 @@ import { sleep, type World } from "../kernel/world.js";
 import { createLeader, type Leader } from "../lease/leader.js";
 import { createBus, type Listener } from "../telemetry/bus.js";
 import { FiringRounds } from "./fire-timeout.js";
-import { pauseMs, type Swept } from "./sweep-pause.js";
+import { fruitlessPauseMs, pauseMs, type Swept } from "./sweep-pause.js";
 import type { SweeperEvents, SweeperMetrics } from "./sweeper-events.js";
 import { type SweeperOptions, type SweeperSettings, sweeperSettings } from "./sweeper-options.js";
 import type { TimeoutStore } from "./timeout-store.js";
@@ -25,6 +25,8 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
   #unsubscribe = () => {};
   #sweeps = 0;
   #lookErrors = 0;
+  /** Looks in a row of which nothing was done: every handler failed. */
+  #fruitless = 0;
   #pause = new AbortController();
   #pausedUntil = 0;
   /** What was scheduled here while a look was under way. */
@@ -98,7 +100,10 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
         continue;
       }
       const swept = await this.#sweep();
-      if (swept.more) continue;
+      if (swept.more) {
+        if (this.#fruitless > 0) await this.#rest(fruitlessPauseMs(this.#settings, this.#fruitless));
+        continue;
+      }
       await this.#rest(pauseMs(this.#settings, swept, () => this.#world.random()));
     }
   }
@@ -108,9 +113,10 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     try {
       const { timeouts, nextInMs } = await this.#store.queryExpired(batchSize);
       this.#sweeps++;
-      const claimed = await this.#rounds.fireAll(timeouts);
-      // Nothing could be claimed of a full look: others are at it, or rows are locked. Asking again at once would spin.
-      return { found: timeouts.length, nextInMs, more: timeouts.length === batchSize && claimed > 0 };
+      const round = await this.#rounds.fireAll(timeouts);
+      this.#fruitless = round.claimed > 0 && round.done === 0 ? this.#fruitless + 1 : 0;
+      // Nothing of a full look could be claimed: others are at it, or rows are locked. Asking again at once would spin.
+      return { found: timeouts.length, nextInMs, more: timeouts.length === batchSize && round.claimed > 0 };
     } catch (error) {
       this.#lookErrors++;
       this.#bus.emit("sweeper.error", { during: "look", error });

@@ -1,5 +1,6 @@
 // Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
 
+import type { StartGate } from "../engine/start-gate.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
@@ -46,6 +47,8 @@ export interface EmitterOptions {
   readonly env: string;
   readonly stack: string | null;
   readonly telemetry?: Telemetry<TriggerEvents>;
+  /** Of a node: whether it starts anything, and for whom. */
+  readonly gate?: StartGate;
 }
 
 /** An event that can be stored: everything about it that depends on nobody else. */
@@ -93,6 +96,11 @@ export class Emitter {
     { id, tx }: EmitOptions = {},
   ): Promise<Emitted> {
     const occurrence = this.#occurrence(type.name, payload, id);
+    const { gate, telemetry } = this.#options;
+    if (gate?.isClosed) {
+      telemetry?.emit("event.ignored", { event: type.name });
+      return { runs: [] };
+    }
     const inTransaction = tx ? { tx } : {};
     // Single calls that come together leave together; one in a transaction goes with that. While their runs are inserted, the
     // next ones are matched; the lane answers in order, so that events are stored in the order they were emitted in.
@@ -100,6 +108,7 @@ export class Emitter {
     const answer = accepted instanceof HoldfastError ? accepted : await this.#insert(accepted, inTransaction);
     if (answer instanceof HoldfastError) throw answer;
     this.#tell(type.name, answer);
+    for (const { runId, program, outcome } of answer.runs) if (outcome === "started") gate?.started(runId, program);
     return answer;
   }
 
@@ -187,8 +196,9 @@ export class Emitter {
   }
 
   #newRun({ input, value }: Occurrence, { queue, program, version, limits, crashLimit }: Matched) {
-    const { world, env, stack } = this.#options;
+    const { world, env, stack, gate } = this.#options;
     return {
+      ...this.#deferral(program, gate),
       id: world.id(),
       group: { env, stack, queue, program, version },
       priority: 0,
@@ -197,6 +207,11 @@ export class Emitter {
       input,
       ...(limits.length > 0 && { limits: newLimits(limits, queue, value) }),
     };
+  }
+
+  /** Who is started by an event is for all nodes: one that is disabled here is worked on by those who wish it. */
+  #deferral(program: string, gate: StartGate | undefined) {
+    return gate?.isDisabled(program) === false ? gate.stamp(program) : {};
   }
 
   #tell(event: string, { runs }: Emitted): void {

@@ -16,6 +16,8 @@ export interface TriggerEvents {
   "event.deduplicated": OfRun;
   /** It is kept for `runId`, which begins when its subject is quiet. */
   "event.debounced": OfRun;
+  /** This node is disabled: it started nothing. */
+  "event.ignored": OfEvent;
   /** The circuit breaker of the program is open. */
   "event.rejected": OfEvent & { readonly program: string };
   /** `runId` was let through to try; until it has ended, no other is. */

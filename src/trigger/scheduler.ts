@@ -3,6 +3,7 @@
 // Which windows there are is decided by the store's clock and by rows that all nodes read alike; this process's own clock only
 // tells when to look.
 
+import type { Modes } from "../engine/modes.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
@@ -49,6 +50,7 @@ export interface SchedulerOptions {
   readonly stack: string | null;
   /** Of several versions of a program the last is the one that is due. */
   readonly programs: readonly ScheduledProgram[];
+  readonly modes: Modes;
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
   /** How long it sleeps at most: what was resumed is found then. */
   readonly lookEveryMs: number;
@@ -70,7 +72,10 @@ export class Scheduler {
   readonly #declared: readonly DeclaredSchedule[];
   readonly #windows = new Map<string, Windows>();
   readonly #stopped = new AbortController();
+  /** By the schedules that were declared, in their order. */
   #ids: readonly string[] = [];
+  #active: readonly DeclaredSchedule[] = [];
+  #changed = () => {};
   #declareAt = 0;
   #loop: Promise<void> = Promise.resolve();
 
@@ -78,6 +83,10 @@ export class Scheduler {
     this.#options = options;
     this.#programs = new Map(options.programs.map((program) => [program.name, program]));
     this.#declared = [...this.#programs.values()].flatMap((program) => schedulesOf(program, options));
+    options.modes.onChange(() => {
+      this.#declareAt = 0;
+      this.#changed();
+    });
   }
 
   get hasSchedules(): boolean {
@@ -102,15 +111,24 @@ export class Scheduler {
   /** `removeAfterMs`: removes schedules of our programs that nobody has declared for so long. */
   async declare(removeAfterMs: number | null): Promise<void> {
     const { store, env, stack } = this.#options;
-    const programs = [...this.#programs.keys()];
-    this.#ids = await store.declare({ env, stack, programs, schedules: this.#declared, removeAfterMs });
+    const programs = [...this.#programs.keys()].filter((name) => this.#mayFire(name));
+    const schedules = this.#declared.filter(({ group }) => this.#mayFire(group.program));
+    const ids = programs.length > 0 ? await store.declare({ env, stack, programs, schedules, removeAfterMs }) : [];
+    this.#active = schedules;
+    this.#ids = ids;
+  }
+
+  /** A program that is disabled here is neither declared nor fired by this node. */
+  #mayFire(program: string): boolean {
+    return this.#options.modes.of(program) !== "disabled";
   }
 
   /** Decides on what is due. Answers in how many ms to look again; null when nothing will be due. */
   async round(): Promise<number | null> {
-    if (this.#ids.length === 0) return null;
+    const ids = this.#ids.filter((_, i) => this.#mayFire(this.#active[i]!.group.program));
+    if (ids.length === 0) return null;
     const { store } = this.#options;
-    const { now, schedules, nextMs } = await store.due(this.#ids);
+    const { now, schedules, nextMs } = await store.due(ids);
     if (schedules.length === 0) return nextMs;
     const decisions = await this.#guard(schedules.map((row) => this.#decide(row, now)));
     const answers = await store.fire(decisions.map(({ fire }) => fire));
@@ -134,8 +152,16 @@ export class Scheduler {
       } catch (error) {
         bus.emit("schedule.failed", { error });
       }
-      await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
+      await this.#pause(world.monotonicNow() >= this.#declareAt ? 0 : pauseMs);
     }
+  }
+
+  /** Until then, or until a mode has changed. */
+  async #pause(ms: number): Promise<void> {
+    const changed = new AbortController();
+    this.#changed = () => changed.abort("changed");
+    const signal = AbortSignal.any([this.#stopped.signal, changed.signal]);
+    await sleep(this.#options.world, ms, signal).catch(() => {});
   }
 
   #decide(row: ScheduleRecord, now: number): Decision {

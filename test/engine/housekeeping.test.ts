@@ -2,13 +2,23 @@
 
 import { expect, test } from "vitest";
 import { Door, keepHouse } from "../../src/engine/housekeeping.js";
+import { Modes } from "../../src/engine/modes.js";
 import { resolveSettings } from "../../src/kernel/settings.js";
 import type { HouseReport, HouseRound } from "../../src/store/contract/house.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
-const QUIET: HouseReport = { registered: true, woken: 0, reclaimed: [], called: [], held: false, nextWakeMs: null };
+const QUIET: HouseReport = {
+  registered: true,
+  woken: 0,
+  reclaimed: [],
+  called: [],
+  held: false,
+  mode: null,
+  overdue: false,
+  nextWakeMs: null,
+};
 
 function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const world = new VirtualWorld();
@@ -28,7 +38,9 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const [sweeper, door] = [null, new Door(world)];
   const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
   const who = { incarnation: world.token(), alone: false };
-  const options = { store, settings, world, bus: createBus(), ...who, sweeper, door, ...told };
+  const modes = new Modes();
+  const rest = { modes, reclaims: true, onRound: async () => {}, sweeper, door, ...told };
+  const options = { store, settings, world, bus: createBus(), ...who, ...rest };
   const keeping = keepHouse(options, stop.signal);
   const end = () => {
     stop.abort("stop");

@@ -10,6 +10,7 @@ import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/s
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
 import { HouseSteps } from "./differential-house-steps.js";
+import { ModeSteps } from "./differential-mode-steps.js";
 import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
 import { TimeoutSteps } from "./differential-timeouts.js";
@@ -26,6 +27,7 @@ export class Steps {
   readonly #nodes: string[] = [];
   readonly #triggers: TriggerSteps;
   readonly #house: HouseSteps;
+  readonly #modes: ModeSteps;
   readonly #timeouts: TimeoutSteps;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
@@ -47,6 +49,7 @@ export class Steps {
     };
     this.#triggers = new TriggerSteps(drawer);
     this.#house = new HouseSteps(drawer);
+    this.#modes = new ModeSteps(drawer);
     this.#timeouts = new TimeoutSteps(this.#dice);
   }
 
@@ -72,8 +75,11 @@ export class Steps {
       [3, () => this.#triggers.breaker()],
       [10, () => this.#house.lease()],
       [5, () => this.#house.node()],
+      [3, () => this.#modes.recovery()],
+      [2, () => this.#modes.deferred()],
+      [2, () => this.#modes.mode()],
       [8, () => this.#timeouts.next()],
-      [7, () => this.#read()],
+      [9, () => this.#read()],
     ]);
   }
 
@@ -109,6 +115,7 @@ export class Steps {
       ...(parentId ? { parentId } : {}),
       ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
       ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
+      ...(this.#dice.chance(0.15) ? { deferred: { by: "host", expiresInMs: this.#dice.one([5, 40, null]) } } : {}),
     };
     if (!this.#dice.chance(0.05)) return run;
     return this.#dice.one<NewRun>([

@@ -15,6 +15,7 @@ const TABLES = [
   ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
   ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
+  ...["deferred_runs", "kept_modes"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);
 
@@ -52,6 +53,7 @@ export class BothStores {
   async reset(): Promise<void> {
     const tables = TABLES.map((name) => `${this.#schema}.${name}`);
     await this.#pool.query(`truncate ${tables.join(", ")}`);
+    await this.#pool.query(`update ${this.#schema}.claim_groups set recovery = null, limits = '[]'`);
     await this.#pool.query(`delete from ${this.#schema}.meta where key like '%_place'`);
     this.#nowMs = START_MS;
     await this.advance(0);

@@ -11,7 +11,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, timeouts, definitions, needs] = events;
+  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, needs] = events;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -53,6 +53,8 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     })),
     debounces: debounces!.map(({ codec, data, ...row }) => ({ ...row, payload: payload(codec, data)! })),
     probes: probes!,
+    keptModes: keptModes!,
+    deferred: deferred!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
     definitions: definitions!,
     needs: needs!,
@@ -64,8 +66,11 @@ const READS = [
   `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
-    r.parent_id as "parentId", ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
+    r.parent_id as "parentId", r.recovered_from as "recoveredFrom", coalesce(r.recoveries, 0) as recoveries,
+    ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
     ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
+   , (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
+      from {s}.deferred_runs f where f.run_id = r.id) as deferred
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
    from {s}.journal order by run_id, seq`,
@@ -77,7 +82,8 @@ const READS = [
     ${ms("lease_until")} as "leaseUntil", ${ms("acquired_at")} as "acquiredAt", ${ms("finished_at")} as "finishedAt"
    from {s}.leases order by env collate "C", key collate "C"`,
   `select incarnation, identity, name, env, stack, build, alone, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
-    ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs" from {s}.nodes order by incarnation`,
+    ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs",
+    mode, overrides, drain from {s}.nodes order by incarnation`,
   `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,
   `select key, ${ms("next_at")} as "nextAt" from {s}.limit_rates order by key`,
@@ -93,6 +99,8 @@ const READS = [
    from {s}.debounces order by env collate "C", subscription, subject`,
   `select env, program, opening, n, run_id as "runId", ${ms("at")} as at
    from {s}.breaker_probes order by env collate "C", program collate "C", opening collate "C", n::text collate "C"`,
+  `select env, identity, mode, overrides, ${ms("at")} as at, by from {s}.kept_modes order by env collate "C", identity collate "C"`,
+  `select run_id as "runId", pending from {s}.deferred_runs order by run_id`,
   `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
     ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
     released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,

@@ -70,6 +70,7 @@ async function empty(): Promise<void> {
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
       ...["run_limits", "limit_rates", "paused_queues", "schedules"],
       ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
+      ...["deferred_runs", "kept_modes"],
     ].map((table) => `${schema}.${table}`);
     await s.pool.query(`truncate ${tables.join(", ")}`);
     await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);

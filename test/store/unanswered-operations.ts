@@ -8,6 +8,7 @@ import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
+import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
 import { timeoutOperations } from "./unanswered-timeouts.js";
 import { triggerOperations } from "./unanswered-trigger-operations.js";
@@ -347,6 +348,7 @@ export function operations(): readonly Operation[] {
       prepare: onLease((store) => store.leases.reclaimExpired({ env: "test", limit: 10 }), 0),
     },
     ...triggerOperations(),
+    ...modeOperations(),
     ...timeoutOperations(),
     { name: "nodes.register", statement: "register_node", prepare: onNode(async () => null, false) },
     {

@@ -441,6 +441,23 @@ describe("a store", () => {
   });
 });
 
+test("handlers that all fail on a store that forgets when to try again are called about once a second, not in a spin", async () => {
+  const { world, timeouts, arm, sweep } = bench();
+  for (let i = 0; i < 5; i++) await arm(`i${i}`, 0);
+  let tries = 0;
+  sweep({
+    batchSize: 5,
+    store: { ...timeouts, release: (claim) => timeouts.release(claim) },
+    fire: async () => {
+      tries++;
+      throw new HandlerFailed("no");
+    },
+  });
+  await world.advance(60_000);
+  expect(tries).toBeGreaterThan(50);
+  expect(tries).toBeLessThan(600);
+});
+
 describe("stopping", () => {
   test("ends the pause, begins nothing more, waits for what is under way, leaves no timer", async () => {
     const { world, instances, arm, sweep } = bench();

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
+import { Modes } from "../../src/engine/modes.js";
 import type { BreakerRule } from "../../src/kernel/breaker-rule.js";
 import { codecs } from "../../src/kernel/codecs.js";
 import type { Effect } from "../../src/kernel/effect.js";
@@ -83,6 +84,7 @@ export class Corner {
       env: this.env,
       stack,
       programs: [program],
+      modes: new Modes(),
       lookEveryMs: 1000,
       newRun: ({ name, queue, version }, input) => ({
         id: world.id(),

@@ -1,6 +1,7 @@
 // The loop that fires schedules, in virtual time: it sleeps until the next window, and goes on whatever the store does.
 
 import { afterEach, expect, test } from "vitest";
+import { Modes } from "../../src/engine/modes.js";
 import type { ScheduleStore } from "../../src/store/contract/schedules.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { StoreUnavailable } from "../../src/store/postgres/errors.js";
@@ -41,6 +42,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
     env: "test",
     stack: null,
     programs,
+    modes: new Modes(),
     lookEveryMs: 5_000,
     newRun: ({ name, queue }, input) => ({
       id: world.id(),

@@ -7,7 +7,7 @@ import { checkCommits, checkTransact } from "./commits.js";
 import { checkDebounce, checkMatch, checkSettle, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
-import { checkCancel, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
 
@@ -17,6 +17,7 @@ const CHECKS: Checks = {
   renew: checkRenew,
   commit: checkCommits,
   sweep: checkSweep,
+  expire: checkExpire,
   admit: () => {},
   wake: checkWake,
   cancel: checkCancel,

@@ -72,11 +72,17 @@ export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
       `swept while ${run.state}, ${left} µs before its lease ends`,
     );
     history.calm?.swept(history, run);
-    const dies = run.streak >= run.crashLimit;
+    const dies = run.streak >= run.crashLimit && outcome !== "failed";
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
-    if (outcome === "dead") {
-      history.append(run, null, { kind: "dead", name: "", key: null, payload: null });
-      history.end(run, "dead");
+    if (outcome === "dead" || outcome === "failed") {
+      history.append(run, null, { kind: outcome, name: "", key: null, payload: null });
+      history.end(run, outcome);
+    }
+    if (outcome === "restarted") {
+      const { payload = null } = run.journal[run.baseSeq] ?? {};
+      for (const message of run.messages) if ((message.takenSeq ?? 0) > run.baseSeq) message.takenSeq = null;
+      history.append(run, null, { kind: "start", name: "recovery", key: null, payload });
+      history.nextGeneration(run);
     }
     history.observe(run);
   }

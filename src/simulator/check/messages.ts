@@ -72,6 +72,10 @@ export function checkCancel(history: History, { runId, answer }: Of<"cancel">): 
   history.observe(run);
 }
 
+export function checkExpire(history: History, { runIds }: Of<"expire">): void {
+  for (const runId of runIds) checkCancel(history, { op: "cancel", runId, answer: { outcome: "cancelled" } });
+}
+
 /** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
 export function checkRedrive(history: History, { runIds, options, answers }: Of<"redrive">): void {
   for (const [i, runId] of runIds.entries()) {

@@ -2,12 +2,22 @@
 
 import { InvalidInput } from "../../kernel/error.js";
 import { envName, executorName, nodeName, queueName, stackName, versionName } from "../../kernel/name.js";
-import { checkInteger, checkName, checkObject, checkUuid, LONGEST_DELAY_MS, optional, type Problem } from "./value.js";
+import { NODE_MODES } from "../../kernel/node-mode.js";
+import {
+  checkInteger,
+  checkName,
+  checkObject,
+  checkOneOf,
+  checkUuid,
+  LONGEST_DELAY_MS,
+  optional,
+  type Problem,
+} from "./value.js";
 
 export function checkNode(node: unknown): Problem {
   const problem = checkObject("node", node);
   if (problem) return problem;
-  const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs } =
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs, mode } =
     node as Record<string, unknown>;
   return (
     checkUuid("incarnation", incarnation) ??
@@ -20,11 +30,12 @@ export function checkNode(node: unknown): Problem {
     optional(checkExecutors)("executors", executors) ??
     optional(checkBoolean)("alone", alone) ??
     optional(checkInterval)("heartbeatMs", heartbeatMs) ??
-    optional(checkInterval)("leaseMs", leaseMs)
+    optional(checkInterval)("leaseMs", leaseMs) ??
+    optional((path, value) => checkOneOf(path, value, NODE_MODES))("mode", mode)
   );
 }
 
-function checkGroupIds(path: string, ids: unknown): Problem {
+export function checkGroupIds(path: string, ids: unknown): Problem {
   if (!Array.isArray(ids)) return new InvalidInput(path, "must be an array of group numbers");
   for (const [i, id] of ids.entries()) {
     const problem = checkInteger(`${path}[${i}]`, id, 1);

@@ -1,6 +1,15 @@
 // Whether a run can be stored; a bad one is refused alone, its neighbours in the batch go on.
 
-import { dedupeKey, envName, keyScope, programName, queueName, stackName, versionName } from "../../kernel/name.js";
+import {
+  dedupeKey,
+  envName,
+  keyScope,
+  nodeName,
+  programName,
+  queueName,
+  stackName,
+  versionName,
+} from "../../kernel/name.js";
 import type { RunGroup } from "../../kernel/new-run.js";
 import { checkLimits } from "./limits.js";
 import {
@@ -37,7 +46,10 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
   const problem = checkObject(path || "run", run);
   if (problem) return problem;
   const at = (field: string) => (path ? `${path}.${field}` : field);
-  const { id, group, priority, delayMs, crashLimit, input, parentId, limits } = run as Record<string, unknown>;
+  const { id, group, priority, delayMs, crashLimit, input, parentId, limits, deferred } = run as Record<
+    string,
+    unknown
+  >;
   return (
     checkUuid(at("id"), id) ??
     checkGroupOnce(at("group"), group as RunGroup, groups) ??
@@ -47,6 +59,7 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
     checkPayload(at("input"), input) ??
     optional(checkUuid)(at("parentId"), parentId) ??
     optional(checkLimits)(at("limits"), limits) ??
+    optional(checkDeferral)(at("deferred"), deferred) ??
     (key === undefined ? null : checkKey(at("key"), key))
   );
 }
@@ -63,6 +76,13 @@ function checkGroupOnce(path: string, group: RunGroup, groups?: Map<RunGroup, Pr
   const problem = checkGroup(path, group);
   groups?.set(group, problem);
   return problem;
+}
+
+function checkDeferral(path: string, deferral: unknown): Problem {
+  const problem = checkObject(path, deferral);
+  if (problem) return problem;
+  const { by, expiresInMs } = deferral as Record<string, unknown>;
+  return checkName(nodeName, `${path}.by`, by) ?? optional(checkDelay)(`${path}.expiresInMs`, expiresInMs);
 }
 
 function checkKey(path: string, key: unknown): Problem {

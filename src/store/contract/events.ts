@@ -39,6 +39,8 @@ export interface Declaration {
   readonly env: string;
   /** All of this node's. */
   readonly subscriptions: readonly Subscription[];
+  /** The ids of those that it had declared and does not wish any more. */
+  readonly withdrawn?: readonly string[];
   /** At a node's start what it declares counts; afterwards it only puts back what is missing. */
   readonly starting: boolean;
 }

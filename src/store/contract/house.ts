@@ -1,5 +1,6 @@
 // Housekeeping: what every node does for all of them once a second, in one call.
 
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { Reclaimed } from "./runs.js";
 
 export interface HouseRound {
@@ -25,6 +26,10 @@ export interface HouseReport {
   readonly called: readonly { readonly runId: string; readonly inboxSeq: number }[];
   /** Held runs are due: somebody should call `runs.admit`. */
   readonly held: boolean;
+  /** In which mode this node is to be; null while it is not registered. */
+  readonly mode: ModeState | null;
+  /** Runs that nobody took in time are to be ended: somebody should call `runs.expireDeferred`. */
+  readonly overdue: boolean;
   /** How long until the next parked or held run is due; null when none has a deadline. */
   readonly nextWakeMs: number | null;
 }

@@ -1,6 +1,7 @@
 // Nodes: the processes that run Holdfast, each start with an incarnation of its own.
 
 import type { RunGroup } from "../../kernel/new-run.js";
+import type { ModeChange, ModeState, NodeMode } from "../../kernel/node-mode.js";
 import type { Reclaimed } from "./runs.js";
 
 /** Part of a node with slots of its own, and the queues it works on. */
@@ -18,11 +19,13 @@ export interface NodeRegistration {
   readonly env: string;
   readonly stack: string | null;
   readonly build: string | null;
-  /** The groups it claims from, by their numbers. */
+  /** The groups of its programs, by their numbers. */
   readonly serves?: readonly number[];
   readonly executors?: readonly NodeExecutor[];
   /** The only node of its env and stack: it renews nothing, and is registered only while no other lives there. */
   readonly alone?: boolean;
+  /** The mode it starts in, unless another was kept for its identity. Default: full. */
+  readonly mode?: NodeMode;
   /** How often it gives a sign of life. */
   readonly heartbeatMs?: number;
   /** For how long it claims and renews. */
@@ -43,18 +46,21 @@ export interface Rival {
 }
 
 export type RegisterAnswer =
-  /** `reclaimed`: what the dead held whose place it takes, waiting again. */
-  | { readonly outcome: "registered"; readonly reclaimed: readonly Reclaimed[] }
+  /** `mode`: what it starts in, kept for its identity or given. `reclaimed`: what the dead held whose place it takes, waiting again. */
+  | { readonly outcome: "registered"; readonly mode: ModeState; readonly reclaimed: readonly Reclaimed[] }
   /** It asks to be alone and another lives in its env and stack, or one that lives there is alone. */
   | { readonly outcome: "refused"; readonly by: Rival }
   /** This incarnation has stopped, or was replaced by one that took it for dead. */
   | { readonly outcome: "stopped" };
 
 export interface NodeRecord
-  extends Omit<NodeRegistration, "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs"> {
+  extends Omit<NodeRegistration, "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "mode">,
+    ModeState {
   readonly serves: readonly RunGroup[];
   readonly executors: readonly NodeExecutor[];
   readonly alone: boolean;
+  /** Those of which it takes runs now, in its mode. */
+  readonly claims: readonly RunGroup[];
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAt: number;
@@ -66,6 +72,12 @@ export interface NodeRecord
   readonly holds: number;
 }
 
+export interface ModeChangeOptions {
+  readonly keep: boolean;
+  /** Who changes it. */
+  readonly by: string;
+}
+
 export interface NodeStore {
   /**
    * A start under the identity of a node that is seen to be dead takes its claims back at once, and so does one that is
@@ -74,6 +86,13 @@ export interface NodeStore {
   register(node: NodeRegistration): Promise<RegisterAnswer>;
   /** False: this incarnation is not registered (any more). */
   heartbeat(incarnation: string): Promise<boolean>;
+  /** Told by a node when its mode or its programs change: the groups of which it takes runs from now on. */
+  claimsFrom(incarnation: string, groupIds: readonly number[]): Promise<void>;
+  /**
+   * For one live node; it hears of it within a second. `keep`: mode and overrides as they are then also hold for later
+   * starts under the same identity. Answers what holds now; null: no such node, or it has stopped.
+   */
+  changeMode(incarnation: string, change: ModeChange, options: ModeChangeOptions): Promise<ModeState | null>;
   /** An orderly end. */
   stop(incarnation: string): Promise<void>;
   /** Newest start first; stopped ones only when asked for. */

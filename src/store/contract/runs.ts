@@ -8,7 +8,9 @@ import type { HoldfastError } from "../../kernel/error.js";
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
+import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
+import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
 
@@ -51,6 +53,8 @@ export interface ClaimedRun extends Claim {
   readonly input: Payload;
   /** Not null: it gathers the events of a subject, and its input is still to be taken. */
   readonly debounce: DebounceTicket | null;
+  /** The node that started it for others to work on; null: it was not deferred. */
+  readonly deferredBy: string | null;
   /** Whether its inbox had unread messages when it was granted. */
   readonly hasMessages: boolean;
   /** The database's clock when it was granted: what deadlines in the journal are compared with. */
@@ -85,8 +89,11 @@ export type CommitAnswer =
 
 export interface Reclaimed {
   readonly runId: string;
-  /** `paused`: somebody had asked for it. */
-  readonly outcome: "waiting" | "dead" | "paused";
+  /**
+   * `waiting`: another node goes on. `restarted`: it begins anew. `failed`: given up, as its program asks. `dead`: too often.
+   * `paused`: somebody had asked for it.
+   */
+  readonly outcome: "waiting" | "restarted" | "failed" | "dead" | "paused";
   /** The incarnation that held it; whose it was, when that is registered. */
   readonly previousOwner: string;
   readonly previousIdentity: string | null;
@@ -142,11 +149,39 @@ export interface RunRecord {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly parentId: string | null;
+  /** How often it was taken back from an owner that died or hung, and from which incarnation last. */
+  readonly recoveries: number;
+  readonly recoveredFrom: string | null;
+  /** Not null: a node started it that leaves the work to others. */
+  readonly deferred: Deferral | null;
   /** Tasks that it waits for: its needs, or, once it has started some, its own. */
   readonly pending: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly archivedAt: number | null;
+}
+
+/** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
+export interface Deferral {
+  /** The node that asked. */
+  readonly by: string;
+  readonly expiresAt: number | null;
+  /** Who took it first, by incarnation, and when. */
+  readonly takenBy: string | null;
+  readonly takenAt: number | null;
+}
+
+/** Why a deferred run was cancelled that nobody took. */
+export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
+
+export interface StackQuery {
+  readonly env: string;
+  /** Which other stacks; null: all of them. */
+  readonly stacks: readonly string[] | null;
+  /** Not this one. */
+  readonly own: string | null;
+  /** Of which programs. */
+  readonly programs: readonly Pick<RunGroup, "queue" | "program" | "version">[];
 }
 
 export interface RunFilter {
@@ -169,6 +204,7 @@ export interface RunPage {
 export interface DeclaredProgram {
   readonly group: RunGroup;
   readonly limits: readonly LimitRule[];
+  readonly recovery?: Recovery;
 }
 
 export interface RunStore {
@@ -205,8 +241,32 @@ export interface RunStore {
    */
   transact(work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer>;
 
-  /** Takes back the claims whose lease is over: `waiting` again, or `dead` at the crash limit. Executes nothing. */
+  /**
+   * Takes back the claims whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
+   * Executes nothing.
+   */
   sweepExpired(options: { readonly limit: number }): Promise<readonly Reclaimed[]>;
+
+  /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
+  orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;
+
+  /**
+   * Takes back these, each as decided, if it is still the same claim and its lease still over. Of two who decide on one
+   * orphan, one acts; the other is not told of it. Executes nothing.
+   */
+  recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
+
+  /** Cancels deferred runs that nobody took in time. Answers them. */
+  expireDeferred(options: { readonly limit: number }): Promise<readonly string[]>;
+
+  /**
+   * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there
+   * is left to whoever offers. Reads only.
+   */
+  unservedGroups(query: StackQuery): Promise<readonly { readonly id: number; readonly group: RunGroup }[]>;
+
+  /** The dedupe key a run was started under; null: none, or it is free again. */
+  keyOf(runId: string): Promise<{ readonly scope: string; readonly key: string } | null>;
 
   /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
   wakeParked(options: { readonly limit: number }): Promise<number>;

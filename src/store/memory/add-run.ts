@@ -2,6 +2,7 @@
 
 import type { NewLimit, NewRun } from "../../kernel/new-run.js";
 import { appendEntry } from "./append-entry.js";
+import { noteDeferral } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 import { toUs } from "./micros.js";
 import type { LimitRow, RunRow } from "./rows.js";
@@ -48,12 +49,15 @@ export function addRun(
     inboxSeq: 0,
     failures: 0,
     crashes: 0,
+    recoveries: 0,
+    recoveredFrom: null,
     endedAtUs: null,
     archivedAtUs: null,
   };
   appendEntry(tables, row, { kind: "start", name: run.group.program, key: ticket, payload: run.input }, nowUs);
   tables.runs.set(row.id, row);
   indexRun(tables, row);
+  noteDeferral(tables, run, nowUs);
   if (limited) tables.limits.set(row.id, limitsOf(row, run.limits!));
 }
 

@@ -49,6 +49,7 @@ export function tellSkipped(hearers: Hearers, tables: Tables): void {
   if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
 }
 
+/** Something is left for housekeeping, on whatever node. */
 export function tellNews(hearers: Hearers): void {
   for (const { onNews } of hearers) onNews?.();
 }

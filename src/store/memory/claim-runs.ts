@@ -4,6 +4,7 @@ import { readTicket } from "../../kernel/debounce-ticket.js";
 import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
+import { takeDeferral } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
 import { toMs, toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
@@ -41,6 +42,7 @@ function grant(tables: Tables, request: ClaimRequest): RunRow[] {
     row.token = request.token;
     row.owner = request.owner;
     row.leaseUntilUs = nowUs + toUs(request.leaseMs);
+    takeDeferral(tables, row.id, request.owner, nowUs);
   }
   return rows;
 }
@@ -68,6 +70,7 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     counts: row.counts,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     debounce: readTicket(start?.key),
+    deferredBy: tables.deferred.get(row.id)?.by ?? null,
     hasMessages: unreadMessages(tables, row.id).length > 0,
     claimedAt: toMs(tables.nowUs()),
   };

@@ -8,6 +8,7 @@ import type { Claim } from "../../kernel/claim.js";
 import { type Effect, type EnqueueEffect, ends, settles, type TakeEffect } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import { InvalidInput } from "../../kernel/error.js";
+import type { NewRun } from "../../kernel/new-run.js";
 import { checkCommits } from "../check/commit.js";
 import type { Problem } from "../check/value.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
@@ -109,7 +110,9 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
 function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, nowUs: number, position: number): void {
   const needs = task?.needs ?? [];
   const waits = task ? { pending: needs.length, paused: row.pausing } : null;
-  addRun(tables, { ...run, parentId: row.id }, nowUs, position, null, waits);
+  // A child is its parent's affair: it is never deferred.
+  const { deferred: _, ...child } = run as Omit<NewRun, "key">;
+  addRun(tables, { ...child, parentId: row.id }, nowUs, position, null, waits);
   if (task) row.pending++;
   for (const id of needs) tables.needs.set(id, [...(tables.needs.get(id) ?? []), run.id]);
 }

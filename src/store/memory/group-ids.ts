@@ -19,7 +19,7 @@ export function declareLimits(tables: Tables, programs: readonly DeclaredProgram
     tables,
     programs.map(({ group }) => group),
   );
-  for (const { group, limits } of programs) tables.groups.declare(group, limits);
+  for (const { group, limits, recovery = "resume" } of programs) tables.groups.declare(group, limits, recovery);
 }
 
 export function limitsOf(tables: Tables, group: RunGroup): readonly LimitRule[] {

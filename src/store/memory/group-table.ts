@@ -2,12 +2,14 @@
 
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { RunGroup } from "../../kernel/new-run.js";
+import type { Recovery } from "../../kernel/recovery.js";
 import { joinKey } from "./join-key.js";
 
 export class GroupTable {
   readonly #ids = new Map<string, number>();
   readonly #groups: RunGroup[] = [];
   readonly #limits = new Map<number, readonly LimitRule[]>();
+  readonly #recoveries = new Map<number, Recovery>();
 
   idOf(group: RunGroup): number {
     const { env, stack, queue, program, version } = group;
@@ -19,12 +21,21 @@ export class GroupTable {
     return id;
   }
 
-  declare(group: RunGroup, limits: readonly LimitRule[]): void {
+  declare(group: RunGroup, limits: readonly LimitRule[], recovery: Recovery): void {
     this.#limits.set(this.idOf(group), structuredClone(limits));
+    this.#recoveries.set(this.idOf(group), recovery);
+  }
+
+  recoveryOf(id: number): Recovery | null {
+    return this.#recoveries.get(id) ?? null;
   }
 
   limitsOf(group: RunGroup): readonly LimitRule[] {
     return structuredClone(this.#limits.get(this.idOf(group)) ?? []);
+  }
+
+  all(): { readonly id: number; readonly group: RunGroup }[] {
+    return this.#groups.map((group, i) => ({ id: i + 1, group }));
   }
 
   groupOf(id: number): RunGroup | undefined {

@@ -1,8 +1,9 @@
 // Keeps house: sign of life, wake-up, sweep, in one turn.
 
 import type { HouseReport, HouseRound } from "../contract/house.js";
+import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
-import { beat, isSilent } from "./nodes.js";
+import { beat, isSilent, modeOf } from "./nodes.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 import { wakeParked } from "./wake-parked.js";
@@ -20,7 +21,9 @@ export function housekeep(tables: Tables, { incarnation, limit, reclaim, alone }
   const nextWakeMs = dueUs.length > 0 ? Math.ceil((Math.min(...dueUs) - nowUs) / 1000) : null;
   const held = inLine.some((atUs) => atUs <= nowUs);
   const called = alone ? unreadOf(tables, incarnation) : [];
-  return { registered, woken, reclaimed, called, held, nextWakeMs };
+  const overdue = overdueDeferred(tables, nowUs).length > 0;
+  const mode = modeOf(tables, incarnation);
+  return { registered, woken, reclaimed, called, held, mode, overdue, nextWakeMs };
 }
 
 function unreadOf(tables: Tables, owner: string): HouseReport["called"] {

@@ -5,6 +5,7 @@ import { checkFilter, checkPage } from "../check/filter.js";
 import { refuse } from "../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
+import { deferralOf } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 import { toMs } from "./micros.js";
 import type { RunRow } from "./rows.js";
@@ -12,7 +13,7 @@ import type { Tables } from "./tables.js";
 
 export function getRun(tables: Tables, runId: string): RunRecord | null {
   const row = tables.runs.get(runId);
-  return row ? runRecord(row) : null;
+  return row ? runRecord(tables, row) : null;
 }
 
 export function listRuns(
@@ -25,7 +26,7 @@ export function listRuns(
   const matching = [...tables.runs.values()]
     .filter((row) => matches(row, filter) && (before === undefined || before === null || row.id < before))
     .sort((a, b) => compareText(b.id, a.id));
-  const runs = matching.slice(0, limit).map(runRecord);
+  const runs = matching.slice(0, limit).map((row) => runRecord(tables, row));
   const next = matching.length > runs.length ? (runs.at(-1)?.id ?? null) : null;
   return { runs, next };
 }
@@ -51,7 +52,7 @@ function matches(row: RunRow, filter: RunFilter): boolean {
   );
 }
 
-export function runRecord(row: RunRow): RunRecord {
+export function runRecord(tables: Tables, row: RunRow): RunRecord {
   const { id, state, priority, epoch, owner, seq, baseSeq, generation, inboxSeq, failures, crashes, crashLimit } = row;
   return {
     id,
@@ -71,6 +72,9 @@ export function runRecord(row: RunRow): RunRecord {
     crashes,
     crashLimit,
     parentId: row.parentId,
+    recoveries: row.recoveries,
+    recoveredFrom: row.recoveredFrom,
+    deferred: deferralOf(tables, row.id),
     pending: row.pending,
     createdAt: toMs(row.createdAtUs),
     endedAt: toMs(row.endedAtUs),

@@ -20,6 +20,7 @@ import { countRuns, getRun, listRuns } from "./list-runs.js";
 import { nextDue } from "./next-due.js";
 import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
+import { othersRuns } from "./others-runs.js";
 import { memoryQueues } from "./queues.js";
 import { readInbox } from "./read-inbox.js";
 import { memoryJournal } from "./read-journal.js";
@@ -62,11 +63,11 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         const answers = ringing(commit(tables, commits));
         const written = commits.filter((_, i) => answers[i]!.outcome === "accepted");
         const touched = written.flatMap(({ claim, effects }) => [claim.runId, ...childrenOf(effects)]);
-        const rows = touched.flatMap((id) => tables.runs.get(id) ?? []);
-        tellReady(rows.filter(({ state }) => state === "waiting"));
+        tellReady(touched.flatMap((id) => tables.runs.get(id) ?? []).filter(({ state }) => state === "waiting"));
         return answers;
       },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
+      ...othersRuns(tables, { ringing, tellReady, admit }),
       wakeParked: async (options) => wakeParked(tables, options),
       cancel: async (runId, options) => {
         const before = tables.runs.get(runId)?.state;
@@ -98,7 +99,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     }),
     definitions: memoryDefinitions(tables, () => tellNews(hearers)),
     events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
-    nodes: memoryNodes(tables, ringing),
+    nodes: memoryNodes(tables, ringing, () => tellNews(hearers)),
     ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
     attend: async (attendee) => attend(hearers, attendee),

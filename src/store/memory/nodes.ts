@@ -1,9 +1,13 @@
 // Nodes: each start registers its incarnation, gives signs of life and says when it stops.
 
-import { checkNode } from "../check/node.js";
-import { checkText, refuse } from "../check/value.js";
+import { nodeName } from "../../kernel/name.js";
+import type { RunGroup } from "../../kernel/new-run.js";
+import { changeMode, checkModeChange, type ModeChange, type ModeState } from "../../kernel/node-mode.js";
+import { checkGroupIds, checkNode } from "../check/node.js";
+import { checkName, checkText, refuse } from "../check/value.js";
 import {
   MISSED_HEARTBEATS,
+  type ModeChangeOptions,
   type NodeRecord,
   type NodeRegistration,
   type NodeStore,
@@ -13,16 +17,31 @@ import {
 } from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
 import { copyGroup } from "./group-table.js";
+import { joinKey } from "./join-key.js";
 import { toMs } from "./micros.js";
 import type { NodeRow } from "./rows.js";
 import { takeBackFrom } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 
-/** \`ringing\`: looks after whoever was rung, because a run that was taken back is dead. */
-export function memoryNodes(tables: Tables, ringing: (answer: RegisterAnswer) => RegisterAnswer): NodeStore {
+/** `ringing`: looks after whoever was rung, because a run that was taken back is dead. `onNews`: told when a mode was changed. */
+export function memoryNodes(
+  tables: Tables,
+  ringing: (answer: RegisterAnswer) => RegisterAnswer,
+  onNews: () => void,
+): NodeStore {
   return {
     register: async (node) => ringing(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
+    claimsFrom: async (incarnation, groupIds) => {
+      refuse(checkGroupIds("groupIds", groupIds));
+      const row = tables.nodes.get(incarnation);
+      if (row) row.claims = [...groupIds];
+    },
+    changeMode: async (incarnation, change, options) => {
+      const state = changeNode(tables, incarnation, change, options);
+      onNews();
+      return state;
+    },
     stop: async (incarnation) => {
       const row = tables.nodes.get(incarnation);
       if (row) row.stoppedAtUs ??= tables.nowUs();
@@ -38,9 +57,34 @@ export function beat(tables: Tables, incarnation: string): boolean {
   return true;
 }
 
+export function modeOf(tables: Tables, incarnation: string): ModeState | null {
+  const row = tables.nodes.get(incarnation);
+  return row && row.stoppedAtUs === null ? structuredClone(row.modes) : null;
+}
+
+function changeNode(
+  tables: Tables,
+  incarnation: string,
+  change: ModeChange,
+  { keep, by }: ModeChangeOptions,
+): ModeState | null {
+  checkModeChange(change);
+  refuse(checkName(nodeName, "by", by));
+  const row = tables.nodes.get(incarnation);
+  if (!row || row.stoppedAtUs !== null) return null;
+  row.modes = changeMode(row.modes, change);
+  const { env, identity, modes } = row;
+  if (keep) {
+    const { mode, overrides } = modes;
+    tables.keptModes.set(joinKey(env, identity), { env, identity, mode, overrides, atUs: tables.nowUs(), by });
+  }
+  return structuredClone(modes);
+}
+
 function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   refuse(checkNode(node));
-  const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs } = node;
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
+  const { heartbeatMs, leaseMs } = node;
   const others = [...tables.nodes.values()].filter(
     (row) => row.env === env && row.stack === (stack ?? null) && row.incarnation !== incarnation,
   );
@@ -50,6 +94,8 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       .filter((row) => (alone || row.alone) && isLive(tables, row))
       .sort((a, b) => a.startedAtUs - b.startedAtUs || compareText(a.incarnation, b.incarnation))[0];
     if (rival) return { outcome: "refused", by: rivalOf(rival) };
+    const kept = tables.keptModes.get(joinKey(env, identity));
+    const modes: ModeState = { mode: kept?.mode ?? mode, overrides: kept?.overrides ?? {}, drain: null };
     const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
     tables.nodes.set(incarnation, {
       incarnation,
@@ -63,15 +109,19 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       alone: alone ?? false,
       heartbeatMs: heartbeatMs ?? null,
       leaseMs: leaseMs ?? null,
+      claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
+      modes,
       ...times,
       declares: false,
     });
   }
-  if (tables.nodes.get(incarnation)!.stoppedAtUs !== null) return { outcome: "stopped" };
+  const mine = tables.nodes.get(incarnation)!;
+  if (mine.stoppedAtUs !== null) return { outcome: "stopped" };
   // Nobody's death is seen here before its heartbeats stop: only who is or was alone is replaced at the start.
   const dead = others.filter((row) => !isLive(tables, row) && (alone || (row.alone && row.stoppedAtUs === null)));
   for (const row of dead) row.stoppedAtUs ??= nowUs;
-  return { outcome: "registered", reclaimed: takeBackFrom(tables, new Set(dead.map((row) => row.incarnation))) };
+  const reclaimed = takeBackFrom(tables, new Set(dead.map((row) => row.incarnation)));
+  return { outcome: "registered", mode: structuredClone(mine.modes), reclaimed };
 }
 
 function rivalOf({ incarnation, identity, name, alone }: NodeRow): Rival {
@@ -121,11 +171,17 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
     heartbeatMs,
     leaseMs,
     executors: structuredClone(row.executors),
-    serves: row.serves.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup),
+    serves: groupsIn(tables, row.serves),
+    claims: groupsIn(tables, row.claims),
+    ...structuredClone(row.modes),
     startedAt: toMs(row.startedAtUs),
     seenAt: toMs(row.seenAtUs),
     stoppedAt: toMs(row.stoppedAtUs),
     alive: isAlive(tables, row),
     holds,
   };
+}
+
+function groupsIn(tables: Tables, ids: readonly number[]): RunGroup[] {
+  return ids.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup);
 }

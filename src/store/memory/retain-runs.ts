@@ -30,6 +30,7 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.journal.delete(row.id);
     tables.inbox.delete(row.id);
     tables.limits.delete(row.id);
+    tables.deferred.delete(row.id);
     tables.needs.delete(row.id);
   }
   const gone = new Set(rows.map((row) => row.id));

@@ -1,6 +1,7 @@
 // The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
 
 import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { DefinitionRecord } from "../contract/definitions.js";
@@ -36,6 +37,8 @@ export interface RunRow {
   inboxSeq: number;
   failures: number;
   crashes: number;
+  recoveries: number;
+  recoveredFrom: string | null;
   endedAtUs: number | null;
   archivedAtUs: number | null;
 }
@@ -129,10 +132,12 @@ export interface LeaseRow {
   detail: string | null;
 }
 
-export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs"> {
+export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "mode"> {
   readonly serves: readonly number[];
   readonly executors: readonly NodeExecutor[];
   readonly alone: boolean;
+  claims: readonly number[];
+  modes: ModeState;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly startedAtUs: number;
@@ -165,6 +170,22 @@ export interface DebounceRow {
   readonly runId: string;
   readonly lastAtUs: number;
   readonly payload: Payload;
+}
+
+export interface KeptModeRow extends Omit<ModeState, "drain"> {
+  readonly env: string;
+  readonly identity: string;
+  readonly atUs: number;
+  readonly by: string;
+}
+
+export interface DeferredRow {
+  readonly runId: string;
+  readonly by: string;
+  readonly expiresAtUs: number | null;
+  takenBy: string | null;
+  takenAtUs: number | null;
+  pending: boolean;
 }
 
 /** Replaced as a whole, never changed: a transaction sees by identity that it was written to meanwhile. */

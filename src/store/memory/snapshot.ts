@@ -19,6 +19,7 @@ import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
 import type {
   DebounceRow,
+  KeptModeRow,
   KeyRow,
   LeaseRow,
   LimitRow,
@@ -45,7 +46,11 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "executors">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims" | "executors">[];
+  /** By env and identity. */
+  readonly keptModes: readonly (Omit<KeptModeRow, "atUs"> & { readonly at: number })[];
+  /** By run. */
+  readonly deferred: readonly { readonly runId: string; readonly pending: boolean }[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
   /** By the task that is needed, and those that need it. */
@@ -87,7 +92,7 @@ export function snapshotMemory(store: Store): Snapshot {
   return {
     runs: byId.map((row) => {
       const { token, wakeAfter, counts, pausing } = row;
-      return { ...runRecord(row), token, wakeAfter, counts, pausing };
+      return { ...runRecord(tables, row), token, wakeAfter, counts, pausing };
     }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
@@ -103,6 +108,14 @@ export function snapshotMemory(store: Store): Snapshot {
     schedules: sortedBy([...tables.schedules.values()], ({ group, key }) => [
       ...[group.env, group.program, key, group.stack ?? ""],
     ]).map(scheduleRecord),
+    keptModes: sortedBy([...tables.keptModes.values()], (row) => [row.env, row.identity]).map(({ atUs, ...row }) => ({
+      ...row,
+      at: toMs(atUs),
+    })),
+    deferred: sortedBy([...tables.deferred.values()], (row) => [row.runId]).map(({ runId, pending }) => ({
+      runId,
+      pending,
+    })),
     definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
       ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
     ),
@@ -176,5 +189,5 @@ function timeoutOf(row: TimeoutRow): SnapshotTimeout {
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
   const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...times };
+  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...row.modes, ...times };
 }

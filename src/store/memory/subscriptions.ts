@@ -23,7 +23,7 @@ export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => b
 
 export function subscribe(tables: Tables, declaration: Declaration): number {
   refuse(checkDeclaration(declaration));
-  const { env, incarnation, subscriptions, starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   for (const one of subscriptions) {
     const at = joinKey(env, one.id);
     if (starting || !tables.subscriptions.has(at)) tables.subscriptions.set(at, structuredClone(one));
@@ -31,6 +31,11 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
   }
   const node = tables.nodes.get(incarnation);
   if (node) node.declares = true;
+  for (const id of withdrawn) {
+    const at = joinKey(env, id);
+    const by = tables.subscribers.get(at);
+    if (by) tables.subscribers.set(at, new Set([...by].filter((one) => one !== incarnation)));
+  }
   return retire(tables, env, incarnation);
 }
 

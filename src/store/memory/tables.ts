@@ -8,8 +8,10 @@ import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
 import type {
   DebounceRow,
+  DeferredRow,
   DefinitionRow,
   JournalRow,
+  KeptModeRow,
   KeyRow,
   LeaseRow,
   LimitRow,
@@ -62,6 +64,10 @@ export interface Tables {
   readonly debounces: Map<string, DebounceRow>;
   /** By env, program, opening and number. */
   readonly probes: Map<string, ProbeRow>;
+  /** By env and identity. */
+  readonly keptModes: Map<string, KeptModeRow>;
+  /** By run. */
+  readonly deferred: Map<string, DeferredRow>;
   /** By env, kind and name. */
   readonly definitions: Map<string, DefinitionRow>;
   /** By env, scope and instance. */
@@ -94,6 +100,8 @@ export function newTables(world: World): Tables {
     subscribers: new Map(),
     debounces: new Map(),
     probes: new Map(),
+    keptModes: new Map(),
+    deferred: new Map(),
     definitions: new Map(),
     timeouts: new Map(),
   };

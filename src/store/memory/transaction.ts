@@ -49,6 +49,7 @@ class MemoryTransaction implements Transaction {
       keys: this.#keys,
       limits: new LayeredMap(base.limits),
       probes: this.#probes,
+      deferred: new LayeredMap(base.deferred),
       timeouts: this.#timeouts,
     };
   }
@@ -100,6 +101,8 @@ class MemoryTransaction implements Transaction {
       this.#base.runs.set(id, row);
       this.#base.journal.set(id, this.#layer.journal.get(id) ?? new Map());
       indexRun(this.#base, row);
+      const deferral = this.#layer.deferred.get(id);
+      if (deferral) this.#base.deferred.set(id, deferral);
       if (row.limited) this.#base.limits.set(id, this.#layer.limits.get(id) ?? []);
     }
     for (const row of messages) {

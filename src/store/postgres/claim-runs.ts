@@ -5,6 +5,7 @@ import { InvalidInput } from "../../kernel/error.js";
 import { checkDelay, checkUuid } from "../check/value.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import type { Database } from "./database.js";
+import { takeDeferred } from "./deferred-runs.js";
 import { statement } from "./dialect.js";
 import { interval, ms } from "./instant.js";
 
@@ -27,9 +28,9 @@ export function pausedGroups(s: string): string {
  * `paused` is empty most of the time, and then nothing is looked up for it.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
  */
-export const claimRuns = statement(
-  "claim_runs",
-  ({ schema: s, now }) => `
+export const claimRuns = statement("claim_runs", (d) => {
+  const { schema: s, now } = d;
+  return `
 with held as materialized (
   select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
 ), paused as materialized (${pausedGroups(s)}
@@ -53,6 +54,7 @@ with held as materialized (
       lease_until = ${now} + ${interval("$5::float8")}
   where r.id = any(array(select id from picked))
   returning r.*
+), taken as (${takeDeferred(d, "$1")}
 ), mine as (
   select * from claimed
   union all
@@ -60,7 +62,7 @@ with held as materialized (
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
   m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
-  mail.run_id is not null as has_messages
+  mail.run_id is not null as has_messages, f.by as deferred_by
 from mine m
 left join lateral (
   select codec, data, key from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
@@ -68,8 +70,9 @@ left join lateral (
 left join lateral (
   select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
 ) mail on true
-order by m.priority, m.available_at, m.id`,
-);
+left join lateral (select by from ${s}.deferred_runs f where f.run_id = m.id limit 1) f on true
+order by m.priority, m.available_at, m.id`;
+});
 
 interface Row {
   id: string;
@@ -90,6 +93,7 @@ interface Row {
   key: string | null;
   claimed_at: number;
   has_messages: boolean;
+  deferred_by: string | null;
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
@@ -116,6 +120,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     counts: row.counts,
     input: { codec: row.codec ?? "", data: row.data ?? "" },
     debounce: readTicket(row.key),
+    deferredBy: row.deferred_by,
     hasMessages: row.has_messages,
     claimedAt: row.claimed_at,
   }));

@@ -14,17 +14,25 @@ import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import type { Groups } from "./groups.js";
 import type { Hints } from "./hints.js";
-import { columnsOf, intoLimits, intoRuns, limitedColumnsOf, type Places, RUN, RUN_COLUMNS } from "./insert-runs.js";
+import {
+  ASIDE,
+  asideParts,
+  columnsOf,
+  intoRuns,
+  limitedColumnsOf,
+  type Places,
+  RUN,
+  RUN_COLUMNS,
+} from "./insert-runs.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
-import { LIMIT } from "./limit-columns.js";
 
 /** Of the subject: its env, subscription, name, and the ticket. */
 const SUBJECT = ["text", "text", "text", "text"];
-const ASKED = [...RUN, "bool", ...LIMIT, ...SUBJECT];
+const ASKED = [...RUN, "bool", ...ASIDE, ...SUBJECT];
 const ASKED_COLUMNS = `${RUN_COLUMNS}, limited, env, subscription, subject, ticket`;
-const LIMITS_FROM = RUN.length + 2;
-const SUBJECT_FROM = LIMITS_FROM + LIMIT.length;
+const ASIDE_FROM = RUN.length + 2;
+const SUBJECT_FROM = ASIDE_FROM + ASIDE.length;
 
 /** Limits are as many as they are: they cannot stand in one unnest with the events. */
 const asked = () => {
@@ -40,8 +48,7 @@ const intoJournal = ({ schema: s }: Dialect) => `
   select id, 1, 0, 'start', name, ticket, codec, data, t.now from new, t on conflict do nothing`;
 
 const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing", true)}
-), l as (${intoLimits(d, LIMITS_FROM)}
-), j as (${intoJournal(d)}
+)${asideParts(d, ASIDE_FROM)}, j as (${intoJournal(d)}
 )`;
 
 /**

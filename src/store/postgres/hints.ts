@@ -55,7 +55,7 @@ export class Hints {
     this.#db.inBackground(() => this.#send());
   }
 
-  /** Something is to be found that is no run. */
+  /** Something is left for housekeeping, on whatever node. */
   tellNews(): void {
     if (this.#on) this.#db.inBackground(async () => void (await this.#db.run(notify, [this.#channel, NEWS])));
   }

@@ -1,5 +1,6 @@
 // Keeps house: sign of life, wake-up and sweep as one statement, so that an idle node sends one query a second.
 
+import type { ModeState } from "../../kernel/node-mode.js";
 import type { HouseReport, HouseRound } from "../contract/house.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -43,6 +44,9 @@ with t as materialized (select ${d.now} as now
 ), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3", "array(select incarnation from gone)")}
 select x.*,
   exists (select from ${d.schema}.nodes where incarnation = $1 and stopped_at is null) as registered,
+  (select json_build_object('mode', n.mode, 'overrides', n.overrides, 'drain', n.drain)
+   from ${d.schema}.nodes n where n.incarnation = $1 and n.stopped_at is null) as mode,
+  exists (select from ${d.schema}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
   (select count(*)::int from awake) as woken,
   array(select claim_group from awake where state = 'waiting' union select claim_group from swept where state = 'waiting') as ready,
   case when $5::boolean then (
@@ -67,6 +71,8 @@ interface Row extends ReclaimedRow {
   ready: number[];
   called: HouseReport["called"] | null;
   held: boolean;
+  mode: ModeState | null;
+  overdue: boolean;
   next_wake_ms: number | null;
 }
 
@@ -76,8 +82,8 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   // by then, and `reclaim` was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const values = [incarnation, limit, reclaim, presenceGraceMs, alone];
   const rows = await db.run<Row>(keepHouse, values, { once: true });
-  const { registered, woken, ready, called, held, next_wake_ms } = rows[0]!;
+  const { registered, woken, ready, called, held, mode, overdue, next_wake_ms } = rows[0]!;
   db.onWork(ready);
   const reclaimed = await settleReclaimed(db, rows);
-  return { registered, woken, reclaimed, called: called ?? [], held, nextWakeMs: next_wake_ms };
+  return { registered, woken, reclaimed, called: called ?? [], held, mode, overdue, nextWakeMs: next_wake_ms };
 }

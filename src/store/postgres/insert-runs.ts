@@ -7,6 +7,7 @@ import type { InsertAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
 import { at, oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
+import { DEFERRAL, deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
 import { type Dialect, statement } from "./dialect.js";
 import { DataRefused } from "./errors.js";
 import type { Groups } from "./groups.js";
@@ -38,12 +39,18 @@ export const intoLimits = ({ schema: s }: Dialect, from: number) => `
   from ${unnest(from, LIMIT)} as l(${LIMIT_COLUMNS}), t
   where ${oneOf(at(1, "uuid", "l.run"), "select id from r")}`;
 
+/** What few runs have, each in a table of its own; the parameters begin at `from`. */
+export const asideParts = (d: Dialect, from: number) => `, l as (${intoLimits(d, from)}
+), f as (${intoDeferred(d, from + LIMIT.length)}
+)`;
+export const ASIDE = [...LIMIT, ...DEFERRAL];
+
 const plainRuns = (d: Dialect, onConflict: string, limited: boolean) => `
 with t as materialized (select ${d.now} as now
 ), new as materialized (
   select * from ${unnest(1, limited ? [...RUN, "bool"] : RUN)} as n(${RUN_COLUMNS}${limited ? ", limited" : ""})
 ), r as (${intoRuns(d, onConflict, limited)}
-)${limited ? `, l as (${intoLimits(d, RUN.length + 2)}\n)` : ""}${intoJournal(d, onConflict)}`;
+)${limited ? asideParts(d, RUN.length + 2) : ""}${intoJournal(d, onConflict)}`;
 
 /** Ids are new, so nothing can conflict: without ON CONFLICT a batch of 1,000 takes 8.5 ms instead of 12.6. */
 export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false));
@@ -51,7 +58,7 @@ export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false
 /** For a call that may be a repeat, and in a caller's transaction, where a violation would abort it. */
 export const insertRunsAgain = statement("insert_runs_again", (d) => plainRuns(d, "on conflict do nothing", false));
 
-/** For a batch in which a run has limits: rare enough not to be told apart from a repeat. */
+/** For a batch in which a run has limits or is deferred: rare enough not to be told apart from a repeat. */
 export const insertLimitedRuns = statement("insert_limited_runs", (d) => plainRuns(d, "on conflict do nothing", true));
 
 interface KeyedOptions {
@@ -80,12 +87,12 @@ export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptio
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
 ), r as (${intoRuns(d, onConflict, limited)}
-)${limited ? `, l as (${intoLimits(d, RUN.length + KEY.length + 2)}\n)` : ""}, j as (${intoJournal(d, onConflict)}
+)${limited ? asideParts(d, RUN.length + KEY.length + 2) : ""}, j as (${intoJournal(d, onConflict)}
 )`;
 };
 
 /** The parameters of `keyedParts` with limits: whoever adds to them begins after these. */
-export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + LIMIT.length;
+export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + ASIDE.length;
 
 const keyedRuns = (d: Dialect, options: KeyedOptions) => `
 with t as materialized (select ${d.now} as now
@@ -151,7 +158,7 @@ async function sendPlain(
   columns: () => Promise<unknown[][]>,
   tx?: Transaction,
 ): Promise<void> {
-  if (runs.some(isLimited)) {
+  if (runs.some(hasMore)) {
     await db.run(insertLimitedRuns, async () => [...(await columns()), ...limitedColumnsOf(runs)], { tx });
     return;
   }
@@ -173,7 +180,7 @@ async function takeKeys(
   places: () => Promise<Places>,
   tx?: Transaction,
 ): Promise<{ run_id: string }[]> {
-  const limited = runs.some(isLimited);
+  const limited = runs.some(hasMore);
   const values = async () => [
     ...columnsOf(runs, await places()),
     ...keyColumnsOf(runs),
@@ -239,6 +246,8 @@ export function columnsOf(runs: readonly NewRun[], placeOf: Places): unknown[][]
   ];
 }
 
+const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run);
+
 export function limitedColumnsOf(runs: readonly NewRun[]): unknown[][] {
-  return [runs.map(isLimited), ...limitColumns(runs)];
+  return [runs.map(isLimited), ...limitColumns(runs), ...deferralColumns(runs)];
 }

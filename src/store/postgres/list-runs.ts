@@ -13,13 +13,20 @@ import { SHELVES, shelf } from "./shelf.js";
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
   ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
-  r.crash_limit, r.parent_id, r.pending, ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at,
-  ${ms("r.archived_at")} as archived_at`;
+  r.crash_limit, r.parent_id, r.pending, r.recovered_from, coalesce(r.recoveries, 0) as recoveries,
+  ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
+
+const FROM = (s: string) => `${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
+left join lateral (
+  select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
+    as deferred
+  from ${s}.deferred_runs f where f.run_id = r.id limit 1
+) f on true`;
 
 const getRun = statement(
   "get_run",
   ({ schema: s }) => `
-select ${COLUMNS} from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group where r.id = $1`,
+select ${COLUMNS} from ${FROM(s)} where r.id = $1`,
 );
 
 interface Row {
@@ -44,10 +51,13 @@ interface Row {
   crashes: number;
   crash_limit: number;
   parent_id: string | null;
+  recovered_from: string | null;
+  recoveries: number;
   pending: number;
   created_at: number;
   ended_at: number | null;
   archived_at: number | null;
+  deferred: RunRecord["deferred"];
 }
 
 export async function get(db: Database, runId: string): Promise<RunRecord | null> {
@@ -66,7 +76,7 @@ export async function list(
   const { schema: s } = db.dialect;
   const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
   const text = `
-select ${COLUMNS} from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
+select ${COLUMNS} from ${FROM(s)}
 where ${await pageConditions(db, filter, values)} and ($5::uuid is null or r.id < $5)
 order by r.id desc limit $6`;
   const rows = await db.runText<Row>("list_runs", text, [...values, before ?? null, limit + 1]);
@@ -149,6 +159,9 @@ function recordOf(row: Row): RunRecord {
     crashes: row.crashes,
     crashLimit: row.crash_limit,
     parentId: row.parent_id,
+    recoveries: row.recoveries,
+    recoveredFrom: row.recovered_from,
+    deferred: row.deferred,
     pending: row.pending,
     createdAt: row.created_at,
     endedAt: row.ended_at,

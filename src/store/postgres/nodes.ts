@@ -1,8 +1,10 @@
 // Registers nodes, keeps their heartbeat, lists them with what they hold.
 
 import { isUuid } from "../../kernel/id.js";
-import { checkNode } from "../check/node.js";
-import { checkText, refuse } from "../check/value.js";
+import { nodeName } from "../../kernel/name.js";
+import { checkModeChange, type ModeChange, type ModeState } from "../../kernel/node-mode.js";
+import { checkGroupIds, checkNode } from "../check/node.js";
+import { checkName, checkText, refuse } from "../check/value.js";
 import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../contract/nodes.js";
 import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
@@ -10,13 +12,41 @@ import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
 import { isHeard } from "./presence-sql.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
-import { RECLAIMED, takeBackParts } from "./sweep-expired.js";
+import { orphanParts, RECLAIMED } from "./sweep-expired.js";
 
+/** What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in
+ * another it tells from which. */
 const registerNode = statement(
   "register_node",
   ({ schema: s, now }) => `
-select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone
+select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
+  (mine).mode, (mine).overrides, (mine).drain
 from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${now})`,
+);
+
+const claimsFrom = statement(
+  "claims_from",
+  ({ schema: s }) => `update ${s}.nodes set claims = $2::int[] where incarnation = $1 and claims <> $2::int[]`,
+);
+
+/** One change at a time; those that are not asked for are null. */
+const changeNodeMode = statement(
+  "change_mode",
+  ({ schema: s, now }) => `
+with n as (
+  update ${s}.nodes
+  set mode = coalesce($2::text, mode),
+      drain = case when $2::text is not null then null else coalesce($3::text, drain) end,
+      overrides = (case when $4::bool then '{}' else overrides end - coalesce($5::text, '')) || coalesce($6::jsonb, '{}')
+  where incarnation = $1 and stopped_at is null
+  returning env, identity, mode, overrides, drain
+), kept as (
+  insert into ${s}.kept_modes as k (env, identity, mode, overrides, at, by)
+  select env, identity, mode, overrides, ${now}, $8::text from n where $7::bool
+  on conflict (env, identity) do update set mode = excluded.mode, overrides = excluded.overrides, at = excluded.at,
+    by = excluded.by
+)
+select mode, overrides, drain from n`,
 );
 
 /** What the dead held. The UPDATE asks again whether they still do. */
@@ -24,7 +54,7 @@ export const takeBackClaims = statement(
   "take_back_claims",
   (d) => `
 with t as materialized (select ${d.now} as now
-), ${takeBackParts(d, "$2", "true", (row) => `${row}owner = any($1::uuid[])`, "true")}${RECLAIMED(d)}`,
+), ${orphanParts(d, "$2", "true", () => "r.owner = any($1::uuid[])", "true")}${RECLAIMED(d)}`,
 );
 /** More than a node can hold. */
 const ALL = 100_000;
@@ -40,6 +70,12 @@ const stopNode = statement(
   ({ schema: s, now }) => `update ${s}.nodes set stopped_at = ${now} where incarnation = $1 and stopped_at is null`,
 );
 
+const groupsIn = (ids: string, s: string) => `array(
+    select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
+      'version', nullif(g.version, ''))
+    from unnest(${ids}) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id order by o.ord
+  )`;
+
 const listNodes = statement(
   "list_nodes",
   ({ schema: s, now }) => `
@@ -47,11 +83,7 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.start
   ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
   n.executors, n.alone, n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
   n.stopped_at is null and ${isHeard(now)} as alive,
-  array(
-    select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
-      'version', nullif(g.version, ''))
-    from unnest(n.serves) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id order by o.ord
-  ) as serves,
+  n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
   (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
 from ${s}.nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)
@@ -64,9 +96,23 @@ interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
   stopped_at: number | null;
 }
 
-export function nodeStore(db: Database): NodeStore {
+/** `onNews`: told when a node's mode was changed. */
+export function nodeStore(db: Database, onNews: () => void): NodeStore {
   return {
     register: (node) => register(db, node),
+    async claimsFrom(incarnation, groupIds) {
+      refuse(checkGroupIds("groupIds", groupIds));
+      if (isUuid(incarnation)) await db.run(claimsFrom, [incarnation, groupIds]);
+    },
+    async changeMode(incarnation, change, { keep, by }) {
+      checkModeChange(change);
+      refuse(checkName(nodeName, "by", by));
+      if (!isUuid(incarnation)) return null;
+      const values = [incarnation, ...changeColumns(change), keep, by];
+      const [state] = await db.run<ModeState>(changeNodeMode, values);
+      onNews();
+      return state ?? null;
+    },
     async heartbeat(incarnation) {
       return isUuid(incarnation) && (await db.run(heartbeatNode, [incarnation])).length > 0;
     },
@@ -90,16 +136,20 @@ interface RegisterRow {
   identity: string;
   name: string;
   alone: boolean;
+  mode: ModeState["mode"];
+  overrides: ModeState["overrides"];
+  drain: ModeState["drain"];
 }
 
 /** What is taken back is a statement of its own: a start that dies before it is made again finds the same dead. */
 async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
   refuse(checkNode(node));
   const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
-  const { outcome, dead, ...by } = row!;
+  const { outcome, dead, mode, overrides, drain, ...by } = row!;
   if (outcome === "refused") return { outcome, by };
   if (outcome === "stopped") return { outcome };
-  return { outcome, reclaimed: dead && dead.length > 0 ? await takeBack(db, dead) : [] };
+  const reclaimed = dead && dead.length > 0 ? await takeBack(db, dead) : [];
+  return { outcome, mode: { mode, overrides, drain }, reclaimed };
 }
 
 async function takeBack(db: Database, dead: readonly string[]): Promise<readonly Reclaimed[]> {
@@ -109,8 +159,27 @@ async function takeBack(db: Database, dead: readonly string[]): Promise<readonly
 }
 
 function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
-  const { incarnation, identity, name, env, stack, build, serves, executors, alone, heartbeatMs, leaseMs } = node;
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
+  const { heartbeatMs, leaseMs } = node;
   const who = { incarnation, identity, name, env, stack, build };
   const lists = { serves: serves ?? [], executors: executors ?? [] };
-  return { ...who, ...lists, alone: alone ?? false, heartbeat_ms: heartbeatMs ?? null, lease_ms: leaseMs ?? null };
+  return {
+    ...who,
+    ...lists,
+    mode,
+    alone: alone ?? false,
+    heartbeat_ms: heartbeatMs ?? null,
+    lease_ms: leaseMs ?? null,
+  };
+}
+
+/** Mode, drain, clear all, clear one, overrides to add. */
+function changeColumns(change: ModeChange): unknown[] {
+  return [
+    "set" in change ? change.set : null,
+    "drain" in change ? change.drain : null,
+    "clearAll" in change,
+    "clear" in change ? change.clear : null,
+    "override" in change ? JSON.stringify({ [change.override]: change.mode }) : null,
+  ];
 }

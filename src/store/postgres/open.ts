@@ -24,6 +24,7 @@ import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce, settle } from "./debounce-events.js";
+import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { definitionStore } from "./definitions.js";
 import { dialect } from "./dialect.js";
 import { Groups } from "./groups.js";
@@ -42,6 +43,7 @@ import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { read } from "./read-journal.js";
 import { reconcile } from "./reconcile-tasks.js";
+import { orphans, recover } from "./recover-runs.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
@@ -145,7 +147,7 @@ export function openPostgres(
       unread: (runId) => unread(db, runId),
     },
     leases: leaseStore(db),
-    nodes: nodeStore(db),
+    nodes: nodeStore(db, () => hints.tellNews()),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
     events: eventStore(db, groups, world, hints),
@@ -222,6 +224,11 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
     sweepExpired: ({ limit }) => sweep(db, limit),
+    orphans: (filter) => orphans(db, filter),
+    recover: (decisions, options) => recover(db, decisions, options),
+    expireDeferred: ({ limit }) => expireDeferred(db, limit),
+    unservedGroups: (query) => unservedGroups(db, query),
+    keyOf: (runId) => keyOf(db, runId),
     wakeParked: ({ limit }) => wake(db, limit),
     cancel: (runId, { by, reason }) => cancel(db, runId, by, reason),
     cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),

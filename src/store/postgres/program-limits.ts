@@ -1,4 +1,4 @@
-// The limits of programs as their nodes declared them: for whoever starts a run without having its code.
+// What nodes declare of their programs: limits, for whoever starts a run without having its code, and what becomes of orphans.
 
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { RunGroup } from "../../kernel/new-run.js";
@@ -12,10 +12,11 @@ const declareLimits = statement(
   "declare_limits",
   ({ schema: s }) => `
 with l as materialized (
-  select g.id, d.limits from unnest($1::int[], $2::text[]) as d(id, limits) join ${s}.claim_groups g on g.id = d.id
-  where g.limits <> d.limits order by g.id for no key update of g
+  select g.id, d.limits, d.recovery from unnest($1::int[], $2::text[], $3::text[]) as d(id, limits, recovery)
+  join ${s}.claim_groups g on g.id = d.id
+  where g.limits <> d.limits or g.recovery is distinct from d.recovery order by g.id for no key update of g
 )
-update ${s}.claim_groups g set limits = l.limits from l where g.id = l.id`,
+update ${s}.claim_groups g set limits = l.limits, recovery = l.recovery from l where g.id = l.id`,
 );
 
 const readLimits = statement("read_limits", ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`);
@@ -24,7 +25,8 @@ export async function declare(db: Database, groups: Groups, programs: readonly D
   if (programs.length === 0) return;
   const values = async () => {
     const ids = await groups.ids(programs.map(({ group }) => group));
-    return [ids, programs.map(({ limits }) => JSON.stringify(limits))];
+    const limits = programs.map((program) => JSON.stringify(program.limits));
+    return [ids, limits, programs.map(({ recovery = "resume" }) => recovery)];
   };
   await db.run(declareLimits, values);
 }

@@ -6,11 +6,12 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { ring } from "./ring.js";
+import { reason } from "./take-back.js";
 
 export interface ReclaimedRow {
   run_id: string | null;
   claim_group: number | null;
-  state: "waiting" | "dead" | "paused";
+  verdict: Reclaimed["outcome"];
   owner: string;
   epoch: string;
   crashes: number;
@@ -32,7 +33,7 @@ export function previousOwner(schema: string, owner: string): string {
 }
 
 /**
- * A task whose claims ended in a crash as often as its limit allows. The whole precondition is repeated on the locked row; of
+ * A task whose claims ended in a crash as often as its limit allows, or that is given up with its first. The whole precondition is repeated on the locked row; of
  * a claim that was granted since, the epoch is another. One at a time: it happens rarely, and a statement writes a row once.
  */
 export const buryTask = statement("bury_task", (d) => {
@@ -42,29 +43,30 @@ with t as materialized (select ${now} as now
 ), ${takeTurn(d, "select $1::uuid")}
 , l as materialized (
   select id, owner, lease_until from ${s}.runs
-  where id = $1 and epoch = $2 and token is not null and counts and crashes >= crash_limit
+  where id = $1 and epoch = $2 and token is not null and counts and (crashes >= crash_limit or $4 = 'failed')
     and (lease_until <= (select now from t) or $3::bool) and ${TURN}
   for no key update skip locked
 ), buried as (
   update ${s}.runs r
-  set state = 'dead', seq = r.seq + 1, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null
+  set state = $4::text, seq = r.seq + 1, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null,
+      recovered_from = l.owner, recoveries = coalesce(r.recoveries, 0) + 1
   from l, t
-  where r.id = l.id and r.epoch = $2 and r.token is not null and r.counts and r.crashes >= r.crash_limit
+  where r.id = l.id and r.epoch = $2 and r.token is not null and r.counts and (r.crashes >= r.crash_limit or $4 = 'failed')
     and (r.lease_until <= t.now or $3::bool)
-  returning r.id as run_id, r.state, r.seq, r.crashes, r.parent_id, l.owner, r.epoch, l.lease_until
+  returning r.id as run_id, r.state, r.state as verdict, r.seq, r.crashes, r.parent_id, l.owner, r.epoch, l.lease_until
 ), ended as (select run_id, parent_id, state, true as counted from buried
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select run_id, seq, 0, 'dead', '', 'json', '{"code":"CRASH_LIMIT","crashes":' || crashes || '}', t.now from buried, t
+  select run_id, seq, 0, verdict, '', 'json', ${reason()}, t.now from buried, t
 ), ${endNotices(d)}, ${countDown(d)}
-select run_id, state, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
+select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
   ${previousOwner(s, "buried.owner")},
   (select run_id from told) as told, ${READY} as ready
 from buried, t`;
 });
 
-async function bury(db: Database, runId: string, epoch: string, gone: boolean): Promise<ReclaimedRow[]> {
-  const rows = await db.run<ReclaimedRow & { ready: Ready }>(buryTask, [runId, epoch, gone]);
+async function bury(db: Database, { doomed, epoch, gone, verdict }: ReclaimedRow): Promise<ReclaimedRow[]> {
+  const rows = await db.run<ReclaimedRow & { ready: Ready }>(buryTask, [doomed, epoch, gone === true, verdict]);
   for (const { ready } of rows) await tellReady(db, ready);
   const told = rows.flatMap((row) => row.told ?? []);
   if (told.length > 0) await ring(db, told);
@@ -80,15 +82,13 @@ export async function settleReclaimed(db: Database, rows: readonly ReclaimedRow[
   const parents = rows.flatMap((row) => row.told ?? []);
   if (parents.length > 0) await ring(db, parents);
   const buried: ReclaimedRow[] = [];
-  for (const { doomed, epoch, gone } of rows) {
-    if (doomed !== null) buried.push(...(await bury(db, doomed, epoch, gone === true)));
-  }
+  for (const row of rows) if (row.doomed !== null) buried.push(...(await bury(db, row)));
   const all = buried.length > 0 ? [...rows, ...buried].sort(longestFirst) : rows;
   return all
     .filter((row) => row.run_id !== null)
     .map((row) => ({
       runId: row.run_id!,
-      outcome: row.state,
+      outcome: row.verdict,
       previousOwner: row.owner,
       previousIdentity: row.identity,
       previousName: row.name,

@@ -60,6 +60,12 @@ insert into ${s}.subscribers (env, subscription, incarnation) select $16, id, $1
 on conflict do nothing`,
 );
 
+const withdrawSubscriptions = statement(
+  "withdraw_subscriptions",
+  ({ schema: s }) => `
+delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription = any($3::text[])`,
+);
+
 const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interval(ms)}`;
 
 /**
@@ -155,7 +161,8 @@ interface MatchedRow extends Row {
 
 export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
   refuse(checkDeclaration(declaration));
-  const { env, incarnation, subscriptions, starting } = declaration;
+  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
+  if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
   if (subscriptions.length > 0) {
     await db.run(declareSubscriptions, [...columnsOf(subscriptions), starting, env, incarnation]);
   }

@@ -22,6 +22,7 @@ export const claimCases = cases("claims", {
       limited: false,
       counts: false,
       debounce: null,
+      deferredBy: null,
       input: run.input,
     };
     const { claimedAt, ...rest } = claim;

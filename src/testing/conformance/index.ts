@@ -17,9 +17,11 @@ import { limitCases } from "./limits.js";
 import { listCases } from "./lists.js";
 import { loneNodeCases } from "./lone-nodes.js";
 import { messageCases } from "./messages.js";
+import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
 import { overflowCases } from "./overflow.js";
 import { queueCases } from "./queues.js";
+import { recoveryCases } from "./recovery.js";
 import { retentionCases } from "./retention.js";
 import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
@@ -42,6 +44,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...childCases,
   ...sweepCases,
   ...wakeCases,
+  ...recoveryCases,
   ...cancelCases,
   ...journalCases,
   ...limitCases,
@@ -57,4 +60,6 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...timeoutCases,
   ...nodeCases,
   ...loneNodeCases,
+  ...modeCases,
+  ...deferredCases,
 ];

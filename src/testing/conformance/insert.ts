@@ -10,8 +10,10 @@ export const insertCases = cases("insert", {
     const { id } = await s.insert({ group, priority: -3, crashLimit: 7 });
     const { createdAt, availableAt, ...record } = await s.run(id);
     same(availableAt, createdAt, "availableAt");
-    const zeros = { epoch: 0, baseSeq: 0, generation: 0, inboxSeq: 0, failures: 0, crashes: 0, pending: 0 };
-    const nulls = { wakeAt: null, owner: null, leaseUntil: null, parentId: null, endedAt: null, archivedAt: null };
+    const counts = { failures: 0, crashes: 0, recoveries: 0, pending: 0 };
+    const zeros = { epoch: 0, baseSeq: 0, generation: 0, inboxSeq: 0, ...counts };
+    const times = { wakeAt: null, leaseUntil: null, endedAt: null, archivedAt: null };
+    const nulls = { ...times, owner: null, parentId: null, recoveredFrom: null, deferred: null };
     const given = { id, group: s.group(group), priority: -3, crashLimit: 7 };
     same(record, { ...given, state: "waiting", seq: 1, ...zeros, ...nulls }, "record");
   },

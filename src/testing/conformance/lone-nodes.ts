@@ -18,7 +18,7 @@ async function register(
   return { node, answer: await s.store.nodes.register(node) };
 }
 
-const REGISTERED = { outcome: "registered", reclaimed: [] };
+const REGISTERED = { outcome: "registered", mode: { mode: "full", overrides: {}, drain: null }, reclaimed: [] };
 
 export const loneNodeCases = cases("lone nodes", {
   "nobody is registered beside one that is alone, and it is not beside others": async (s) => {

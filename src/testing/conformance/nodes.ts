@@ -23,7 +23,17 @@ export const nodeCases = cases("nodes", {
     const [record, ...more] = await s.store.nodes.list({ env: s.env });
     same(more, [], "others");
     const { startedAt, seenAt, ...rest } = some(record, "record");
-    const unsaid = { serves: [], executors: [], alone: false, heartbeatMs: null, leaseMs: null };
+    const unsaid = {
+      serves: [],
+      claims: [],
+      executors: [],
+      alone: false,
+      mode: "full",
+      overrides: {},
+      drain: null,
+      heartbeatMs: null,
+      leaseMs: null,
+    };
     same(rest, { ...node, ...unsaid, stoppedAt: null, alive: true, holds: 0 }, "record");
     same(seenAt, startedAt, "seenAt");
   },

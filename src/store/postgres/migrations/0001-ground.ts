@@ -5,6 +5,7 @@ import type { Dialect } from "../dialect.js";
 import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
+import { modes } from "./0001-modes.js";
 import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
 import { tasks } from "./0001-tasks.js";
@@ -23,6 +24,7 @@ export const ground = {
       timeouts,
       tasks,
       definitions,
+      modes,
       //
     ]
       .map((part) => part(dialect))
@@ -41,6 +43,8 @@ create table ${s}.claim_groups (
   version  text not null,
   -- As its nodes declared them, for those who start a run without the code.
   limits   text not null default '[]',
+  -- What becomes of its runs when their holder died; NULL: no node has said.
+  recovery text check (recovery in ('resume', 'restart', 'fail')),
   unique (env, stack, queue, program, version)
 );
 create index claim_groups_program on ${s}.claim_groups (env, program);
@@ -68,6 +72,9 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
+  -- From whom it was taken back last, and how often; NULL: never.
+  recovered_from uuid,
+  recoveries    int,
   -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
   pending       int not null default 0,
   counts        boolean not null default false,
@@ -199,12 +206,16 @@ create table ${s}.nodes (
   -- The number of its session lock while it attends; when the lock was first seen gone.
   presence     int,
   absent_since timestamptz,
-  -- The claim groups it claims from; how often it beats; for how long it claims.
+  -- The claim groups of its programs, and those of which it takes runs now; how often it beats; for how long it claims.
   serves       int[] not null,
   -- Its executors with their slots and queues, for people.
   executors    jsonb not null default '[]',
   -- It renews nothing and sweeps nothing, and no other lives in its env and stack.
   alone        boolean not null default false,
+  claims       int[] not null,
+  mode         text not null check (mode in ('full', 'trigger_only', 'disabled')),
+  overrides    jsonb not null,
+  drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
   lease_ms     bigint,
   -- Whether it has said which events start its programs.

@@ -12,7 +12,7 @@ const REGISTRATION_CLASS = 0x686f6c6e;
  */
 export const nodes = ({ schema: s }: Dialect) => `
 create function ${s}.register_node(me ${s}.nodes, at timestamptz)
-  returns table (outcome text, rival ${s}.nodes, dead uuid[]) language plpgsql set search_path = pg_catalog as $$
+  returns table (outcome text, rival ${s}.nodes, dead uuid[], mine ${s}.nodes) language plpgsql set search_path = pg_catalog as $$
 declare
   scope int := hashtext('${s.replaceAll('"', "")}' || me.env || '/' || coalesce(me.stack, ''));
 begin
@@ -30,11 +30,19 @@ begin
       return next;
       return;
     end if;
+    -- What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in another
+    -- it tells from which.
     insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, executors, alone,
-      heartbeat_ms, lease_ms)
-    values (me.incarnation, me.identity, me.name, me.env, me.stack, me.build, at, at, me.serves, me.executors, me.alone,
-      me.heartbeat_ms, me.lease_ms);
+      heartbeat_ms, lease_ms, claims, mode, overrides)
+    select me.incarnation, me.identity, me.name, me.env, me.stack, me.build, at, at, me.serves, me.executors, me.alone,
+      me.heartbeat_ms, me.lease_ms,
+      case when coalesce(k.mode, me.mode) = 'full' and coalesce(k.overrides, '{}') = '{}' then me.serves else '{}' end,
+      coalesce(k.mode, me.mode), coalesce(k.overrides, '{}')
+    from (select) one left join lateral (
+      select k.mode, k.overrides from ${s}.kept_modes k where k.env = me.env and k.identity = me.identity
+    ) k on true;
   end if;
+  select n.* into mine from ${s}.nodes n where n.incarnation = me.incarnation;
   outcome := case when exists (select from ${s}.nodes n where n.incarnation = me.incarnation and n.stopped_at is null)
     then 'registered' else 'stopped' end;
   if outcome = 'registered' then

@@ -1,0 +1,73 @@
+// The mode of a node, as its parts ask for it: which programs it works on, which it starts, and who is told of a change.
+
+import { HoldfastError } from "../kernel/error.js";
+import { effectiveMode, FULL, type ModeState, type NodeMode } from "../kernel/node-mode.js";
+
+/** The node is to make nothing, of this program or at all. Nothing was started. */
+export class NodeDisabled extends HoldfastError {
+  readonly code = "NODE_DISABLED";
+  readonly program: string;
+
+  constructor(program: string) {
+    super(
+      `This node is disabled for ${JSON.stringify(program)}: nothing was started. ` +
+        "Start it through another node or a client, or set another mode.",
+    );
+    this.program = program;
+  }
+}
+
+export class Modes {
+  #state: ModeState = FULL;
+  readonly #owners = new Map<string, string>();
+  readonly #listeners = new Set<() => void>();
+  #told = 0;
+
+  get state(): ModeState {
+    return this.#state;
+  }
+
+  /** How often it was set: whoever asked the store before that has an older answer. */
+  get told(): number {
+    return this.#told;
+  }
+
+  /** Programs that a definition is made of go by its name, too. */
+  belongs(program: string, owner: string): void {
+    this.#owners.set(program, owner);
+  }
+
+  of(program: string): NodeMode {
+    const owner = this.#owners.get(program);
+    return effectiveMode(this.#state, owner === undefined ? namesOf(program) : [...namesOf(program), owner]);
+  }
+
+  /** Answers whether that is news. */
+  set(state: ModeState): boolean {
+    this.#told++;
+    if (isSame(state, this.#state)) return false;
+    this.#state = state;
+    for (const tell of this.#listeners) tell();
+    return true;
+  }
+
+  onChange(tell: () => void): void {
+    this.#listeners.add(tell);
+  }
+}
+
+/** What an actor expects is called `actor::expectation`: a mode for the actor is one for all of it. */
+function namesOf(program: string): string[] {
+  const segments = program.split("::");
+  return segments.map((_, i) => segments.slice(0, segments.length - i).join("::"));
+}
+
+function isSame(a: ModeState, b: ModeState): boolean {
+  const names = Object.keys(a.overrides);
+  return (
+    a.mode === b.mode &&
+    a.drain === b.drain &&
+    names.length === Object.keys(b.overrides).length &&
+    names.every((name) => a.overrides[name] === b.overrides[name])
+  );
+}

@@ -1,0 +1,47 @@
+// Whether a node starts runs, and for whom: asked before every start that comes from outside a run.
+
+import type { NewDeferral } from "../kernel/new-run.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { EngineEvents } from "./events.js";
+import { type Modes, NodeDisabled } from "./modes.js";
+
+export interface StartGateOptions {
+  readonly modes: Modes;
+  readonly bus: Telemetry<EngineEvents>;
+  /** This node, as others see it. */
+  readonly identity: string;
+  readonly stack: string | null;
+  /** How long what it leaves to others may wait for them; null: for ever. */
+  readonly expiresInMs: number | null;
+}
+
+export class StartGate {
+  readonly #options: StartGateOptions;
+
+  constructor(options: StartGateOptions) {
+    this.#options = options;
+  }
+
+  /** The node as a whole makes nothing. */
+  get isClosed(): boolean {
+    return this.#options.modes.state.mode === "disabled";
+  }
+
+  isDisabled(program: string): boolean {
+    return this.#options.modes.of(program) === "disabled";
+  }
+
+  /** What a new run of this program is stamped with. Throws NodeDisabled when the node is to make none. */
+  stamp(program: string): { readonly deferred?: NewDeferral } {
+    const { modes, identity: by, expiresInMs } = this.#options;
+    const mode = modes.of(program);
+    if (mode === "disabled") throw new NodeDisabled(program);
+    return mode === "trigger_only" ? { deferred: { by, expiresInMs } } : {};
+  }
+
+  /** It is in the store. */
+  started(runId: string, program: string): void {
+    const { modes, bus, stack } = this.#options;
+    if (modes.of(program) === "trigger_only") bus.emit("run.deferred", { runId, program, stack });
+  }
+}

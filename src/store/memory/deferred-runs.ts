@@ -1,0 +1,90 @@
+// Deferred runs: noted beside the run when it is inserted, taken by the claim, cancelled when nobody took one in time.
+
+import type { NewRun, RunGroup } from "../../kernel/new-run.js";
+import { isEnded } from "../../kernel/run-state.js";
+import { checkStackQuery } from "../check/recovery.js";
+import { checkLimit, refuse } from "../check/value.js";
+import { DEFERRED_EXPIRED, type Deferral, type StackQuery } from "../contract/runs.js";
+import { appendEntry } from "./append-entry.js";
+import { compareText } from "./compare-text.js";
+import { type Ended, endRun, settleEnds } from "./end-run.js";
+import { copyGroup } from "./group-table.js";
+import { toMs, toUs } from "./micros.js";
+import { isAlive } from "./nodes.js";
+import { jsonPayload } from "./payload.js";
+import type { DeferredRow, RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+export function noteDeferral(tables: Tables, run: Omit<NewRun, "key">, nowUs: number): void {
+  if (!run.deferred) return;
+  const { by, expiresInMs } = run.deferred;
+  const expiresAtUs = expiresInMs === null ? null : nowUs + toUs(run.delayMs + expiresInMs);
+  tables.deferred.set(run.id, { runId: run.id, by, expiresAtUs, takenBy: null, takenAtUs: null, pending: true });
+}
+
+export function takeDeferral(tables: Tables, runId: string, owner: string, nowUs: number): void {
+  const row = tables.deferred.get(runId);
+  if (!row?.pending) return;
+  row.takenBy = owner;
+  row.takenAtUs = nowUs;
+  row.pending = false;
+}
+
+export function deferralOf(tables: Tables, runId: string): Deferral | null {
+  const row = tables.deferred.get(runId);
+  if (!row) return null;
+  const { by, takenBy } = row;
+  return { by, expiresAt: toMs(row.expiresAtUs), takenBy, takenAt: toMs(row.takenAtUs) };
+}
+
+export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {
+  return [...tables.deferred.values()]
+    .filter(({ pending, expiresAtUs }) => pending && expiresAtUs !== null && expiresAtUs <= nowUs)
+    .sort((a, b) => a.expiresAtUs! - b.expiresAtUs!);
+}
+
+/** Answers those that it ended. */
+export function expireDeferred(tables: Tables, { limit }: { readonly limit: number }): RunRow[] {
+  refuse(checkLimit("limit", limit));
+  const nowUs = tables.nowUs();
+  const ended: Ended[] = [];
+  for (const due of overdueDeferred(tables, nowUs).slice(0, Math.max(limit, 0))) {
+    due.pending = false;
+    const row = tables.runs.get(due.runId);
+    if (!row || row.state === "running" || isEnded(row.state)) continue;
+    if (row.counts) continue;
+    ended.push(endRun(tables, row, "cancelled", nowUs));
+    const payload = jsonPayload({ code: DEFERRED_EXPIRED });
+    appendEntry(tables, row, { kind: "cancelled", name: "", key: null, payload }, nowUs);
+  }
+  settleEnds(tables, ended, nowUs);
+  return ended.map(({ row }) => row);
+}
+
+export function unservedGroups(
+  tables: Tables,
+  query: StackQuery,
+): readonly { readonly id: number; readonly group: RunGroup }[] {
+  refuse(checkStackQuery(query));
+  const { env, stacks, own, programs } = query;
+  const live = [...tables.nodes.values()].filter((node) => node.env === env && isAlive(tables, node));
+  return tables.groups
+    .all()
+    .filter(({ id, group }) => {
+      const wanted = group.stack !== null && group.stack !== own && (stacks === null || stacks.includes(group.stack));
+      const ours = programs.some(
+        ({ queue, program, version }) =>
+          group.queue === queue && group.program === program && group.version === (version ?? null),
+      );
+      const served = live.some(({ stack, claims }) => stack === group.stack && claims.includes(id));
+      return group.env === env && wanted && ours && !served;
+    })
+    .map(({ id, group }) => ({ id, group: copyGroup(group) }));
+}
+
+export function keyOf(tables: Tables, runId: string): { scope: string; key: string } | null {
+  const found = [...tables.keys.values()]
+    .filter((row) => row.runId === runId)
+    .sort((a, b) => compareText(a.scope, b.scope) || compareText(a.key, b.key));
+  return found[0] ? { scope: found[0].scope, key: found[0].key } : null;
+}

@@ -1,0 +1,35 @@
+// The operations on runs that others left: orphans, and what was deferred to whoever takes it.
+
+import type { Admission, RunStore } from "../contract/runs.js";
+import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
+import { findOrphans, recoverRuns } from "./recover-runs.js";
+import type { RunRow } from "./rows.js";
+import type { Tables } from "./tables.js";
+
+interface After {
+  /** Looks after whoever was rung by the operation. */
+  readonly ringing: <T>(answer: T) => T;
+  readonly tellReady: (runs: readonly RunRow[]) => void;
+  readonly admit: (whom: Admission) => number;
+}
+
+type Operations = Pick<RunStore, "orphans" | "recover" | "expireDeferred" | "unservedGroups" | "keyOf">;
+
+export function othersRuns(tables: Tables, { ringing, tellReady, admit }: After): Operations {
+  return {
+    orphans: async (filter) => findOrphans(tables, filter),
+    recover: async (decisions, options) => {
+      const reclaimed = ringing(recoverRuns(tables, decisions, options));
+      const rows = reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []);
+      tellReady(rows.filter(({ state }) => state === "waiting"));
+      return reclaimed;
+    },
+    expireDeferred: async (options) => {
+      const ended = ringing(expireDeferred(tables, options)).map(({ id }) => id);
+      admit({ runIds: ended });
+      return ended.sort();
+    },
+    unservedGroups: async (query) => unservedGroups(tables, query),
+    keyOf: async (runId) => keyOf(tables, runId),
+  };
+}

@@ -1,0 +1,117 @@
+// Deferred runs: noted beside the run when it is inserted, taken by the claim, cancelled when nobody took one in time.
+
+import type { NewRun, RunGroup } from "../../kernel/new-run.js";
+import { checkStackQuery } from "../check/recovery.js";
+import { checkLimit, refuse } from "../check/value.js";
+import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
+import { DEFERRED_EXPIRED, type StackQuery } from "../contract/runs.js";
+import { admitAfter } from "./admit-runs.js";
+import { at, oneOf, unnest } from "./batch.js";
+import type { Database } from "./database.js";
+import { type Dialect, statement } from "./dialect.js";
+import { endNotices } from "./end-notices.js";
+import { ENDED } from "./ended-states.js";
+import { interval } from "./instant.js";
+import { ring } from "./ring.js";
+
+export const DEFERRAL = ["int", "text", "float8"];
+
+export const isDeferred = (run: Pick<NewRun, "deferred">): boolean => run.deferred !== undefined;
+
+/** `run` counts the runs of the batch from 1. */
+export function deferralColumns(runs: readonly Pick<NewRun, "deferred">[]): unknown[][] {
+  const found = runs.flatMap(({ deferred }, i) => (deferred ? [[i + 1, deferred.by, deferred.expiresInMs]] : []));
+  return DEFERRAL.map((_, k) => found.map((row) => row[k]));
+}
+
+/** Only for runs that were inserted here (`r`). The time counts from when the run could begin. */
+export const intoDeferred = ({ schema: s }: Dialect, from: number) => `
+  insert into ${s}.deferred_runs (run_id, by, expires_at)
+  select ${at(1, "uuid", "f.run")}, f.by, t.now + ${interval(`${at(4, "float8", "f.run")} + f.expires_ms`)}
+  from ${unnest(from, DEFERRAL)} as f(run, by, expires_ms), t
+  where ${oneOf(at(1, "uuid", "f.run"), "select id from r")}`;
+
+/** Of runs in a CTE `claimed`: whoever takes one first stands there. Empty tables cost one look at an index. */
+export const takeDeferred = ({ schema: s, now }: Dialect, owner: string) => `
+  update ${s}.deferred_runs f set taken_by = ${owner}, taken_at = ${now}, pending = false
+  where f.run_id = any(array(select id from claimed)) and f.pending`;
+
+/** Locked as they are judged: one that is being claimed at this moment is skipped, and is not pending in the next round. */
+export const expireDeferredRuns = statement(
+  "expire_deferred",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), due as materialized (
+  select run_id from ${d.schema}.deferred_runs f where f.pending and f.expires_at <= (select ${d.now})
+  order by f.expires_at limit $1 for no key update skip locked
+), l as materialized (
+  select r.id, r.state from ${d.schema}.runs r where r.id = any(array(select run_id from due)) order by r.id
+  for no key update skip locked
+), cancelled as (
+  update ${d.schema}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
+  from l, t where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and not r.counts
+  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
+), written as (
+  insert into ${d.schema}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select run_id, seq, 0, 'cancelled', '', 'json', '${JSON.stringify({ code: DEFERRED_EXPIRED })}', t.now from cancelled, t
+), closed_deferrals as (
+  update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l)) and f.pending
+), ended as (select run_id, parent_id, state, false as counted from cancelled
+), ${endNotices(d)}
+select run_id, limited, null::uuid as told from cancelled
+union all select null, null, run_id from told`,
+);
+
+export async function expireDeferred(db: Database, limit: number): Promise<readonly string[]> {
+  refuse(checkLimit("limit", limit));
+  if (limit < 1) return [];
+  type Row = { run_id: string | null; limited: boolean | null; told: string | null };
+  const rows = await db.run<Row>(expireDeferredRuns, [limit]);
+  const told = rows.flatMap((row) => row.told ?? []);
+  if (told.length > 0) await ring(db, told);
+  await admitAfter(
+    db,
+    rows.flatMap(({ run_id, limited }) => (limited && run_id !== null ? run_id : [])),
+  );
+  return rows.flatMap(({ run_id }) => run_id ?? []).sort();
+}
+
+/** A live node that takes runs from a group has it among its `claims`. */
+export const unservedGroupsOf = statement(
+  "unserved_groups",
+  ({ schema: s, now }) => `
+select g.id, g.env, g.stack, g.queue, g.program, g.version
+from ${s}.claim_groups g
+where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or g.stack = any($3::text[]))
+  and exists (select from unnest($4::text[], $5::text[], $6::text[]) as p(queue, program, version)
+    where (g.queue, g.program, g.version) = (p.queue, p.program, p.version))
+  and not exists (select from ${s}.nodes n
+    where n.env = g.env and n.stack = g.stack and n.stopped_at is null and g.id = any(n.claims)
+      and n.seen_at >= ${now} - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)})
+order by g.id`,
+);
+
+export async function unservedGroups(
+  db: Database,
+  query: StackQuery,
+): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
+  refuse(checkStackQuery(query));
+  const { env, stacks, own, programs } = query;
+  const columns = [
+    programs.map(({ queue }) => queue),
+    programs.map(({ program }) => program),
+    programs.map(({ version }) => version ?? ""),
+  ];
+  const rows = await db.run<RunGroup & { id: number }>(unservedGroupsOf, [env, own ?? "", stacks, ...columns]);
+  return rows.map(({ id, version, ...group }) => ({ id, group: { ...group, version: version || null } }));
+}
+
+const keyOfRun = statement(
+  "key_of_run",
+  ({ schema: s }) => `select scope, key from ${s}.run_keys where run_id = $1 order by scope, key limit 1`,
+);
+
+export async function keyOf(db: Database, runId: string): Promise<{ scope: string; key: string } | null> {
+  const [row] = await db.run<{ scope: string; key: string }>(keyOfRun, [runId]);
+  return row ?? null;
+}

@@ -1,0 +1,27 @@
+// Modes of nodes that outlive a restart, and runs that a node started for others to work on.
+
+import type { Dialect } from "../dialect.js";
+
+export const modes = ({ schema: s }: Dialect) => `
+create table ${s}.kept_modes (
+  env        text not null,
+  identity   text not null,
+  mode       text not null check (mode in ('full', 'trigger_only', 'disabled')),
+  overrides  jsonb not null,
+  at         timestamptz not null,
+  by         text not null,
+  primary key (env, identity)
+);
+
+-- Beside the run, because few runs have one: who asked for it, until when somebody must have taken it, and who did.
+create table ${s}.deferred_runs (
+  run_id      uuid primary key,
+  by          text not null,
+  expires_at  timestamptz,
+  taken_by    uuid,
+  taken_at    timestamptz,
+  -- Nobody took it, and it has not expired.
+  pending     boolean not null default true
+) with (fillfactor = 70);
+create index deferred_runs_pending on ${s}.deferred_runs (expires_at) where pending;
+`;
