@@ -67,8 +67,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/assignments.ts",
-        find: "const executor = routing.executorOf(program.queue);",
-        put: 'const executor = routing.executorOf(program.queue) ?? "default";',
+        find: "executor = this.#options.routing.executorOf(queue);",
+        put: 'executor = this.#options.routing.executorOf(queue) ?? "default";',
       },
     ],
     killedBy: EXECUTORS,
@@ -95,7 +95,7 @@ export const routing: readonly Mutant[] = [
         put: "if me.alone then perform 1;",
       },
     ],
-    killedBy: [{ file: "test/engine/alone.test.ts", test: "of ten" }],
+    killedBy: [{ file: "test/store/races-nodes.test.ts", test: "alone" }],
   },
   {
     name: "a restart takes the runs of a twin that lives",
@@ -132,22 +132,5 @@ export const routing: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|taken for dead" }],
-  },
-  {
-    name: "sweep takes back without looking again",
-    breaks: "S5: what was renewed or given back meanwhile is not taken",
-    edits: [
-      {
-        file: "src/store/postgres/sweep-expired.ts",
-        find: "  for no key update skip locked\n), swept",
-        put: "), swept",
-      },
-      {
-        file: "src/store/postgres/sweep-expired.ts",
-        find: ' and r.token is not null and ${over("r.", "t.now")}\n',
-        put: "\n",
-      },
-    ],
-    killedBy: [{ file: "test/store/races-claims.test.ts" }],
   },
 ];
