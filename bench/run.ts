@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../src/embedded/index.js";
+import { benchActors } from "./actors.js";
 import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
 import { benchTakeover } from "./takeover.js";
@@ -11,6 +12,7 @@ import { benchTriggers } from "./triggers.js";
 import { benchWorkflow } from "./workflow.js";
 
 const BENCHES = {
+  actors: benchActors,
   graph: benchGraph,
   lane: benchLane,
   takeover: benchTakeover,

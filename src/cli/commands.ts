@@ -4,6 +4,7 @@ import { approve } from "./approve.js";
 import { cancel } from "./cancel.js";
 import type { Command } from "./command.js";
 import { dead } from "./dead.js";
+import { definitions } from "./definitions.js";
 import { diff } from "./diff.js";
 import { fork } from "./fork.js";
 import { migrate } from "./migrate.js";
@@ -20,6 +21,7 @@ export const COMMANDS: readonly Command[] = [
   nodes,
   runs,
   schedules,
+  definitions,
   show,
   approve,
   signal,
