@@ -4,6 +4,7 @@ import { approve } from "./approve.js";
 import { cancel } from "./cancel.js";
 import type { Command } from "./command.js";
 import { dead } from "./dead.js";
+import { definitions } from "./definitions.js";
 import { diff } from "./diff.js";
 import { emit } from "./emit.js";
 import { fork } from "./fork.js";
@@ -27,6 +28,7 @@ export const COMMANDS: readonly Command[] = [
   schedules,
   subscriptions,
   emit,
+  definitions,
   show,
   approve,
   signal,
