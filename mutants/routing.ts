@@ -95,7 +95,7 @@ export const routing: readonly Mutant[] = [
         put: "if me.alone then perform 1;",
       },
     ],
-    killedBy: [{ file: "test/engine/alone.test.ts", test: "of ten" }],
+    killedBy: [{ file: "test/store/races-nodes.test.ts", test: "alone" }],
   },
   {
     name: "a restart takes the runs of a twin that lives",

@@ -9,6 +9,7 @@ const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   schedules: async () => (await import("./schedules.js")).schedules,
   subscriptions: async () => (await import("./subscriptions.js")).subscriptions,
   emit: async () => (await import("./emit.js")).emit,
+  definitions: async () => (await import("./definitions.js")).definitions,
   show: async () => (await import("./show.js")).show,
   approve: async () => (await import("./approve.js")).approve,
   signal: async () => (await import("./signal.js")).signal,
