@@ -369,7 +369,7 @@ export class Steps {
   #operate(): Step {
     const parents = this.#both.snapshot().journal.filter(({ kind }) => kind === "task");
     const atWork = this.#held.slice(-4).map(({ claim }) => claim);
-    const some = this.#dice.chance(0.7) ? parents.slice(-12) : atWork;
+    const some: readonly { readonly runId: string }[] = this.#dice.chance(0.7) ? parents.slice(-12) : atWork;
     const { runId } = some.length > 0 && this.#dice.chance(0.85) ? this.#dice.one(some) : { runId: this.#runId() };
     return this.#dice.pick<Step>([
       [4, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
