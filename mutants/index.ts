@@ -1,5 +1,6 @@
 // All planted bugs, by the part they are planted in.
 
+import { actors } from "./actors.js";
 import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
@@ -26,5 +27,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...timeouts,
   ...graph,
   ...machines,
+  ...actors,
   ...chaos,
 ];

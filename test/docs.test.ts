@@ -10,6 +10,12 @@ import { describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
+  "actors.ts": [
+    "resource-monitor::checkLimits started 91 % used",
+    "looked at",
+    "[ 'r-7 1: clean up', 'r-7 2: clean up' ]",
+    "[ 'stopped after 80 tokens' ]",
+  ].join("\n"),
   "claim-and-commit.ts": "accepted lost",
   "client.ts": ["started existing conflict", "true 2", "2 halfway", "4 completed hello Ann"].join("\n"),
   "enqueue-in-your-transaction.ts": "waiting",
