@@ -8,6 +8,7 @@ import { diff } from "./diff.js";
 import { emit } from "./emit.js";
 import { fork } from "./fork.js";
 import { migrate } from "./migrate.js";
+import { drain, mode } from "./mode.js";
 import { nodes } from "./nodes.js";
 import { retry } from "./retry.js";
 import { rewind } from "./rewind.js";
@@ -20,6 +21,8 @@ import { subscriptions } from "./subscriptions.js";
 export const COMMANDS: readonly Command[] = [
   migrate,
   nodes,
+  mode,
+  drain,
   runs,
   schedules,
   subscriptions,
