@@ -4,6 +4,7 @@ import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { ground } from "./ground.js";
+import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { routing } from "./routing.js";
@@ -23,4 +24,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersSimulated,
   ...timeouts,
   ...chaos,
+  ...modes,
 ];
