@@ -84,7 +84,7 @@ export const modes: readonly Mutant[] = [
       {
         file: "src/store/postgres/limit-columns.ts",
         find: "`${group.env}/${key}`",
-        put: "`${group.env.slice(9)}/${key}`",
+        put: "`${group.env.slice(0, 2)}/${key}`",
       },
     ],
     killedBy: [{ file: "test/modes/isolation.test.ts" }],

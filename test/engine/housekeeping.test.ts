@@ -40,7 +40,9 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
   const who = { incarnation: world.token(), alone: false };
   const modes = new Modes();
-  const rest = { modes, reclaims: true, onRound: async () => {}, sweeper, door, ...told };
+  const obeyed: (ModeState | null)[] = [];
+  const onRound = async (mode: ModeState | null) => void obeyed.push(mode);
+  const rest = { modes, reclaims: true, onRound, sweeper, door, ...told };
   const options = { store, settings, world, bus: createBus(), ...who, ...rest };
   const keeping = keepHouse(options, stop.signal);
   const end = () => {
