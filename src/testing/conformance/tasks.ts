@@ -55,6 +55,35 @@ export const taskCases = cases("tasks", {
     );
   },
 
+  "a refused commit leaves no needs on the task that another one of the call starts under the same id": async (s) => {
+    const [stale, parent] = [await s.start(), await s.start()];
+    const [first, second, third] = [0, 1, 2].map(() => s.newRun({ group: TASKS })) as [NewRun, NewRun, NewRun];
+    const answers = await s.store.runs.commit([
+      { claim: stale, expectedSeq: stale.seq + 1, effects: [enqueue(third, [first.id]), park({ forTasks: true })] },
+      {
+        ...{ claim: parent, expectedSeq: parent.seq },
+        effects: [enqueue(first), enqueue(second), enqueue(third, [second.id]), park({ forTasks: true })],
+      },
+    ]);
+    same(
+      answers.map(({ outcome }) => outcome),
+      ["moved", "accepted"],
+      "answers",
+    );
+    const claims = await claimTasks(s);
+    for (const { id } of [first, second]) {
+      matches(await s.run(third.id), { state: "blocked", pending: 1 }, "before the need has ended");
+      await s.accept(
+        some(
+          claims.find(({ runId }) => runId === id),
+          "the claim",
+        ),
+        [complete],
+      );
+    }
+    matches(await s.run(third.id), { state: "waiting", pending: 0 }, "after it");
+  },
+
   "an end makes ready what needed only that, in the same commit; the last one wakes the parent": async (s) => {
     const { parent, ids } = await family(s, [[], [0]]);
     await s.accept(await one(s), [complete]);
