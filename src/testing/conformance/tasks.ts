@@ -59,12 +59,12 @@ export const taskCases = cases("tasks", {
   "a refused commit leaves no needs on the task that another one of the call starts under the same id": async (s) => {
     const [stale, parent] = [await s.start(), await s.start()];
     const [first, second, third] = [0, 1, 2].map(() => s.newRun({ group: TASKS })) as [NewRun, NewRun, NewRun];
+    const waits = park({ forTasks: true });
+    const late = [enqueue(first), enqueue(third, [first.id]), waits];
+    const good = [enqueue(first), enqueue(second), enqueue(third, [second.id]), waits];
     const answers = await s.store.runs.commit([
-      { claim: stale, expectedSeq: stale.seq + 1, effects: [enqueue(third, [first.id]), park({ forTasks: true })] },
-      {
-        ...{ claim: parent, expectedSeq: parent.seq },
-        effects: [enqueue(first), enqueue(second), enqueue(third, [second.id]), park({ forTasks: true })],
-      },
+      { claim: stale, expectedSeq: stale.seq + 1, effects: late },
+      { claim: parent, expectedSeq: parent.seq, effects: good },
     ]);
     same(
       answers.map(({ outcome }) => outcome),
