@@ -60,7 +60,7 @@ left join holdfast.journal j on j.run_id = r.id and j.seq = r.seq`;
 
 const RECORDED = `
 select run_id as "runId", name as step, kind, key, epoch::int, data from holdfast.journal
-where kind in ('step', 'step.failed')`;
+where kind in ('step', 'step.failed', 'node', 'item')`;
 
 export async function openRuns(cluster: Cluster): Promise<number> {
   return number(cluster, `select count(*)::int as n from holdfast.runs where state not in ${ENDED}`);
@@ -106,7 +106,7 @@ export interface Recorded {
   readonly runId: string;
   readonly step: string;
   readonly key: string;
-  readonly kind: "step" | "step.failed";
+  readonly kind: "step" | "step.failed" | "node" | "item";
   /** The claim under which the result was recorded. */
   readonly epoch: number;
   readonly data: string;
@@ -122,7 +122,8 @@ export function doubled(recorded: readonly Recorded[], marks: readonly Mark[]): 
   let count = 0;
   for (const entry of recorded) {
     if (results.has(nameOf(entry))) count++;
-    const { attempt = Number.POSITIVE_INFINITY } = JSON.parse(entry.data) as { attempt?: number };
+    const value = JSON.parse(entry.data) as { attempt?: number; update?: { last?: { attempt?: number } } };
+    const { attempt = Number.POSITIVE_INFINITY } = value.update?.last ?? value;
     results.set(nameOf(entry), { epoch: entry.epoch, attempt });
   }
   const begun = new Set<string>();

@@ -1,6 +1,6 @@
 // The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most.
 
-import { type Context, type StepInfo, signal, workflow } from "../src/index.js";
+import { append, type Context, graph, type NodeContext, type StepInfo, signal, state, workflow } from "../src/index.js";
 
 /** A step that was begun: by whom, under which claim. What it returns, too, so that the journal tells which try it was. */
 export interface Mark {
@@ -80,10 +80,53 @@ export function programsWith(effect: Effect) {
     await sent.catch(() => {});
     return n;
   });
-  return { order, payment, item, family, flaky, notice };
+  const tour = tourWith(effect);
+  return { order, payment, item, family, flaky, notice, tour };
+}
+
+/** A graph: two rounds of a node and a map, then a subgraph; each node and item is an effect. */
+function tourWith(effect: Effect) {
+  const act = async (ctx: NodeContext, workMs: number): Promise<Mark> => {
+    const { runId, node: step, visit: key, fence, attempt } = ctx;
+    const made = { runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
+    await effect(made, ctx.idempotencyKey, workMs);
+    return made;
+  };
+  const options = { retry: RETRY };
+  const I = state<{ readonly last?: Mark }>();
+  const inner = graph("stop", {
+    state: I,
+    start: "look",
+    nodes: { look: I.node(options, async (ctx) => ({ last: await act(ctx, 20) })) },
+    edges: { look: "end" },
+  });
+  const S = state<Job & { readonly round: number; readonly seen: readonly Mark[]; readonly last?: Mark }>({
+    seen: append(),
+  });
+  return graph("tour", {
+    state: S,
+    init: (job: Job) => ({ ...job, round: 0, seen: [] }),
+    start: "go",
+    nodes: {
+      go: S.node(options, async (ctx, s) => ({ round: s.round + 1, last: await act(ctx, 20) })),
+      see: S.map((s) => [s.workMs / 2, 20, 20], act, { into: "seen", limit: 2, ...options }),
+      rest: S.subgraph(inner, { input: () => ({}), apply: () => {} }),
+    },
+    edges: { go: "see", see: { to: ["go", "rest"], choose: (s) => (s.round < 2 ? "go" : "rest") }, rest: "end" },
+    output: (s) => (s.seen.length === 6 ? s.n : s.seen.length),
+    snapshotEvery: 2,
+  });
 }
 
 export type Programs = ReturnType<typeof programsWith>;
 /** Those a client starts. */
-export const STARTED = ["order", "order", "payment", "family", "flaky", "notice"] as const satisfies (keyof Programs)[];
+export const STARTED = [
+  "order",
+  "order",
+  "payment",
+  "family",
+  "flaky",
+  "notice",
+  "tour",
+] as const satisfies (keyof Programs)[];
 export const AT_MOST_ONCE = "send";

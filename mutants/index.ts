@@ -1,9 +1,12 @@
 // All planted bugs, by the part they are planted in.
 
+import { actors } from "./actors.js";
 import { chaos } from "./chaos.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
+import { graph } from "./graph.js";
 import { ground } from "./ground.js";
+import { machines } from "./machine.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
@@ -23,6 +26,9 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersEvents,
   ...triggersSimulated,
   ...timeouts,
+  ...graph,
+  ...machines,
+  ...actors,
   ...chaos,
   ...modes,
 ];

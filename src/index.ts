@@ -65,7 +65,7 @@ export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.j
 export type { AnyDag, Dag } from "./dag/dag-definition.js";
 export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
 export type { Outcome } from "./dag/outcome.js";
-export { type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
+export { type AnyTask, type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
 export type { TaskContext } from "./dag/task-context.js";
 export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";

@@ -10,6 +10,12 @@ import { describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
+  "actors.ts": [
+    "resource-monitor::checkLimits started 91 % used",
+    "looked at",
+    "[ 'r-7 1: clean up', 'r-7 2: clean up' ]",
+    "[ 'stopped after 80 tokens' ]",
+  ].join("\n"),
   "claim-and-commit.ts": "accepted lost",
   "client.ts": ["started existing conflict", "true 2", "2 halfway", "4 completed hello Ann"].join("\n"),
   "enqueue-in-your-transaction.ts": "waiting",
@@ -65,6 +71,23 @@ const EXPECTED: Record<string, string> = {
     "[ 'dev-jane trigger_only null', 'qc-1 full stay' ]",
   ].join("\n"),
   "claimed-work.ts": ["1 at work", "1 at work", "[ { state: 'done', epoch: 2, attempt: 1 } ]"].join("\n"),
+  "research-agent.ts": [
+    "model plan",
+    "search leaves",
+    "first process: SIGKILL",
+    "search pots",
+    "waits at review:1",
+    "  class n2 here",
+    "model write",
+    "An essay: all about leaves, all about pots.",
+  ].join("\n"),
+  "machine.ts": [
+    "{ outcome: 'applied', seq: 2, value: 'paid', status: 'active' }",
+    "receipt for 300 to ann@example.com (default/order/order-1@2.0)",
+    "done expired",
+    '1 start {"email":"[redacted]"}',
+    '2 after 500ms in pending {"path":"pending","delay":"500","to":["expired"],"of":1}',
+  ].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 

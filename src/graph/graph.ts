@@ -5,7 +5,7 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import type { InputOf, OutputOf, Schema } from "../program/schema.js";
+import type { Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
 import { checkPlan } from "./check-plan.js";
 import { graphProgram } from "./execute.js";
@@ -53,11 +53,13 @@ type Choosing<OneEdge> = OneEdge extends {
     : { readonly choose: (state: S) => To }
   : unknown;
 
-interface Shape<S, N extends string, E> {
+type NameOf<Nodes> = keyof Nodes & string;
+
+interface Shape<S, Nodes, E> {
   readonly state: State<S>;
-  readonly start: NoInfer<N>;
-  readonly nodes: Readonly<Record<N, GraphNode<S>>>;
-  readonly edges: E & Fitting<E, NoInfer<N>>;
+  readonly start: NoInfer<NameOf<Nodes>>;
+  readonly nodes: Nodes;
+  readonly edges: E & Fitting<E, NoInfer<NameOf<Nodes>>>;
   readonly limits?: GraphLimits;
   /** The state is written down after so many nodes, so that going on elsewhere takes no longer than that. Default 100. */
   readonly snapshotEvery?: number;
@@ -82,33 +84,26 @@ type Begins<S, Parsed> = Parsed extends S ? unknown : { readonly init: (input: P
 const DEFAULT_ITERATIONS = 1_000;
 const DEFAULT_SNAPSHOT_EVERY = 100;
 
+/** One signature: with overloads, the functions inside would be typed by the first and judged by the second. */
 export function graph<
   const Name extends string,
   S,
-  N extends string,
-  const E extends Record<N, Edge<S, N>>,
-  Takes extends Schema,
+  Nodes extends Readonly<Record<string, GraphNode<S>>>,
+  const E extends Record<NameOf<Nodes>, Edge<S, NameOf<Nodes>>>,
+  Parsed = S,
+  In = Parsed,
   Out = S,
 >(
   name: Name,
-  options: Shape<S, N, E> &
-    Ends<S, OutputOf<Takes>, Out> &
-    Begins<S, OutputOf<Takes>> &
-    FlowOptions<OutputOf<Takes>> & { readonly input: Takes },
-): Graph<Name, S, N, InputOf<Takes>, Out, OutputOf<Takes>>;
-export function graph<
-  const Name extends string,
-  S,
-  N extends string,
-  const E extends Record<N, Edge<S, N>>,
-  In = S,
-  Out = S,
->(
-  name: Name,
-  options: Shape<S, N, E> &
-    Ends<S, In, Out> &
-    FlowOptions<NoInfer<In>> & { readonly on?: readonly Trigger<NoInfer<In>>[] },
-): Graph<Name, S, N, In, Out>;
+  options: Shape<S, Nodes, E> &
+    Ends<S, Parsed, Out> &
+    Begins<S, NoInfer<Parsed>> &
+    FlowOptions<NoInfer<Parsed>> & {
+      /** What the input must look like; any Standard Schema. */
+      readonly input?: Schema<In, Parsed>;
+      readonly on?: readonly Trigger<NoInfer<Parsed>>[];
+    },
+): Graph<Name, S, NameOf<Nodes>, In, Out, Parsed>;
 export function graph(name: string, options: AllOptions): Graph<string, Fields, string, unknown, unknown> {
   programName(name, "graph name");
   const plan = planOf(options);
@@ -129,7 +124,11 @@ export function graph(name: string, options: AllOptions): Graph<string, Fields, 
   return made;
 }
 
-type AllOptions = Shape<Fields, string, Readonly<Record<string, Edge<Fields, string>>>> &
+type AllOptions = Shape<
+  Fields,
+  Readonly<Record<string, GraphNode<Fields>>>,
+  Readonly<Record<string, Edge<Fields, string>>>
+> &
   Ends<Fields, unknown, unknown> &
   FlowOptions<unknown> & { readonly input?: Schema; readonly on?: readonly Trigger<unknown>[] };
 

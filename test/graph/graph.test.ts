@@ -254,7 +254,7 @@ onBothStores((bench) => {
       state: S,
       start: "again",
       nodes: { again: (_ctx, s) => ({ n: s.n + 1 }) },
-      edges: { again: { to: ["again", "end"], choose: (_s) => "again" } },
+      edges: { again: { to: ["again", "end"], choose: (s) => (s.n < 0 ? "end" : "again") } },
       limits: { iterations: 5 },
     });
     await open(five, endless);
@@ -281,7 +281,10 @@ onBothStores((bench) => {
         },
         sorry: () => ({ note: "sorry" }),
       },
-      edges: { think: { to: ["think", "sorry"], choose: (_s) => "think", failed: "sorry" }, sorry: "end" },
+      edges: {
+        think: { to: ["think", "sorry"], choose: (s) => (s.n < 0 ? "sorry" : "think"), failed: "sorry" },
+        sorry: "end",
+      },
       limits: { budgets: { tokens: 100 } },
     });
     const blunt = graph("blunt", {

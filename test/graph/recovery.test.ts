@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
-import { append, createClient, graph, state } from "../../src/index.js";
+import { append, createClient, graph, signal, state } from "../../src/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { QUICK } from "../workflow/node-suite.js";
@@ -148,6 +148,41 @@ test("a map whose process died does the items that are left, and none twice", as
   const second = await createNode({ store, ...QUICK, programs: [mapped] });
   expect((await second.run<{ log: string[] }>(run.id).result(limit)).log).toEqual(["0", "1", "2", "3", "4", "5"]);
   expect(done.sort()).toEqual([0, 1, 2, 3, 4, 5]);
+  await second.stop();
+});
+
+test("a signal that came early is told after a takeover, although a snapshot lies between", async () => {
+  const rung = signal<string>("rung");
+  let block = true;
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  const patient = graph("patient", {
+    state: S,
+    start: "count",
+    nodes: {
+      count: async (_ctx, s) => {
+        if (s.n === 8 && block) {
+          isThere();
+          await hang();
+        }
+        return { n: s.n + 1 };
+      },
+      bell: S.wait(rung, { apply: (_s, by) => ({ log: [by] }) }),
+    },
+    edges: { count: { to: ["count", "bell"], choose: (s) => (s.n < 10 ? "count" : "bell") }, bell: "end" },
+    snapshotEvery: 3,
+  });
+  const first = await dying(patient);
+  const run = await first.start(patient, begin, { delay: 100 });
+  await run.signal(rung, "ann");
+  await there;
+  await first.stop({ grace: 10 });
+  block = false;
+  const second = await createNode({ store, ...QUICK, programs: [patient] });
+  expect((await second.run<{ log: string[] }>(run.id).result(limit)).log).toEqual(["ann"]);
+  const entries = await entriesOf(run.id);
+  const lastSnapshot = entries.findLast(({ kind }) => kind === "snapshot")!;
+  expect(entries.find(({ kind }) => kind === "take")!.seq).toBeLessThan(lastSnapshot.seq);
   await second.stop();
 });
 

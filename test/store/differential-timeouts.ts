@@ -32,8 +32,8 @@ export class TimeoutSteps {
     return this.#dice.pick<Step>([
       [6, () => this.#schedule()],
       [8, () => this.#claim()],
-      [1, step("cancel", (store) => store.timeouts.cancel(key))],
-      [1, step("get", (store) => store.timeouts.get(key))],
+      [3, step("cancel", (store) => store.timeouts.cancel(key))],
+      [3, step("get", (store) => store.timeouts.get(key))],
       [2, step("expired", (store) => store.timeouts.expired(key, limit))],
       [2, step("complete", (store) => store.timeouts.complete(fences))],
       [3, step("release", (store) => store.timeouts.release(releases))],
@@ -63,7 +63,7 @@ export class TimeoutSteps {
       deadline: this.#dice.one([{ inMs: 0 }, { inMs: this.#dice.int(1, 40) }, { at }]),
       keep: this.#dice.chance(0.3),
     };
-    if (!this.#dice.chance(0.05)) return timeout;
+    if (!this.#dice.chance(0.15)) return timeout;
     return this.#dice.one<NewTimeout>([
       { ...timeout, instance: "" },
       { ...timeout, state: "a\0b" },

@@ -216,3 +216,25 @@ export async function back(): Promise<void> {
   // @ts-expect-error: who and why must be said
   await node.graphs.rewind(research, "id", { to: "plan" });
 }
+
+/** Every part is inferred wherever it stands: what is answered, below nodes that are made by calls. */
+const late = graph("late", {
+  state: S,
+  start: "review",
+  nodes: {
+    review: S.approval({ ask: (s) => s.question, apply: (_s, d) => ({ ok: d.outcome === "approved" }) }),
+    search: S.map(
+      (s) => s.queries,
+      (_ctx, query) => query,
+      { into: "findings" },
+    ),
+  },
+  edges: { review: "search", search: "end" },
+  output: (s) => s.findings.length,
+  init: (question: string) => ({ question, queries: [], findings: [], ok: false }),
+});
+
+export async function lately(): Promise<void> {
+  const run = await node.start(late, "why");
+  is<Is<Awaited<ReturnType<typeof run.result>>, number>>();
+}

@@ -30,7 +30,7 @@ const baseOf = (ord: string) => at(4, "bigint", ord);
 const written = (ord: string) => oneOf(keyOf(ord), "select key from ok");
 
 const ANEW = `(id) do update set instance = excluded.instance, claim_group = excluded.claim_group, generation = excluded.generation,
-    name = excluded.name, codec = excluded.codec, data = excluded.data, due_at = excluded.due_at, try_at = excluded.try_at,
+    kind = excluded.kind, name = excluded.name, codec = excluded.codec, data = excluded.data, due_at = excluded.due_at, try_at = excluded.try_at,
     attempts = 0, state = 'pending', problem = null`;
 
 /** A told event stands in the line of its instance's timers. `replace`: told again it begins anew. */

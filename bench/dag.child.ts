@@ -1,0 +1,17 @@
+// A node in a process of its own, with all of a DAG's programs or some of them.
+
+import { createNode } from "../src/index.js";
+import type { AnyDefinition } from "../src/program/definition.js";
+import { postgres } from "../src/store/postgres/index.js";
+import { handover, row } from "./dag-programs.js";
+
+const [url, schema, part] = process.argv.slice(2) as [string, string, "row" | "first" | "second"];
+const serves = (name: string) => (part === "first" ? name !== "handover::second" : name === "handover::second");
+const some: AnyDefinition = {
+  ...handover,
+  serve: (household) => handover.serve(household).filter(({ name }) => serves(name)),
+};
+const programs = part === "row" ? [row] : [some];
+await createNode({ store: postgres(url, { schema }), programs, identity: `bench-${process.pid}`, concurrency: 100 });
+process.on("disconnect", () => process.exit(0));
+process.send!({ ready: true });

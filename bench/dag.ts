@@ -1,0 +1,118 @@
+// `npm run bench -- dag`: DAGs of 20 tasks over 4 processes, against one-row commits; and how long a task waits for a node when
+// the last of its needs has ended on another.
+
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { extname, join } from "node:path";
+import pg from "pg";
+import { createClient } from "../src/client/create-client.js";
+import { openPostgres } from "../src/store/postgres/open.js";
+import { handover, row, TASKS } from "./dag-programs.js";
+import { interleave, median, rate } from "./measure.js";
+import { oneRowCommits } from "./one-row-commits.js";
+
+const PROCESSES = 4;
+const CONNECTIONS = 50;
+const NEEDS = 0.5;
+const MOST_MS = 6;
+const CHILD = join(import.meta.dirname, `dag.child${extname(import.meta.filename)}`);
+
+interface Bench {
+  readonly url: string;
+  readonly pool: pg.Pool;
+  readonly schema: string;
+}
+
+async function nodes(url: string, schema: string, parts: readonly string[]): Promise<readonly ChildProcess[]> {
+  return Promise.all(
+    parts.map(async (part) => {
+      const child = fork(CHILD, [url, schema, part], {
+        execArgv: process.execArgv,
+      });
+      await once(child, "message");
+      return child;
+    }),
+  );
+}
+
+async function stop(children: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(
+    children.map((child) => {
+      const gone = once(child, "exit");
+      child.disconnect();
+      return gone;
+    }),
+  );
+}
+
+/** Tasks per second, from the start of the runs until the last DAG has ended; the processes are up before. */
+async function tasksPerSecond({ url, schema }: Bench, dags: number): Promise<number> {
+  const children = await nodes(url, schema, Array(PROCESSES).fill("row"));
+  const store = openPostgres(url, { schema });
+  const client = createClient({ store });
+  const ended = async () =>
+    (await store.runs.count({ env: "default", program: "diamonds", states: ["completed"] })).completed ?? 0;
+  const before = await ended();
+  const perSecond = await rate(async () => {
+    await client.startMany(
+      row,
+      Array.from({ length: dags }, () => ({ input: undefined })),
+    );
+    while ((await ended()) < before + dags) await new Promise((resolve) => setTimeout(resolve, 20));
+    return dags * TASKS;
+  });
+  await store.close();
+  await stop(children);
+  return perSecond;
+}
+
+async function handovers({ url, schema }: Bench, count: number): Promise<number[]> {
+  const [one, two] = await nodes(url, schema, ["first", "second"]);
+  const store = openPostgres(url, { schema });
+  const client = createClient({ store });
+  const times: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const ended = once(one!, "message");
+    const begun = once(two!, "message");
+    await client.start(handover);
+    const [[end], [start]] = await Promise.all([ended, begun]);
+    times.push(Number(BigInt(start.at) - BigInt(end.at)) / 1e6);
+  }
+  await store.close();
+  await stop([one!, two!]);
+  return times;
+}
+
+export async function benchDag(url: string, options: { quick: boolean; say: (line: string) => void }) {
+  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS });
+  pool.on("error", () => {});
+  const schema = `bench_${randomUUID().slice(0, 8)}`;
+  const store = openPostgres(url, { schema });
+  await store.migrate();
+  await store.close();
+  await pool.query(`create table ${schema}.bench_rows (id uuid primary key, data text)`);
+  const bench = { url, pool, schema };
+  const dags = options.quick ? 150 : 1000;
+  const rows = options.quick ? 5_000 : 20_000;
+  const { ours, theirs, ratio } = await interleave(
+    options.quick ? 2 : 5,
+    () => tasksPerSecond(bench, dags),
+    () => rate(() => oneRowCommits(pool, schema, rows, CONNECTIONS)),
+  );
+  const holds = ratio.median >= NEEDS;
+  options.say(
+    `${holds ? "ok  " : "FAIL"} ${dags} DAGs of ${TASKS} tasks over ${PROCESSES} processes: ${ratio.median} × (${ratio.low}–${ratio.high}, ` +
+      `needs ${NEEDS}); ${Math.round(median(ours))} tasks/s, ${Math.round(median(theirs))} one-row commits/s`,
+  );
+  const waits = (await handovers(bench, options.quick ? 50 : 300)).sort((a, b) => a - b);
+  const at = (part: number) => Math.round(waits[Math.floor(waits.length * part)]! * 10) / 10;
+  const handover = { p50: at(0.5), p90: at(0.9), limit: MOST_MS };
+  const quick = handover.p50 <= MOST_MS;
+  options.say(
+    `${quick ? "ok  " : "FAIL"} last need done → started on another node: p50 ${handover.p50} ms, p90 ${handover.p90} ms (at most ${MOST_MS})`,
+  );
+  await pool.query(`drop schema ${schema} cascade`);
+  await pool.end();
+  return { ok: holds && quick, ratio, ours: median(ours), theirs: median(theirs), handover };
+}
