@@ -40,7 +40,7 @@ export class MachineSteps {
       [2, () => this.#note(key)],
       [2, () => this.#redrive(key)],
       [1, () => this.#list(env)],
-      [1, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
+      [2, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
     ]);
   }
 
