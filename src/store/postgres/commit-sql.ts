@@ -156,6 +156,7 @@ const others = (d: Dialect) => {
          when limited then 'held' else 'waiting' end,
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts
   from c, t
+  returning id, state
 ), needs as (
   insert into ${s}.run_needs (need_id, run_id)
   select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["int", "uuid", "uuid"])} as n(ord, need_id, run_id)
@@ -163,7 +164,8 @@ const others = (d: Dialect) => {
 ), children_limits as (
   insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
   select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
-    case when l.stage = 1 and ${child("int", 11)} = 0 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
+    case when l.stage = 1 and ${oneOf(child("uuid", 1), "select id from children where state = 'held'")} then 'waits' else 'later' end,
+    case l.kind when 'serial' then 0 else ${child("int", 3)} end,
     t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
   from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t
   where ${oneOf(child("int", 0), "select ord from ok")} and ${oneOf(child("uuid", 1), "select id from c")}

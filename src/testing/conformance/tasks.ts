@@ -240,6 +240,20 @@ export const taskCases = cases("tasks", {
     same(await s.store.runs.pause(s.id(), ME), { outcome: "unknown" }, "unknown");
   },
 
+  "a task with a limit that is started while its parent is being paused stands in no line until it is resumed": async (
+    s,
+  ) => {
+    const parent = await s.start();
+    await s.store.runs.pause(parent.runId, ME);
+    const task = s.newRun({ group: TASKS, limits: [{ kind: "slots", key: "few", max: 1 }] });
+    await s.accept(parent, [enqueue(task), park({ wakeAfter: 1000, forTasks: true })]);
+    await s.store.runs.admit({ runIds: [task.id] });
+    matches(await s.run(task.id), { state: "paused" }, "started");
+    await s.store.runs.resume(parent.runId, ME);
+    await s.store.runs.admit({ runIds: [task.id] });
+    matches(await s.run(task.id), { state: "waiting" }, "resumed");
+  },
+
   "a task that becomes ready while it is paused stays paused": async (s) => {
     const { parent, ids } = await family(s, [[], [0]]);
     const claim = await one(s);
