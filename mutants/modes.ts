@@ -40,9 +40,9 @@ export const modes: readonly Mutant[] = [
     breaks: "an override is obeyed by every path",
     edits: [
       {
-        file: "src/engine/served.ts",
-        find: 'modes.of(program.name) === "full"',
-        put: 'modes.state.mode === "full" && program.name !== ""',
+        file: "src/engine/assignments.ts",
+        find: 'modes.of(program.name) === "full" &&',
+        put: 'modes.state.mode === "full" &&',
       },
     ],
     killedBy: MODES,
