@@ -41,8 +41,8 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/assignments.ts",
-        find: 'modes.of(program.name) === "full" &&',
-        put: 'modes.state.mode === "full" &&',
+        find: 'modes.of(program.name) === "full"',
+        put: 'modes.state.mode === "full" && program.name !== ""',
       },
     ],
     killedBy: MODES,

@@ -59,18 +59,6 @@ const EXPECTED: Record<string, string> = {
     "node-2 leads, epoch 2",
     "node-2 stops its work: resigned",
   ].join("\n"),
-  "modes.ts": [
-    "report of monday",
-    "asked by dev-jane, taken by qc-1",
-    "{",
-    "  nodeMode: 'trigger_only',",
-    "  overrides: { report: 'full' },",
-    "  drain: null,",
-    "  nodeIdentity: 'dev-jane'",
-    "}",
-    "[ 'dev-jane trigger_only null', 'qc-1 full stay' ]",
-  ].join("\n"),
-  "claimed-work.ts": ["1 at work", "1 at work", "[ { state: 'done', epoch: 2, attempt: 1 } ]"].join("\n"),
   "research-agent.ts": [
     "model plan",
     "search leaves",
@@ -88,6 +76,18 @@ const EXPECTED: Record<string, string> = {
     '1 start {"email":"[redacted]"}',
     '2 after 500ms in pending {"path":"pending","delay":"500","to":["expired"],"of":1}',
   ].join("\n"),
+  "modes.ts": [
+    "report of monday",
+    "asked by dev-jane, taken by qc-1",
+    "{",
+    "  nodeMode: 'trigger_only',",
+    "  overrides: { report: 'full' },",
+    "  drain: null,",
+    "  nodeIdentity: 'dev-jane'",
+    "}",
+    "[ 'dev-jane trigger_only null', 'qc-1 full stay' ]",
+  ].join("\n"),
+  "claimed-work.ts": ["1 at work", "1 at work", "[ { state: 'done', epoch: 2, attempt: 1 } ]"].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
