@@ -2,20 +2,19 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
 import { settlement } from "../workflow/execute.js";
 import { messageTaker } from "../workflow/take-messages.js";
-import type { FrameRecord } from "./fold.js";
+import { Beginning } from "./beginning.js";
 import type { AnyGraph } from "./graph-value.js";
 import { type Loaded, load, PositionUnknown } from "./load.js";
 import type { Memory } from "./memory.js";
 import { GraphChanged } from "./plan-at.js";
-import { parsePosition } from "./position.js";
 import { GraphRun } from "./run-graph.js";
+import type { RunParts } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 
 export function graphProgram(graph: AnyGraph, household: Household): Program {
@@ -38,7 +37,8 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
   const moved = unwritten && snapshotEffect(memory, codecs, "begins");
   // Awaited: written behind an entry of a node, it would undo it.
   if (moved) await session.commit([moved]);
-  else if (!memory.begun) tellBegun(memory, session, codecs);
+  if (unwritten) memory.begun = true;
+  const beginning = new Beginning(memory, session, codecs);
   const replay = new Replay(session, readRecorded(remembered(memory, session), session.run.baseSeq), {
     timeoutMs: plan.bounds.timeoutMs,
     historyLimit: Number.POSITIVE_INFINITY,
@@ -51,25 +51,18 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
   });
   await takeMessages();
   try {
-    const outcome = replay.stopped ?? (await replay.run(begin(graph, household, replay, memory), takeMessages));
+    const outcome =
+      replay.stopped ?? (await replay.run(begin(graph, household, { replay, memory, beginning }), takeMessages));
     if (session.settledAs === null) await session.commit([settle(outcome, household, session)]);
   } catch (error) {
     // The last node's commit ended the run; what came in meanwhile was too late for it.
     if (session.settledAs === null) throw error;
+  } finally {
+    beginning.take(); // too late for it
   }
 }
 
-/** Not waited for: it goes out with the first node's result, and one that comes late changes nothing. */
-function tellBegun(memory: Memory, session: Session, codecs: Codecs): void {
-  const { state, at } = memory.frames.get("")!;
-  const record: FrameRecord = { state, start: parsePosition(at).node };
-  try {
-    const payload = codecs.encode(record, "state");
-    session.commit([{ kind: "append", entry: { kind: "begun", name: "", payload } }]).catch(() => {});
-  } catch {
-    // Too large to be written twice: the run goes on from its input.
-  }
-}
+type Under = Pick<RunParts, "replay" | "memory" | "beginning">;
 
 /** What the calls of nodes under way go on from. */
 function remembered({ calls, mail, since }: Memory, { run }: Session) {
@@ -79,11 +72,11 @@ function remembered({ calls, mail, since }: Memory, { run }: Session) {
   return [start, ...[...calls, ...taken].sort((a, b) => a.seq - b.seq)];
 }
 
-async function begin(graph: AnyGraph, household: Household, replay: Replay, memory: Memory): Promise<unknown> {
+async function begin(graph: AnyGraph, household: Household, under: Under): Promise<unknown> {
   const { codecs, servicesFor } = household;
-  const { runId, input } = replay.session.run;
+  const { runId, input } = under.replay.session.run;
   const services = await servicesFor({ runId, program: graph.name, input: codecs.decode(input) });
-  return new GraphRun({ plan: graph.plan, memory, replay, codecs, services }).run();
+  return new GraphRun({ ...under, plan: graph.plan, codecs, services }).run();
 }
 
 function settle(outcome: Outcome, { codecs }: Household, session: Session) {

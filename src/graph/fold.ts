@@ -67,10 +67,10 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
       enter(memory, { path: name, visit: key! }, value() as FrameRecord);
       return memory;
     case "node":
-      leave(memory, plan, { path: name, visit: key! }, frozen(value() as NodeRecord));
+      leave(memory, plan, { path: name, visit: key! }, value() as NodeRecord);
       return memory;
     case "item":
-      keep(memory, { path: name, visit: key! }, { value: frozen(value()) });
+      keep(memory, { path: name, visit: key! }, { value: value() });
       return memory;
     case "node.failed":
     case "item.failed":

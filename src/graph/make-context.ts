@@ -78,6 +78,7 @@ class Attending implements NodeContext {
     const payload = codecs.encode(value, `progress of ${path}`);
     tell(memory, id);
     await replay.session.commit([
+      ...this.#run.parts.beginning.take(),
       { kind: "append", entry: { kind: "progress", name: path, key: `${visit}:${this.#told}`, payload } },
       ...this.#spending.effects(this.#scene.place, codecs),
     ]);

@@ -27,13 +27,17 @@ export function merge<T extends object>(): Reducer<T> {
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The next state. What user code is shown is frozen: a change that is not returned would be lost with the process. */
-export function reduced(reducers: Reducers, state: Fields, update: Fields | null | undefined): Fields {
-  if (!update) return state;
+export function reduced(reducers: Reducers, state: Fields, update: Fields): Fields {
+  return frozen(combined(reducers, state, update));
+}
+
+/** To look at, before it is recorded: what a node has just answered is its own, and is not frozen. */
+export function combined(reducers: Reducers, state: Fields, update: Fields): Fields {
   const next: Record<string, unknown> = { ...state };
   for (const [field, value] of Object.entries(update)) {
     const reducer = Object.hasOwn(reducers, field) ? reducers[field] : undefined;
     const isFirst = !Object.hasOwn(state, field) || state[field] === undefined;
     setOwn(next, field, reducer && !isFirst ? reducer(state[field], value) : value);
   }
-  return frozen(next);
+  return next;
 }

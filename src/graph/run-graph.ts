@@ -7,13 +7,12 @@ import { callId } from "../replay/recorded.js";
 import { PermanentError, StepCall, type StepInfo } from "../workflow/step-call.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
-import { frozen } from "./frozen.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
 import type { Memory } from "./memory.js";
 import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
 import { own } from "./plan-at.js";
 import { END, frameId, type Place, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
-import { type Fields, reduced } from "./reducer.js";
+import { combined, type Fields } from "./reducer.js";
 import { runNode } from "./run-node.js";
 import type { RunParts, Scene, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
@@ -54,7 +53,7 @@ export class GraphRun implements Walker {
       const finish = (record: NodeRecord): NodeRecord => {
         let after = state;
         const updates = edge.choose ? updatesOf(memory, here, record) : [];
-        for (const update of updates) after = reduced(plan.reducers, after, frozen(update));
+        for (const update of updates) after = combined(plan.reducers, after, update);
         return leading(record, targetOf(node, edge, after));
       };
       const { failed } = edge;
@@ -62,7 +61,7 @@ export class GraphRun implements Walker {
         failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
       const scene: Scene = { place: here, state, failure, finish, rescue, alone, isLast: false };
       const record = await this.node(spec, scene);
-      leave(memory, this.parts.plan, here, frozen(record));
+      leave(memory, this.parts.plan, here, record);
     }
   }
 
@@ -86,7 +85,7 @@ export class GraphRun implements Walker {
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T> {
-    const { replay, codecs, memory, plan } = this.parts;
+    const { replay, codecs, memory, plan, beginning } = this.parts;
     const { path, visit } = scene.place;
     const spending = new Spending(memory, plan.bounds);
     const called = new Promise<T>((resolve, reject) => {
@@ -98,6 +97,7 @@ export class GraphRun implements Walker {
         ...rules,
         ...(scene.rescue && kind === "node" && { rescue: scene.rescue }),
         work: (info) => work(info, spending),
+        ahead: () => beginning.take(),
         along: (written, payload) => {
           const spent = spending.effects(scene.place, codecs);
           const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
@@ -120,7 +120,7 @@ export class GraphRun implements Walker {
     const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
     if (!scene.isLast && !isDue) return NOTHING;
     const after = memory.clone();
-    leave(after, plan, scene.place, frozen(codecs.decode(payload) as NodeRecord));
+    leave(after, plan, scene.place, codecs.decode(payload) as NodeRecord);
     if (scene.isLast) return this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;

@@ -8,7 +8,6 @@ import { type Answer, ApprovalCall, checkQuestion } from "../workflow/approval-c
 import { PermanentError } from "../workflow/step-call.js";
 import { WaitCall } from "../workflow/wait-call.js";
 import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
-import { frozen } from "./frozen.js";
 import { itemContext, nodeContext } from "./make-context.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
@@ -21,6 +20,8 @@ type Any = any;
 /** What a node does comes first, and then one entry that says that it is over. A failure on the way is recorded as its own. */
 export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise<NodeRecord> {
   if (spec.kind === "function") return runFunction(run, spec, scene);
+  // What such a node writes first is not its own.
+  if (spec.kind !== "map") run.parts.beginning.tell();
   let record: () => NodeRecord;
   try {
     record = await work(run, spec, scene);
@@ -80,7 +81,7 @@ async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unkn
   const value = await run.call("item", inner, spec.rules, (info, spending) =>
     spec.each(itemContext(run, inner, info, spending, index), item as never, scene.state),
   );
-  keep(memory, place, { value: frozen(value) });
+  keep(memory, place, { value });
 }
 
 /** All of them come to their ends; of several failures the first in the order of the branches is told. */
@@ -91,7 +92,7 @@ async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): 
     branches.map(async ([name, branch]) => {
       const place = placeIn(scene.place, name, 1);
       const inner: Scene = { ...scene, place, finish: (record) => record, rescue: null, alone: false };
-      leave(memory, plan, place, frozen(await run.node(branch, inner)));
+      leave(memory, plan, place, await run.node(branch, inner));
     }),
   );
   const failed = ends.find((end) => end.status === "rejected");

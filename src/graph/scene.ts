@@ -6,6 +6,7 @@ import type { Services } from "../program/household.js";
 import type { Replay } from "../replay/replay.js";
 import type { StepInfo } from "../workflow/step-call.js";
 import type { AttemptRules } from "./attempt-rules.js";
+import type { Beginning } from "./beginning.js";
 import type { NodeRecord } from "./fold.js";
 import type { Memory } from "./memory.js";
 import type { AnyNode, GraphPlan } from "./plan.js";
@@ -19,6 +20,7 @@ export interface RunParts {
   readonly replay: Replay;
   readonly codecs: Codecs;
   readonly services: Services;
+  readonly beginning: Beginning;
 }
 
 /** A node that is to be run: where, on which state, and what its end leads to. */

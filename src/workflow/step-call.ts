@@ -68,6 +68,8 @@ export interface StepCallOptions {
   readonly retryIf?: (error: unknown) => boolean;
   /** Makes a result of the last failure; undefined leaves it a failure. */
   readonly rescue?: (error: StoredError) => unknown;
+  /** What is written in the same commit, before its entry. */
+  readonly ahead?: () => readonly Effect[];
   /** What is written in the same commit, behind the entry of this kind with this payload. */
   readonly along?: (kind: string, payload: Payload) => readonly Effect[];
   /** With a transaction when the kind is one: its statements and the result are committed together. */
@@ -263,10 +265,10 @@ export class StepCall implements Call {
   }
 
   async #write(kind: string, payload: Payload): Promise<JournalEntry> {
-    const { replay, name, key, along } = this.#options;
+    const { replay, name, key, ahead, along } = this.#options;
     const effect: AppendEffect = { kind: "append", entry: { kind, name, key, payload } };
     const more = along?.(kind, payload) ?? [];
-    const { seq } = await replay.session.commit([effect, ...more]);
+    const { seq } = await replay.session.commit([...(ahead?.() ?? []), effect, ...more]);
     return this.#entry(seq - more.length, kind, payload);
   }
 
