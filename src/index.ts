@@ -42,7 +42,16 @@ export {
 } from "./client/graph-runs.js";
 export type { Logger } from "./client/logger.js";
 export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
+export type { ModeControl, ModeStatus } from "./client/mode-control.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
+export {
+  type DrainOptions,
+  type ModeOptions,
+  NodeAmbiguous,
+  type Nodes,
+  NodeUnknown,
+  type ProgramRef,
+} from "./client/nodes.js";
 export type { Queues } from "./client/queues.js";
 export type { RunEvent } from "./client/run-event.js";
 export {
@@ -61,6 +70,7 @@ export {
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
+export type { ClaimsOption, WorkClaimEvents } from "./client/work-guard.js";
 export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
 export type { AnyDag, Dag } from "./dag/dag-definition.js";
 export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
@@ -69,6 +79,7 @@ export { type AnyTask, type EachOptions, each, type Task, type TaskOptions, task
 export type { TaskContext } from "./dag/task-context.js";
 export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
 export type { EngineEvents } from "./engine/events.js";
+export { NodeDisabled } from "./engine/modes.js";
 export { NodeStopping } from "./engine/node-stopping.js";
 export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
 export type { RoutingOptions, Served, ServeRule } from "./engine/routing.js";
@@ -93,7 +104,9 @@ export type { ScalarPath } from "./kernel/input-path.js";
 export { jsonCodec } from "./kernel/json-codec.js";
 export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
 export type { Overflow } from "./kernel/new-run.js";
+export type { Drain, ModeState, NodeMode } from "./kernel/node-mode.js";
 export { RecordedError } from "./kernel/recorded-error.js";
+export type { Recovery } from "./kernel/recovery.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";
 export { LeadershipEnded, LeaseLost, LeaseMisused, LeaseUnsupported, type ResignReason } from "./lease/error.js";
 export type { LeaseEvents } from "./lease/events.js";
@@ -108,7 +121,9 @@ export type { AnyDefinition, Definition } from "./program/definition.js";
 export type { RunOfServices, Services } from "./program/household.js";
 export { InputRefused } from "./program/parse-input.js";
 export { JournalCorrupt } from "./store/contract/journal.js";
+export type { NodeRecord } from "./store/contract/nodes.js";
 export type { QueueRecord } from "./store/contract/queues.js";
+export type { Deferral } from "./store/contract/runs.js";
 export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";

@@ -3,7 +3,7 @@
 import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
-import { programName, queueName, versionName } from "../kernel/name.js";
+import { programName, queueName, stackName, versionName } from "../kernel/name.js";
 import { type Recovery, recoveryOf } from "../kernel/recovery.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
@@ -21,6 +21,8 @@ export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
   readonly circuitBreaker?: CircuitBreaker;
   /** What becomes of a run when the process that worked on it died. Default: resume. */
   readonly recovery?: Recovery;
+  /** Served only by nodes of these stacks. Default: by any. */
+  readonly stacks?: readonly string[];
 }
 
 type AllOptions<In> = WorkflowOptions<In> & {
@@ -80,6 +82,7 @@ export function workflow<const Name extends string, In, Out>(
     limits: limitRules(options),
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     recovery: recoveryOf(options.recovery),
+    ...(options.stacks && { stacks: options.stacks.map((stack) => stackName(stack, "stacks")) }),
     run,
     serve: (household) => [workflowProgram(made, household)],
   };

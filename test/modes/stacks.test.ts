@@ -107,7 +107,7 @@ onBothStores((bench) => {
   });
 
   describe("programs of some stacks", () => {
-    const blueOnly = { ...workflow("blue-only", async () => "blue"), stacks: ["blue"] };
+    const blueOnly = workflow("blue-only", { stacks: ["blue"] }, async () => "blue");
 
     test("only nodes of these stacks serve it; started elsewhere, it goes to one of them", async () => {
       const env = newEnv();
