@@ -15,6 +15,9 @@ import type { DriveOptions, EffectOp, Place, Workload } from "./workload.js";
 const RING = signal<string>("ring");
 type Turn = { readonly do: "work"; readonly op: EffectOp } | { readonly do: "save" } | { readonly do: "hear" };
 
+/** Default attempts of a step. */
+const INIT: EffectOp = { do: "step", attempts: 3, ms: 3, fails: 0.05, kills: 0.02 };
+
 export interface Episode {
   readonly resource: string;
   readonly turns: readonly Turn[];
@@ -28,7 +31,12 @@ const moves = (place: Place | null) =>
         place!.effect(step.idempotencyKey.split(":")[0]!, step, op, after),
     },
     signals: { ring: RING },
-    init: (_step, { turns }: Episode) => ({ left: turns, results: [] as string[], saved: 0 }),
+    init: async (step, { turns }: Episode) => ({
+      effect: await place!.effect(step.idempotencyKey.split(":")[0]!, step, INIT, []),
+      left: turns,
+      results: [] as string[],
+      saved: 0,
+    }),
     next: ({ left, results }) => {
       const [turn] = left;
       if (!turn) return { do: "done", result: results };
@@ -37,7 +45,8 @@ const moves = (place: Place | null) =>
       const retry = { attempts: turn.op.attempts, delay: 20, backoff: "fixed" } as const;
       return { do: "call", name: "work", args: { op: turn.op, after: results.slice(-1).map(keyOfResult) }, retry };
     },
-    handle: ({ left, results, saved }, step) => ({
+    handle: ({ effect, left, results, saved }, step) => ({
+      effect,
       left: left.slice(1),
       results: step.did === "call" ? [...results, step.result] : results,
       saved: saved + (step.did === "checkpoint" ? 1 : 0),
