@@ -113,9 +113,11 @@ describe("generations", () => {
         ...store.machines,
         claimTimers: async (claim) => {
           const taken = await store.machines.claimTimers(claim);
-          const happens = taken.timers.length > 0 ? meanwhile : null;
-          meanwhile = null;
-          await happens?.();
+          if (taken.timers.length > 0 && meanwhile) {
+            const happens = meanwhile;
+            meanwhile = null;
+            await happens();
+          }
           return taken;
         },
       },
