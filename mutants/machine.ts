@@ -16,8 +16,13 @@ export const machines: readonly Mutant[] = [
         find: "  const timer = { id, generation };\n",
         put: "  const timer = null;\n",
       },
+      {
+        file: "src/machine/steps.ts",
+        find: 'if (entered[path] !== incoming.generation) return { outcome: "stale" };',
+        put: 'if (entered[path] === undefined) return { outcome: "stale" };',
+      },
     ],
-    killedBy: [{ file: "test/machine/instances.test.ts", test: "sends to another instance by its id" }],
+    killedBy: [{ file: TIMERS, test: "an event between the look and the firing" }],
   },
   {
     name: "a timer armed in a second transaction",
@@ -32,7 +37,7 @@ export const machines: readonly Mutant[] = [
       }`,
       },
     ],
-    killedBy: [{ file: TIMERS, test: "entering the state anew restarts it" }],
+    killedBy: [{ file: TIMERS, test: "a process that dies after any call" }],
   },
   {
     name: "a timer's generation is the last sequence",

@@ -332,7 +332,13 @@ export class Node implements AsyncDisposable {
   async runUntilIdle(options: {
     readonly timeout: Duration;
   }): Promise<{ readonly idle: boolean; readonly worked: number }> {
-    const idle = await this.#engine.untilIdle(toMs(options.timeout, "timeout"));
+    const { world } = this.#instances;
+    const startedAt = world.monotonicNow();
+    const left = () => Math.max(toMs(options.timeout, "timeout") - (world.monotonicNow() - startedAt), 0);
+    let idle: boolean;
+    // Timers that are due may make runs, and runs may set timers.
+    do idle = await this.#engine.untilIdle(left());
+    while ((await this.#timers.untilFired()) > 0 && left() > 0);
     const worked = this.#engine.worked - this.#counted;
     this.#counted += worked;
     return { idle, worked };

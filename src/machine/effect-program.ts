@@ -45,6 +45,14 @@ export class InstanceNotDone extends HoldfastError {
   }
 }
 
+/** Steps of ours, which fail only while the store is away or nobody has code for the state: tried until they are done. */
+const INSIST = { retry: { attempts: 1_000_000, delay: "1s", maxDelay: "1m" }, retryIf: isPassing } as const;
+const PASSING: readonly unknown[] = ["STORE_UNAVAILABLE", "INSTANCE_QUARANTINED", "SEQUENCE_CONFLICT", "INSTANCE_BUSY"];
+
+function isPassing(error: unknown): boolean {
+  return PASSING.includes((error as { code?: unknown } | null)?.code);
+}
+
 const ended: Signal<Ended> = signal<Ended>("holdfast.instance.ended");
 
 export function machinePrograms(machine: AnyMachine, household: Household): readonly Program[] {
@@ -57,7 +65,7 @@ function effects(machine: AnyMachine, household: Household) {
   return workflow(effectProgram, { queue }, async (ctx, input: EffectInput) => {
     const { id, seq, n, effect, ended: end } = input;
     if (effect === null) {
-      await ctx.step("tell", () => tellParent(instances, ctx.runId, end!));
+      await ctx.step("tell", INSIST, () => tellParent(instances, ctx.runId, end!));
       return;
     }
     const found = machine.effects.get(effect);
@@ -72,7 +80,7 @@ function effects(machine: AnyMachine, household: Household) {
     });
     if (!isEvent(answer)) return;
     const key = `effect:${seq}.${n}`;
-    await ctx.step("answer", () => sendBack(machine, instances, { id, key, event: answer, by: effect }));
+    await ctx.step("answer", INSIST, () => sendBack(machine, instances, { id, key, event: answer, by: effect }));
   });
 }
 
@@ -112,7 +120,7 @@ function starter(machine: AnyMachine, { instances }: Household) {
   const { name, queue, version } = machine;
   const options = { queue, ...(version !== null && { version }) };
   return workflow(name, options, async (ctx, input: unknown) => {
-    const id = await ctx.step("start", async () => {
+    const id = await ctx.step("start", INSIST, async () => {
       const wanted = machine.idOf ? machine.idOf(input as never) : ctx.runId;
       await instances.startParsed(machine, input, { id: wanted, parent: ctx.runId });
       const { state } = await instances.state(machine, wanted);

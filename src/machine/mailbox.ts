@@ -12,7 +12,9 @@ import { type Incoming, type Outcome, Steps } from "./steps.js";
 /** Somebody else was faster so often: the caller is told. */
 const MOST_CONFLICTS = 10;
 const MOST_EVENTS = 100;
+/** Somebody else's statement is at the row: asked again after a while that grows. */
 const BUSY_PAUSE_MS = 3;
+const LONGEST_BUSY_PAUSE_MS = 100;
 
 /** `duplicate`: an event with this key was accepted before. */
 export type Delivered = (Outcome | { readonly outcome: "duplicate" }) & { readonly state: InstanceState };
@@ -79,6 +81,7 @@ export class Mailbox {
     let items = all;
     let fresh = false;
     let conflicts = 0;
+    let busyMs = BUSY_PAUSE_MS;
     while (items.length > 0) {
       const guess = fresh ? undefined : cache.get(key);
       const state = guess ?? (await this.#parts.load());
@@ -98,7 +101,8 @@ export class Mailbox {
         return answer(items, outcomes, steps.state);
       }
       if (answered!.outcome === "busy") {
-        await sleep(world, BUSY_PAUSE_MS * (0.5 + world.random()));
+        await sleep(world, busyMs * (0.5 + world.random()));
+        busyMs = Math.min(busyMs * 1.5, LONGEST_BUSY_PAUSE_MS);
         continue;
       }
       cache.delete(key);

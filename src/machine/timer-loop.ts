@@ -150,7 +150,9 @@ export class TimerLoop {
   async #settle(settlements: readonly (TimerSettlement | null)[]): Promise<void> {
     const { store } = this.#options.instances;
     const some = settlements.filter((one) => one !== null);
-    if (some.length > 0) await store.machines.settleTimers(some);
+    if (some.length === 0) return;
+    await store.machines.settleTimers(some);
+    for (const { as, delayMs } of some) if (as === "retry" || as === "keep") this.knock(delayMs);
   }
 
   /** Null: it is over. */

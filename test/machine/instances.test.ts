@@ -340,6 +340,17 @@ onBothStores((bench) => {
       );
     });
 
+    test("until idle: what is told and what is due is done, and the effects of it", async () => {
+      const { orders, sent } = orderMachine("idle");
+      const client = createClient({ store: bench.store });
+      const order = await client.start(orders, { email: "a@b" }, { id: "o" });
+      await order.send({ type: "PAY", cents: 5 }, { delay: 0 });
+      const node = await bench.open({ programs: [orders] });
+      expect(await node.runUntilIdle({ timeout: "20s" })).toMatchObject({ idle: true });
+      expect(await order.state()).toMatchObject({ value: "mailed" });
+      expect(sent).toHaveLength(1);
+    });
+
     test("a trigger starts an instance, and a workflow waits for one as for any child", async () => {
       const placed = event<{ email: string }>()("order.placed");
       const { orders } = orderMachine("child");

@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { assign, setup } from "xstate";
+import { createClient } from "../../src/client/create-client.js";
 import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
 import { machine } from "../../src/machine/index.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -100,6 +101,40 @@ describe("generations", () => {
     expect(await done(order.state())).toMatchObject({ value: "expired", seq: 4 });
   });
 
+  test("an event between the look and the firing: the timer of the old stay does not fire into the new one", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    const world = new VirtualWorld();
+    const store = memoryStore({ world });
+    const outside = createClient({ store }, world).instance(orders, "o");
+    let meanwhile: (() => Promise<unknown>) | null = null;
+    const slow: Store = {
+      ...store,
+      machines: {
+        ...store.machines,
+        claimTimers: async (claim) => {
+          const taken = await store.machines.claimTimers(claim);
+          if (taken.timers.length > 0 && meanwhile) {
+            const happens = meanwhile;
+            meanwhile = null;
+            await happens();
+          }
+          return taken;
+        },
+      },
+    };
+    const { node, done } = await open([orders], world, slow);
+    const order = await done(node.start(orders, { email: "" }, { id: "o" }));
+    meanwhile = async () => {
+      await outside.send({ type: "LEAVE" });
+      await outside.send({ type: "BACK" });
+    };
+    await world.advance(MINUTE + 10_000);
+    expect(await done(order.state())).toMatchObject({ value: "pending", seq: 3 });
+    expect(await done(order.timers())).toMatchObject([{ generation: 3 }]);
+    await world.advance(MINUTE);
+    expect(await done(order.state())).toMatchObject({ value: "expired", seq: 4 });
+  });
+
   test("two machines with the same ids keep their timers apart", async () => {
     const [a, b] = [orderMachine("fast", MINUTE).orders, orderMachine("slow", 2 * MINUTE).orders];
     const { world, node, done } = await open([a, b]);
@@ -118,6 +153,34 @@ function settled({ id, generation }: { id: string; generation: number }) {
 }
 
 describe("nodes that come and go", () => {
+  test("a process that dies after any call leaves a state with its timer, or neither", async () => {
+    const { orders } = orderMachine("o", MINUTE);
+    for (let calls = 1; calls <= 5; calls++) {
+      const world = new VirtualWorld();
+      const store = memoryStore({ world });
+      let left = calls;
+      const dying = <T>(call: () => Promise<T>) => (left-- > 0 ? call() : new Promise<T>(() => {}));
+      const machines = {
+        ...store.machines,
+        create: (...args: Parameters<Store["machines"]["create"]>) => dying(() => store.machines.create(...args)),
+        append: (...args: Parameters<Store["machines"]["append"]>) => dying(() => store.machines.append(...args)),
+      };
+      const order = createClient({ store: { ...store, machines } }, world);
+      void (async () => {
+        const one = await order.start(orders, { email: "" }, { id: "o" });
+        for (const type of ["RESET", "LEAVE", "BACK", "RESET"] as const) await one.send({ type });
+      })();
+      await world.advance(1_000);
+      const [loaded] = await store.machines.load([createClient({ store }, world).instance(orders, "o").key]);
+      const timers = await store.machines.timers(loaded!.key);
+      const entered = { pending: loaded!.seq, away: null }[JSON.parse(loaded!.value) as "pending" | "away"];
+      expect({ calls, timers: timers.map(({ generation }) => generation) }).toEqual({
+        calls,
+        timers: entered === null ? [] : [entered],
+      });
+    }
+  });
+
   test("a deadline passes while nobody is there: it fires when somebody comes, at once", async () => {
     const { orders } = orderMachine("o", MINUTE);
     const first = await open([orders]);

@@ -64,9 +64,12 @@ class Lives implements Workload {
     for (const { key, id, status } of instances.values()) {
       const log = (instanceEvents.get(key) ?? []).map(({ name }) => name);
       this.logs.push(log);
-      if (status !== "done") history.broken("L4", id, `its instance is ${status}`);
-      if (JSON.stringify(log) !== JSON.stringify(LOG)) history.broken("S11", id, `its log is ${log.join(", ")}`);
+      // A failover that lost the last commits may lose an answer that its effect was told is there (S1 does not hold then).
+      const expected = history.lost.size > 0 ? LOG.slice(0, log.length) : LOG;
+      if (status !== "done" && history.lost.size === 0) history.broken("L4", id, `its instance is ${status}`);
+      if (JSON.stringify(log) !== JSON.stringify(expected)) history.broken("S11", id, `its log is ${log.join(", ")}`);
     }
+    if (history.lost.size > 0) return;
     for (const { id, kind } of timers.values()) history.broken("S11", id, `a timer (${kind}) is left`);
   }
 }

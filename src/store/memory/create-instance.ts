@@ -75,12 +75,12 @@ export function writeChange(
     log.push({ ...row, seq: base + i + 1, token: change.token, atUs: nowUs });
   });
   for (const { id, generation, kind, name, payload, delayMs } of change.timers) {
-    const atUs = nowUs + toUs(delayMs + ++positions.timer * 0.001);
+    const atUs = nowUs + toUs(delayMs + positions.timer++ * 0.001);
     if (base === 0 && tables.timers.has(id)) continue;
     tables.timers.set(id, { ...{ id, generation, kind, name, groupId }, instanceKey: key, ...pending(payload, atUs) });
   }
   for (const told of change.told) {
-    const position = ++positions.told;
+    const position = positions.told++;
     if (base > 0 || !tables.timers.has(told.id)) addTold(tables, told, nowUs, position);
   }
   for (const run of change.effects) addRun(tables, run, nowUs, positions.run++);

@@ -50,7 +50,7 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       let position = 0;
       const answers = told.map((one, i): TellAnswer => {
         const error = problems[i];
-        return error ? { outcome: "refused", error } : tellOne(seen, one, nowUs, ++position);
+        return error ? { outcome: "refused", error } : tellOne(seen, one, nowUs, position++);
       });
       if (!tx) onWoken(told.flatMap(({ group }, i) => (answers[i]!.outcome === "accepted" ? group : [])));
       return answers;

@@ -37,7 +37,7 @@ const ANEW = `(id) do update set instance = excluded.instance, claim_group = exc
 export const intoTold = ({ schema: s }: Dialect, source: string, only: string, replace: boolean) => `
   insert into ${s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
   select x.id, x.instance, x.claim_group, x.generation, 'sent', x.name, x.codec, x.data,
-    t.now + ${interval("x.delay_ms + x.position * 0.001")}, t.now + ${interval("x.delay_ms + x.position * 0.001")}
+    t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}, t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}
   from ${source} with ordinality as x(${TOLD_COLUMNS}, position), t
   where ${only}
   on conflict ${replace ? ANEW : "do nothing"}`;
@@ -48,7 +48,7 @@ function changeParts(d: Dialect, from: number, replace: boolean): string {
   const timers = from + EVENT.length;
   const told = timers + TIMER.length;
   const effects = told + TOLD.length;
-  const due = `t.now + ${interval("x.delay_ms + x.position * 0.001")}`;
+  const due = `t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}`;
   return `events as (
   insert into ${s}.instance_events (instance, seq, token, kind, name, key, codec, data, by, at)
   select ${keyOf("e.ord")}, ${baseOf("e.ord")} + e.i, ${tokenOf("e.ord")}, e.kind, e.name, e.key, e.codec, e.data, e.by, t.now
