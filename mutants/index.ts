@@ -1,6 +1,7 @@
 // All planted bugs, by the part they are planted in.
 
 import { chaos } from "./chaos.js";
+import { dags } from "./dag.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { graph } from "./graph.js";
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersEvents,
   ...triggersSimulated,
   ...timeouts,
+  ...dags,
   ...graph,
   ...machines,
   ...chaos,

@@ -11,6 +11,7 @@ import { instance } from "./instance.js";
 import { instances } from "./instances.js";
 import { migrate } from "./migrate.js";
 import { nodes } from "./nodes.js";
+import { pause, resume } from "./pause.js";
 import { retry } from "./retry.js";
 import { rewind } from "./rewind.js";
 import { runs } from "./runs.js";
@@ -31,6 +32,8 @@ export const COMMANDS: readonly Command[] = [
   approve,
   signal,
   cancel,
+  pause,
+  resume,
   retry,
   rewind,
   fork,

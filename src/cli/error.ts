@@ -33,6 +33,15 @@ export class RunNotRetried extends HoldfastError {
   }
 }
 
+/** Only paused runs are resumed. */
+export class RunNotPaused extends HoldfastError {
+  readonly code = "RUN_NOT_PAUSED";
+
+  constructor(runId: string, state: RunState) {
+    super(`Run ${runId} is ${state}, and not paused. Nothing was changed.`);
+  }
+}
+
 /** The run asks nobody for a decision (any more). */
 export class NothingToDecide extends HoldfastError {
   readonly code = "NOTHING_TO_DECIDE";
