@@ -68,9 +68,14 @@ await node.start(alone, 1);
 dag("missing", { clean });
 // @ts-expect-error no such task
 task({ needs: { extrct } }, async () => 1);
-// biome-ignore lint/correctness/noInvalidUseBeforeDeclaration: that is the point
-// @ts-expect-error a cycle cannot be written: the other is not there yet
-const p = task({ needs: { q } }, async () => 1);
+const p = task(
+  {
+    // @ts-expect-error a cycle cannot be written: the other is not there yet
+    // biome-ignore lint/correctness/noInvalidUseBeforeDeclaration: that is the point
+    needs: { q },
+  },
+  async () => 1,
+);
 const q = task({ needs: { p } }, async () => 2);
 // @ts-expect-error no duration
 task({ needs: { extract }, timeout: "2 hours" }, async () => 1);
