@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmbedded } from "../src/embedded/index.js";
+import { benchActors } from "./actors.js";
 import { benchDag } from "./dag.js";
 import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
@@ -13,6 +14,7 @@ import { benchTriggers } from "./triggers.js";
 import { benchWorkflow } from "./workflow.js";
 
 const BENCHES = {
+  actors: benchActors,
   dag: benchDag,
   graph: benchGraph,
   lane: benchLane,

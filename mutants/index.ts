@@ -1,5 +1,6 @@
 // All planted bugs, by the part they are planted in.
 
+import { actors } from "./actors.js";
 import { chaos } from "./chaos.js";
 import { dags } from "./dag.js";
 import { engine } from "./engine.js";
@@ -28,5 +29,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...dags,
   ...graph,
   ...machines,
+  ...actors,
   ...chaos,
 ];

@@ -67,8 +67,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/assignments.ts",
-        find: "const executor = routing.executorOf(program.queue);",
-        put: 'const executor = routing.executorOf(program.queue) ?? "default";',
+        find: "executor = this.#options.routing.executorOf(queue);",
+        put: 'executor = this.#options.routing.executorOf(queue) ?? "default";',
       },
     ],
     killedBy: EXECUTORS,
@@ -95,7 +95,7 @@ export const routing: readonly Mutant[] = [
         put: "if me.alone then perform 1;",
       },
     ],
-    killedBy: [{ file: "test/engine/alone.test.ts", test: "of ten" }],
+    killedBy: [{ file: "test/store/races-nodes.test.ts", test: "alone" }],
   },
   {
     name: "a restart takes the runs of a twin that lives",
@@ -139,12 +139,12 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/sweep-expired.ts",
-        find: "  for no key update skip locked\n), swept",
-        put: "), swept",
+        find: "  for no key update skip locked\n), ${takeBackParts",
+        put: "), ${takeBackParts",
       },
       {
-        file: "src/store/postgres/sweep-expired.ts",
-        find: ' and r.token is not null and ${over("r.", "t.now")}\n',
+        file: "src/store/postgres/take-back.ts",
+        find: " and r.token is not null and ${still}\n",
         put: "\n",
       },
     ],

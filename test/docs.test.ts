@@ -10,6 +10,12 @@ import { describe, expect, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
+  "actors.ts": [
+    "resource-monitor::checkLimits started 91 % used",
+    "looked at",
+    "[ 'r-7 1: clean up', 'r-7 2: clean up' ]",
+    "[ 'stopped after 80 tokens' ]",
+  ].join("\n"),
   "claim-and-commit.ts": "accepted lost",
   "client.ts": ["started existing conflict", "true 2", "2 halfway", "4 completed hello Ann"].join("\n"),
   "enqueue-in-your-transaction.ts": "waiting",
@@ -18,7 +24,7 @@ const EXPECTED: Record<string, string> = {
     "order-1 goes on: approved, claim epoch 2",
     "completed",
   ].join("\n"),
-  "dag.ts": ["2026-01-01: 3 rows, 42 characters", "14 14 16", "extract → lengths, audit → report"].join("\n"),
+  "dag.ts": ["2026-01-01: 3 rows, 44 characters", "14 14 16", "extract → lengths, audit → report"].join("\n"),
   "events.ts": [
     "alarm started, index debounced",
     "alarm duplicate, index debounced",

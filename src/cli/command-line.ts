@@ -5,7 +5,7 @@ import { envName, nodeName } from "../kernel/name.js";
 import { PACKAGE_VERSION } from "../kernel/package-version.js";
 import type { World } from "../kernel/world.js";
 import type { Call } from "./command.js";
-import { COMMANDS } from "./commands.js";
+import { COMMAND_NAMES, loadCommand } from "./commands.js";
 import { connect } from "./connect.js";
 import { CommandMisused } from "./error.js";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit-code.js";
@@ -29,7 +29,7 @@ export async function runCommandLine(words: readonly string[], terminal: Termina
 async function carryOut(words: readonly string[], terminal: Terminal, world: World): Promise<ExitCode> {
   const found = findCommand(words);
   if (found === null) return withoutCommand(words, terminal);
-  const read = readArguments(found.command, found.rest);
+  const read = readArguments(await loadCommand(found.name), found.rest);
   if (read.values["help"]) {
     terminal.write(commandHelp(read.command));
     return EXIT.ok;
@@ -47,7 +47,7 @@ async function carryOut(words: readonly string[], terminal: Terminal, world: Wor
   }
 }
 
-function withoutCommand(words: readonly string[], terminal: Terminal): ExitCode {
+async function withoutCommand(words: readonly string[], terminal: Terminal): Promise<ExitCode> {
   if (words.includes("--version")) {
     terminal.write(
       words.includes("--json") ? `${jsonLine({ ok: true, version: PACKAGE_VERSION })}\n` : `${PACKAGE_VERSION}\n`,
@@ -55,12 +55,16 @@ function withoutCommand(words: readonly string[], terminal: Terminal): ExitCode 
     return EXIT.ok;
   }
   if (words.includes("--help") || words.includes("-h")) {
-    terminal.write(overallHelp(COMMANDS));
+    terminal.write(await help());
     return EXIT.ok;
   }
   if (words.length > 0) throw new CommandMisused("A command is missing");
-  terminal.writeError(overallHelp(COMMANDS));
+  terminal.writeError(await help());
   return EXIT.usage;
+}
+
+async function help(): Promise<string> {
+  return overallHelp(await Promise.all(COMMAND_NAMES.map(loadCommand)));
 }
 
 function openCall(read: Read, terminal: Terminal, world: World): { call: Call; close: () => Promise<void> } {
@@ -114,8 +118,8 @@ function tell(error: unknown, words: readonly string[], terminal: Terminal): voi
   }
   terminal.writeError(`holdfast: ${visible(message)}\n`);
   if (error instanceof CommandMisused) {
-    const command = COMMANDS.find(({ name }) => words.includes(name));
-    terminal.writeError(`See holdfast ${command ? `${command.name} ` : ""}--help.\n`);
+    const name = COMMAND_NAMES.find((one) => words.includes(one));
+    terminal.writeError(`See holdfast ${name ? `${name} ` : ""}--help.\n`);
   } else if (!expected && error instanceof Error) {
     const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
     terminal.writeError(`This is a bug; please report it.\n${frames.map((line) => `${visible(line)}\n`).join("")}`);

@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 import type { Command } from "./command.js";
-import { COMMANDS } from "./commands.js";
+import { COMMAND_NAMES } from "./commands.js";
 import { CommandMisused } from "./error.js";
 import { COMMON_OPTIONS } from "./options.js";
 
@@ -13,7 +13,7 @@ export interface Read {
 }
 
 /** The command is the first word that is no option; common options may stand before it. Null: there is none. */
-export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } | null {
+export function findCommand(words: readonly string[]): { name: string; rest: readonly string[] } | null {
   const { tokens } = parseArgs({
     args: [...words],
     options: parserOptions(COMMON_OPTIONS),
@@ -22,11 +22,9 @@ export function findCommand(words: readonly string[]): { command: Command; rest:
   });
   const first = tokens.find((token) => token.kind === "positional");
   if (!first) return null;
-  const command = COMMANDS.find(({ name }) => name === first.value);
-  if (command) return { command, rest: words.filter((_, i) => i !== first.index) };
-  throw new CommandMisused(
-    `Unknown command ${quoted(first.value)}; there are ${COMMANDS.map(({ name }) => name).join(", ")}`,
-  );
+  const name = first.value;
+  if (COMMAND_NAMES.includes(name)) return { name, rest: words.filter((_, i) => i !== first.index) };
+  throw new CommandMisused(`Unknown command ${quoted(name)}; there are ${COMMAND_NAMES.join(", ")}`);
 }
 
 export function readArguments(command: Command, words: readonly string[]): Read {

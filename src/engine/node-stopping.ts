@@ -5,7 +5,10 @@ import { HoldfastError } from "../kernel/error.js";
 export class NodeStopping extends HoldfastError {
   readonly code = "NODE_STOPPING";
 
-  constructor() {
-    super("The node stops and its grace is over. End this step: its run is handed back and goes on elsewhere.");
+  constructor(message?: string, options?: { readonly cause?: unknown }) {
+    super(
+      message ?? "The node stops and its grace is over. End this step: its run is handed back and goes on elsewhere.",
+      options,
+    );
   }
 }

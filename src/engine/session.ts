@@ -276,7 +276,9 @@ export class Session {
   /** Somebody else has the right to this work: it is aborted, and its run handed back when it ends. */
   giveUp(reason: unknown): void {
     this.stop(Promise.resolve());
-    this.#over.abort(reason);
+    this.#over.abort(
+      new NodeStopping("Somebody else has the right to this work now; it goes on there.", { cause: reason }),
+    );
     this.#wake();
   }
 

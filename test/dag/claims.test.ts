@@ -107,12 +107,16 @@ onBothStores((bench) => {
   });
 
   test("a run keeps the shape it began with when the code gets another", async () => {
-    const gate = deferred<void>();
-    const held = task(async () => gate.promise.then(() => "old"));
+    const [begun, gate] = [deferred<void>(), deferred<void>()];
+    const held = task(async () => {
+      begun.resolve();
+      await gate.promise;
+      return "old";
+    });
     const old = dag("shape", { held });
     const first = await bench.open({ programs: [old] });
     const run = await first.start(old);
-    await vi.waitFor(() => expect(first.active).toBe(1));
+    await begun.promise;
     const stopped = first.stop({ grace: "10s" });
     const added = task(async () => "new");
     const now = dag("shape", { held: task(async () => "new"), added });

@@ -37,8 +37,8 @@ export class MachineSteps {
       [1, step("machines.load", (store) => store.machines.load([key, other]))],
       [1, step("machines.events", (store) => store.machines.events(key, { after, limit: 5 }))],
       [1, step("machines.timers", (store) => store.machines.timers(key))],
-      [1, () => this.#note(key)],
-      [1, step("machines.redriveTimers", (store) => store.machines.redriveTimers(key))],
+      [2, () => this.#note(key)],
+      [2, () => this.#redrive(key)],
       [1, () => this.#list(env)],
       [1, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
     ]);
@@ -143,7 +143,7 @@ export class MachineSteps {
   #claim(): Step {
     const groups = this.#dice.many(1, 2, () => this.#dice.one(GROUPS));
     const claim = { groups: [...new Set(groups)], limit: 50, leaseMs: this.#dice.int(5, 40), mostAttempts: 3 };
-    if (this.#dice.chance(0.03)) claim.limit = 0;
+    if (this.#dice.chance(0.08)) claim.limit = 0;
     return step("machines.claimTimers", (store) => store.machines.claimTimers(claim));
   }
 
@@ -161,10 +161,17 @@ export class MachineSteps {
     return step("machines.settleTimers", (store) => store.machines.settleTimers(settlements));
   }
 
+  #redrive(other: string): Step {
+    const dead = this.#both.snapshot().timers.find(({ state }) => state === "dead");
+    const key = dead && this.#dice.chance(0.8) ? dead.instanceKey : other;
+    return step("machines.redriveTimers", (store) => store.machines.redriveTimers(key));
+  }
+
   #note(key: string): Step {
     const seq = this.#both.snapshot().instances.find((one) => one.key === key)?.seq ?? 1;
     const problem = this.#dice.one(["odd", "odder"]);
-    return step("machines.note", (store) => store.machines.note(key, seq, problem));
+    const at = this.#dice.chance(0.8) ? seq : seq + 1;
+    return step("machines.note", (store) => store.machines.note(key, at, problem));
   }
 
   #list(env: string): Step {

@@ -43,15 +43,15 @@ export class ModeSteps {
     const runId = keyed.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(keyed).runId : this.#drawn.runId();
     const programs = GROUPS.map(({ queue, program, version }) => ({ queue, program, version }));
     const query = {
-      env: this.#dice.one(["test", "other"]),
-      own: this.#dice.one([null, "blue"]),
+      env: this.#dice.one(["test", "test", "other"]),
+      own: this.#dice.one([null, null, "blue"]),
       stacks: this.#dice.one([null, ["blue"], ["green"]]),
       programs: programs.filter(() => this.#dice.chance(0.6)),
     };
     return this.#dice.pick<Step>([
       [4, step("expireDeferred", (store) => store.runs.expireDeferred({ limit }))],
       [1, step("keyOf", (store) => store.runs.keyOf(runId))],
-      [2, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
+      [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);
   }
 

@@ -365,13 +365,14 @@ export class Steps {
     return { name: "cancel", call: (store) => store.runs.cancel(runId, options) };
   }
 
-  /** Mostly of a run that has tasks. */
+  /** Mostly of a run that has tasks, or of one at work. */
   #operate(): Step {
     const parents = this.#both.snapshot().journal.filter(({ kind }) => kind === "task");
-    const runId =
-      parents.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(parents.slice(-12)).runId : this.#runId();
+    const atWork = this.#held.slice(-4).map(({ claim }) => claim);
+    const some: readonly { readonly runId: string }[] = this.#dice.chance(0.7) ? parents.slice(-12) : atWork;
+    const { runId } = some.length > 0 && this.#dice.chance(0.85) ? this.#dice.one(some) : { runId: this.#runId() };
     return this.#dice.pick<Step>([
-      [3, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
+      [4, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
       [5, step("resume", (store) => store.runs.resume(runId, { by: "you" }))],
       [2, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
       [2, step("cancel", (store) => store.runs.cancel(runId, { by: "me" }))],

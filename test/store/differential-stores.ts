@@ -31,6 +31,8 @@ export class BothStores {
   #nowMs = START_MS;
   #groupIds: [readonly number[], readonly number[]] = [[], []];
   memory: Store;
+  /** As of the last call: steps are drawn from it several times, and copying it took longer than most operations. */
+  #drawnFrom: Snapshot | null = null;
 
   constructor(url: string, schema: string, groups: readonly RunGroup[]) {
     // Only what is stored is judged here, not whether it survives a crash.
@@ -59,6 +61,7 @@ export class BothStores {
     this.#nowMs = START_MS;
     await this.advance(0);
     this.memory = this.#newMemory();
+    this.#drawnFrom = null;
     this.#groupIds = [await this.memory.runs.groupIds(this.#groups), await this.#postgres.runs.groupIds(this.#groups)];
   }
 
@@ -69,6 +72,7 @@ export class BothStores {
 
   /** The answers of both, made comparable. */
   async call(call: Call): Promise<{ memory: unknown; postgres: unknown; raw: unknown }> {
+    this.#drawnFrom = null;
     const [memory, postgres] = await Promise.all([
       settled(call(this.memory, this.#groupIds[0])),
       settled(call(this.#postgres, this.#groupIds[1])),
@@ -77,7 +81,8 @@ export class BothStores {
   }
 
   snapshot(): Snapshot {
-    return snapshotMemory(this.memory);
+    this.#drawnFrom ??= snapshotMemory(this.memory);
+    return this.#drawnFrom;
   }
 
   async snapshots(): Promise<{ memory: unknown; postgres: unknown }> {

@@ -98,7 +98,7 @@ export class TriggerSteps {
     const runId = this.#drawn.runId();
     return this.#dice.pick<Step>([
       [4, step("breakers.read", (store) => store.breakers.read([question]))],
-      [2, step("breakers.takeProbe", (store) => store.breakers.takeProbe(probe))],
+      [5, step("breakers.takeProbe", (store) => store.breakers.takeProbe(probe))],
       [1, step("breakers.isProbe", (store) => store.breakers.isProbe(runId))],
     ]);
   }
@@ -124,7 +124,7 @@ export class TriggerSteps {
     const schedules = ["every 1s", "every 2s", "every 3s"]
       .filter(() => this.#dice.chance(0.6))
       .map((key) => ({ id: this.#dice.uuid(), group, key, spec: String(this.#dice.int(0, 3)) }));
-    if (this.#dice.chance(0.05) && schedules[0]) schedules.push(schedules[0]);
+    if (this.#dice.chance(0.15) && schedules[0]) schedules.push(schedules[0]);
     const removeAfterMs = this.#dice.one([null, null, 0, 60, 600]);
     const declaration = { env, stack, programs: [of.program], schedules, removeAfterMs };
     return step("schedules.declare", (store) => store.schedules.declare(declaration));

@@ -4,7 +4,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
-import { entryColumns, fenceColumns, takeColumns, taskColumns } from "../../src/store/postgres/commit-columns.js";
+import { entryColumns, fenceColumns, takeColumns } from "../../src/store/postgres/commit-columns.js";
 import { commitRunsAndMore, refusedCommits } from "../../src/store/postgres/commit-sql.js";
 import { dialect } from "../../src/store/postgres/dialect.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
@@ -84,10 +84,7 @@ function suite(start: () => Promise<OlderServer>): void {
     const found: string[] = [];
     for (const mode of ["force_custom_plan", "force_generic_plan"] as const) {
       for (const { statement, values } of [
-        {
-          statement: commitRunsAndMore,
-          values: [...fence, ...entries, ...taken, ...NO_CHILDREN, ...taskColumns(commits)],
-        },
+        { statement: commitRunsAndMore, values: [...fence, ...entries, ...taken, ...NO_CHILDREN] },
         { statement: refusedCommits, values: [...fence.slice(0, 5), ...taken, ...entries] },
       ]) {
         const { work } = await explain(client, statement.text(dialect(schema)), values, mode);

@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { columnsOf, registerNode } from "../../src/store/postgres/nodes.js";
 import { scene } from "./scene.js";
 
 const s = scene();
@@ -35,3 +36,35 @@ test("nodes that miss each other at the same moment never wait for each other", 
   const missed = await s.rows("select count(*)::int as n from {s}.nodes where absent_since is not null");
   expect(missed).toEqual([{ n: NODES }]);
 });
+
+test.each([
+  { first: true, second: true },
+  { first: true, second: false },
+  { first: false, second: true },
+])(
+  "one that is being registered is waited for by who must not be beside it (alone: $first, then $second)",
+  async ({ first, second }) => {
+    const env = `race-${first}-${second}`;
+    const node = (alone: boolean) => ({
+      ...{ incarnation: randomUUID(), identity: "i", name: "n", env, stack: null, build: null },
+      alone,
+    });
+    const earlier = node(first);
+    const client = await s.pool.connect();
+    await client.query("begin");
+    const { rows } = await client.query(s.text(registerNode), [JSON.stringify(columnsOf(earlier))]);
+    expect(rows).toMatchObject([{ outcome: "registered" }]);
+
+    let answered = false;
+    const later = s.store.nodes.register(node(second)).finally(() => {
+      answered = true;
+    });
+    const waits = () =>
+      s.rows("select from pg_stat_activity where wait_event = 'advisory' and query like '%register_node%'");
+    await expect.poll(async () => answered || (await waits()).length > 0, { timeout: 10_000 }).toBe(true);
+    expect(answered, "before the first has committed").toBe(false);
+    await client.query("commit");
+    client.release();
+    expect(await later).toMatchObject({ outcome: "refused", by: { incarnation: earlier.incarnation, alone: first } });
+  },
+);

@@ -40,7 +40,7 @@ export function deferralOf(tables: Tables, runId: string): Deferral | null {
 export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {
   return [...tables.deferred.values()]
     .filter(({ pending, expiresAtUs }) => pending && expiresAtUs !== null && expiresAtUs <= nowUs)
-    .sort((a, b) => a.expiresAtUs! - b.expiresAtUs!);
+    .sort((a, b) => a.expiresAtUs! - b.expiresAtUs! || compareText(a.runId, b.runId));
 }
 
 /** Answers those that it ended. */

@@ -91,16 +91,35 @@ export async function append(
   appends: readonly Append[],
 ): Promise<readonly AppendAnswer[]> {
   const problems = checkAppends(appends);
-  const good = appends.filter((_, i) => !problems[i]);
-  const sent = await isolate(
-    good,
-    (batch) => sendAppends(db, groups, batch),
-    (_, error): AppendAnswer => ({ outcome: "refused", error }),
-  );
-  const answers = new Map(good.map((one, i) => [one, sent[i]!]));
+  const answers = new Map<Append, AppendAnswer>();
+  let open = appends.filter((_, i) => !problems[i]);
+  while (open.length > 0) {
+    const batch = apart(open);
+    const sent = await isolate(
+      batch,
+      (some) => sendAppends(db, groups, some),
+      (_, error): AppendAnswer => ({ outcome: "refused", error }),
+    );
+    for (const [i, one] of batch.entries()) answers.set(one, sent[i]!);
+    open = open.filter((one) => !answers.has(one));
+  }
   return appends.map((one, i) => {
     const error = problems[i];
     return error ? { outcome: "refused", error } : answers.get(one)!;
+  });
+}
+
+/**
+ * The first ones that have no timer in common: one statement cannot remove a row and set it anew. (Somebody tells an instance
+ * something else while that one takes what it was told before.) The others come after them, in their order.
+ */
+function apart(appends: readonly Append[]): readonly Append[] {
+  const touched = new Set<string>();
+  return appends.filter(({ timers, told, fired, cancelled }) => {
+    const mine = [...timers, ...told, ...fired].map(({ id }) => id).concat(cancelled);
+    const free = !mine.some((id) => touched.has(id));
+    for (const id of mine) touched.add(id);
+    return free;
   });
 }
 

@@ -43,7 +43,7 @@ export const expireDeferredRuns = statement(
 with t as materialized (select ${d.now} as now
 ), due as materialized (
   select run_id from ${d.schema}.deferred_runs f where f.pending and f.expires_at <= (select ${d.now})
-  order by f.expires_at limit $1 for no key update skip locked
+  order by f.expires_at, f.run_id limit $1 for no key update skip locked
 ), l as materialized (
   select r.id, r.state from ${d.schema}.runs r where r.id = any(array(select run_id from due)) order by r.id
   for no key update skip locked

@@ -16,7 +16,7 @@ import { orphanParts, RECLAIMED } from "./sweep-expired.js";
 
 /** What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in
  * another it tells from which. */
-const registerNode = statement(
+export const registerNode = statement(
   "register_node",
   ({ schema: s, now }) => `
 select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
@@ -158,7 +158,7 @@ async function takeBack(db: Database, dead: readonly string[]): Promise<readonly
   return settleReclaimed(db, rows);
 }
 
-function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
+export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
   const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
   const { heartbeatMs, leaseMs } = node;
   const who = { incarnation, identity, name, env, stack, build };

@@ -113,15 +113,15 @@ export const machineCases = cases("machines", {
     same(loaded!.snapshot, one.snapshot, "snapshot");
   },
 
-  "a timer set again begins anew, in its new generation": async (s) => {
+  "a timer set again is replaced, its kind too, and begins anew in its new generation": async (s) => {
     const set = timer(s, { delayMs: 60_000 });
     const one = await created(s, { timers: [set] });
     await s.advance(10);
     const [before] = await s.store.machines.timers(one.key);
-    const anew = { ...set, generation: 2, name: "after 2s", delayMs: 60_000 };
+    const anew: NewTimer = { ...set, generation: 2, kind: "raise", name: "after 2s" };
     await s.store.machines.append([append(s, one, 1, { timers: [anew] })]);
     const [after] = await s.store.machines.timers(one.key);
-    matches(some(after, "the timer"), { generation: 2, name: "after 2s", attempts: 0 }, "timer");
+    matches(some(after, "the timer"), { generation: 2, kind: "raise", name: "after 2s", attempts: 0 }, "timer");
     holds(after!.dueAt >= before!.dueAt + 10, "its deadline is later");
   },
 

@@ -124,6 +124,20 @@ export const deferredCases = cases("deferred runs", {
     same(await expired(s, run.id), false, "once");
   },
 
+  "of those whose time is over at one instant the one with the smaller id goes first": async (s) => {
+    const pair = [s.newRun({ deferred }), s.newRun({ deferred })];
+    const ids = pair.map(({ id }) => id).sort();
+    await s.store.runs.insert(pair[0]!.id === ids[0] ? pair.toReversed() : pair);
+    await s.advance(PAST_MS);
+    const gone: string[] = [];
+    // Others may have left some of theirs.
+    for (let i = 0; i < 1000 && gone.length < 2; i++) {
+      const over = await s.store.runs.expireDeferred({ limit: 1 });
+      gone.push(...over.filter((id) => ids.includes(id)));
+    }
+    same(gone, ids, "in turn");
+  },
+
   "one that was taken does not expire, nor one that never does": async (s) => {
     const taken = await s.start({ deferred });
     const never = await s.insert({ deferred: { by: "host-1", expiresInMs: null } });

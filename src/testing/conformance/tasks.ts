@@ -246,6 +246,28 @@ export const taskCases = cases("tasks", {
     matches(await s.run(parent.runId), { state: "waiting", pending: 3, generation: 1 }, "parent");
   },
 
+  "a task is not opened without its run, and with it once": async (s) => {
+    const { parent, ids } = await family(s, [[], []]);
+    const [first, second] = await claimTasks(s);
+    await s.accept(some(first, "first"), [fail()]);
+    await s.accept(some(second, "second"), [fail("dead")]);
+    const [id, other] = [some(ids[0], "first"), some(ids[1], "second")];
+    const call = () => ({ by: "me", callId: s.token(), fromStart: false });
+    same(await s.store.runs.redrive([id], call()), [{ outcome: "task", of: parent.runId }], "alone");
+    same(
+      await s.store.runs.redrive([id], { ...call(), fromStart: true }),
+      [{ outcome: "task", of: parent.runId }],
+      "anew",
+    );
+    same(await states(s, ids), ["failed", "dead"], "untouched");
+    const woken = await s.claimOne();
+    await s.accept(woken, [fail()]);
+    const all = await s.store.runs.redrive([id, parent.runId, other], call());
+    same(all, [{ outcome: "redriven" }, { outcome: "redriven" }, { outcome: "redriven" }], "together");
+    matches(await s.run(parent.runId), { state: "waiting", pending: 2 }, "parent");
+    same(await Promise.all(ids.map(async (one) => (await s.run(one)).generation)), [1, 1], "opened once");
+  },
+
   "begun anew, a run has no tasks": async (s) => {
     const { parent } = await family(s, [[]]);
     await s.accept(await one(s), [fail()]);

@@ -1,0 +1,21 @@
+// An idle node in a process of its own: tells when an episode that an event has started begins.
+
+import { actor, createNode, event, expectation, on } from "../src/index.js";
+import { postgres } from "../src/store/postgres/index.js";
+
+const [url, schema] = process.argv.slice(2) as [string, string];
+const pickedUp = event<{ n: number }>()("picked up");
+
+// The monotonic clock of the machine: the same one in every process.
+const idle = actor("idle", {
+  concurrency: 10,
+  expectations: {
+    seen: expectation({ on: [on(pickedUp)] }, async () => {
+      process.send!({ at: String(process.hrtime.bigint()) });
+    }),
+  },
+});
+
+await createNode({ store: postgres(url, { schema }), programs: [idle], identity: "idle" });
+process.on("disconnect", () => process.exit(0));
+process.send!("ready");

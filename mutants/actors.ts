@@ -1,0 +1,113 @@
+// Planted bugs in actors: budgets that forget, checkpoints that begin anew, limits that are not the actor's, overflow that counts wrong.
+
+import type { Mutant } from "./mutant.js";
+
+const LIMITS = "src/store/postgres/migrations/0001-limits.ts";
+const EPISODES = { file: "test/actor/episodes.test.ts" };
+const OVERFLOW = { file: "test/actor/overflow.test.ts" };
+const DEFINITIONS = { file: "test/actor/definitions.test.ts" };
+
+export const actors: readonly Mutant[] = [
+  {
+    name: "overflow skips what was begun",
+    breaks: "S15",
+    edits: [
+      {
+        file: LIMITS,
+        find: "(select from ${s}.runs r where r.id = l.run_id and r.state = 'held' and r.epoch = 0 and not r.counts limit 1) r\n      where",
+        put: "(select from ${s}.runs r where r.id = l.run_id and r.state = 'held' limit 1) r\n      where",
+      },
+      {
+        file: LIMITS,
+        find: "where r.id = any(array(select b.run_id from beyond b)) and r.state = 'held' and r.epoch = 0 and not r.counts",
+        put: "where r.id = any(array(select b.run_id from beyond b)) and r.state = 'held'",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
+  },
+  {
+    name: "overflow skips while there is room",
+    breaks: "S15",
+    edits: [
+      {
+        file: LIMITS,
+        find: "where c.taken >= x.max and (x.overflow = 'drop' or x.newest > x.max)",
+        put: "where (x.overflow = 'drop' or x.newest > x.max)",
+      },
+      { file: LIMITS, find: "least(${MOST_OF_A_LINE}, greatest(0,", put: "least(1, greatest(0," },
+    ],
+    killedBy: [{ file: "test/store/races-overflow.test.ts" }],
+  },
+  {
+    name: "each expectation has a limit of its own",
+    breaks: "S15",
+    edits: [{ file: "src/actor/actor.ts", find: "scope: `actor ${name}`, ", put: "" }],
+    killedBy: [OVERFLOW],
+  },
+  {
+    name: "a checkpoint that cannot be read begins anew",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/actor/checkpoint.ts",
+        find: 'if (version > current) throw new CheckpointUnreadable(version, current, "it is newer");',
+        put: "if (version > current) return state;",
+      },
+    ],
+    killedBy: [EPISODES],
+  },
+  {
+    name: "a checkpoint forgets what was spent",
+    breaks: "S7",
+    edits: [
+      {
+        file: "src/actor/execute-episode.ts",
+        find: "new Purse(this.#parts.budget, split.checkpoint?.spent)",
+        put: "new Purse(this.#parts.budget)",
+      },
+    ],
+    killedBy: [EPISODES],
+  },
+  {
+    name: "signals that came before a checkpoint are forgotten",
+    breaks: "S12",
+    edits: [{ file: "src/actor/checkpoint.ts", find: "    return left <= 0;", put: "    return false;" }],
+    killedBy: [{ file: "test/actor/checkpoint.test.ts" }],
+  },
+  {
+    name: "an episode takes the configuration of today",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/actor/execute-episode.ts",
+        find: "(its) => run(strategyOf(its, registry), its.config)",
+        put: "() => run(strategyOf(used, registry), used.config)",
+      },
+    ],
+    killedBy: [DEFINITIONS],
+  },
+  {
+    name: "a dropped trigger stays declared",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/store/postgres/subscriptions.ts",
+        find: "  if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);\n",
+        put: "",
+      },
+    ],
+    killedBy: [DEFINITIONS],
+  },
+  {
+    name: "definitions of all envs are one list",
+    breaks: "S18",
+    edits: [
+      {
+        file: "src/store/postgres/definitions.ts",
+        find: "select * from ${s}.definitions where env = $1\n",
+        put: "select * from ${s}.definitions where $1::text is not null\n",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts" }],
+  },
+];

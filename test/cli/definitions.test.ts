@@ -1,0 +1,41 @@
+// `holdfast definitions` as people and scripts use it.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scene } from "../store/scene.js";
+import { holdfast } from "./holdfast.js";
+
+const { url, schema } = scene();
+const run = (...words: string[]) => holdfast([...words, "--schema", schema], { env: { HOLDFAST_DATABASE_URL: url } });
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-definitions-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("a definition is saved from a file, shown, switched off and removed; what is wrong with one is told", async () => {
+  expect((await run("definitions")).stdout).toContain("No definitions in env default");
+  const file = join(folder, "watcher.json");
+  const body = { expectations: { watch: { strategy: "report", on: [{ every: "5m" }] } } };
+  await writeFile(file, JSON.stringify(body));
+  expect((await run("definitions", "save", "watcher", file)).stdout).toBe("watcher is saved as version 1.\n");
+  const { stdout } = await run("definitions", "--json");
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: true,
+    definitions: [{ name: "watcher", version: 1, enabled: true, body }],
+  });
+  expect((await run("definitions", "disable", "watcher")).stdout).toContain("is off");
+  expect((await run("definitions")).stdout).toMatch(/watcher +actor +1 +off/);
+  await writeFile(file, JSON.stringify({ expectations: { watch: { on: [] } } }));
+  const wrong = await run("definitions", "save", "watcher", file);
+  expect([wrong.code, wrong.stderr]).toEqual([
+    expect.any(Number),
+    expect.stringContaining("body.expectations.watch.strategy"),
+  ]);
+  expect(wrong.code).not.toBe(0);
+  expect((await run("definitions", "show", "watcher")).stdout).toContain('"strategy": "report"');
+  expect((await run("definitions", "remove", "watcher")).stdout).toContain("is removed");
+  expect((await run("definitions", "remove", "watcher")).code).not.toBe(0);
+});
