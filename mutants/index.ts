@@ -8,6 +8,7 @@ import { flow } from "./flow.js";
 import { graph } from "./graph.js";
 import { ground } from "./ground.js";
 import { machines } from "./machine.js";
+import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { routing } from "./routing.js";
@@ -31,4 +32,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...machines,
   ...actors,
   ...chaos,
+  ...modes,
 ];

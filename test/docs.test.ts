@@ -77,6 +77,18 @@ const EXPECTED: Record<string, string> = {
     '1 start {"email":"[redacted]"}',
     '2 after 500ms in pending {"path":"pending","delay":"500","to":["expired"],"of":1}',
   ].join("\n"),
+  "modes.ts": [
+    "report of monday",
+    "asked by dev-jane, taken by qc-1",
+    "{",
+    "  nodeMode: 'trigger_only',",
+    "  overrides: { report: 'full' },",
+    "  drain: null,",
+    "  nodeIdentity: 'dev-jane'",
+    "}",
+    "[ 'dev-jane trigger_only null', 'qc-1 full stay' ]",
+  ].join("\n"),
+  "claimed-work.ts": ["1 at work", "1 at work", "[ { state: 'done', epoch: 2, attempt: 1 } ]"].join("\n"),
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
@@ -138,7 +150,14 @@ describe("every example works", () => {
   }
 
   test("no example is left out", () => {
-    const demo = ["demo.ts", "demo-screen.ts", "demo-worker.ts", "order.ts"];
+    const demo = [
+      "demo.ts",
+      "demo-screen.ts",
+      "demo-worker.ts",
+      "order.ts",
+      "table-claims.ts",
+      "prove-your-table-claims.test.ts",
+    ];
     const tested = [...Object.keys(EXPECTED), ...demo, "prove-your-claims.test.ts", "prove-your-timeouts.test.ts"];
     expect(readdirSync(join(ROOT, "examples")).sort()).toEqual(tested.sort());
   });

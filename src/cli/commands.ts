@@ -5,6 +5,8 @@ import type { Command } from "./command.js";
 const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./migrate.js")).migrate,
   nodes: async () => (await import("./nodes.js")).nodes,
+  mode: async () => (await import("./mode.js")).mode,
+  drain: async () => (await import("./mode.js")).drain,
   runs: async () => (await import("./runs.js")).runs,
   schedules: async () => (await import("./schedules.js")).schedules,
   subscriptions: async () => (await import("./subscriptions.js")).subscriptions,

@@ -3,6 +3,7 @@
 import type { RunGroup } from "../kernel/new-run.js";
 import type { NodeRecord } from "../store/contract/nodes.js";
 import type { Call, Command, Report } from "./command.js";
+import { modeText } from "./mode.js";
 import { WATCH_OPTION } from "./options.js";
 import type { Colour } from "./paint.js";
 import { tableLines } from "./table.js";
@@ -47,7 +48,7 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
   ];
   const rows = found.map((node) => [
     node.name === node.identity ? node.name : `${node.name} (${node.identity})`,
-    { text: node.alone ? `${presence(node)}, alone` : presence(node), colour: COLOURS[presence(node)] },
+    { text: stateText(node), colour: COLOURS[presence(node)] },
     String(node.holds),
     servesText(node),
     node.stack ?? "",
@@ -57,6 +58,12 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
     node.incarnation.slice(0, 8),
   ]);
   return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };
+}
+
+/** Full mode goes without saying. */
+function stateText(node: NodeRecord): string {
+  const mode = modeText(node);
+  return [presence(node), ...(node.alone ? ["alone"] : []), ...(mode === "full" ? [] : [mode])].join(", ");
 }
 
 function presence({ stoppedAt, alive }: NodeRecord): Presence {

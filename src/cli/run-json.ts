@@ -4,10 +4,11 @@ import type { RunRecord } from "../store/contract/runs.js";
 import { isoTime } from "./time-ago.js";
 
 export function runJson(run: RunRecord): Readonly<Record<string, unknown>> {
-  const { group, availableAt, wakeAt, leaseUntil, createdAt, endedAt, archivedAt, ...rest } = run;
+  const { group, availableAt, wakeAt, leaseUntil, createdAt, endedAt, archivedAt, deferred, ...rest } = run;
   return {
     ...rest,
     ...group,
+    deferred: deferred && { ...deferred, expiresAt: isoTime(deferred.expiresAt), takenAt: isoTime(deferred.takenAt) },
     availableAt: isoTime(availableAt),
     wakeAt: isoTime(wakeAt),
     leaseUntil: isoTime(leaseUntil),

@@ -3,7 +3,7 @@
 import { isEnded } from "../kernel/run-state.js";
 import type { Message } from "../store/contract/inbox.js";
 import type { JournalEntry } from "../store/contract/journal.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { Deferral, RunRecord } from "../store/contract/runs.js";
 import type { Call } from "./command.js";
 import { STATE_COLOURS } from "./paint.js";
 import { payloadLine } from "./payload-text.js";
@@ -78,8 +78,17 @@ function factsOf(run: RunRecord, around: Surroundings, now: number): Cell[][] {
     ...(endedAt === null ? [] : [["Ended", `${timeAgo(endedAt, now)}, ${isoTime(endedAt)}`]]),
     ...(run.epoch === 0 ? [] : [["Claims", [String(run.epoch), ...troubles(run)].join(", ")]]),
     ...(parentId === null ? [] : [["Parent", parentId]]),
+    ...(run.deferred === null ? [] : [["Deferred", deferredText(run.deferred, around, now)]]),
+    ...(run.recoveredFrom === null
+      ? []
+      : [["Recovered", `${run.recoveries} times, last from ${around.holder(run.recoveredFrom)}`]]),
     ...(baseSeq > 0 ? [["Reopened", `generation ${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
   ];
+}
+
+function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings, now: number): string {
+  const expiry = expiresAt === null ? "" : `, expires ${timeAgo(expiresAt, now)}`;
+  return `by ${by}, ${takenBy === null ? `not taken yet${expiry}` : `taken by ${around.holder(takenBy)}`}`;
 }
 
 function claimCells(

@@ -43,6 +43,8 @@ export type ProgramRef = string | { readonly name: string };
 export interface Nodes {
   /** Newest first. `stopped`: also those that ended in order. */
   list(options?: { readonly stopped?: boolean }): Promise<readonly NodeRecord[]>;
+  /** The one that goes by this name. */
+  find(node: string): Promise<NodeRecord>;
   setMode(node: string, mode: NodeMode, options?: ModeOptions): Promise<ModeState>;
   override(node: string, program: ProgramRef, mode: NodeMode, options?: ModeOptions): Promise<ModeState>;
   clearOverride(node: string, program: ProgramRef, options?: ModeOptions): Promise<ModeState>;
@@ -62,6 +64,7 @@ export function nodesOf({ nodes }: Store, env: string, by: string): Nodes {
   };
   return {
     list: ({ stopped = false } = {}) => nodes.list({ env, stopped }),
+    find: async (node) => meant(node, await nodes.list({ env }), env),
     setMode: (node, mode, options) => change(node, { set: mode }, options),
     override: (node, program, mode, options) => change(node, { override: nameOf(program), mode }, options),
     clearOverride: (node, program, options) => change(node, { clear: nameOf(program) }, options),

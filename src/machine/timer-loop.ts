@@ -117,7 +117,8 @@ export class TimerLoop {
     const { world } = this.#options;
     for (;;) {
       const leftMs = this.#wakeAt - world.monotonicNow();
-      if (leftMs <= 0 || this.#stopped.signal.aborted) return;
+      // Not the last part of a millisecond: a clock that runs a little off might never reach it.
+      if (leftMs < 1 || this.#stopped.signal.aborted) return;
       const knocked = new AbortController();
       this.#interrupt = () => knocked.abort("knocked");
       await sleep(world, leftMs, AbortSignal.any([this.#stopped.signal, knocked.signal])).catch(() => {});

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { Door, keepHouse } from "../../src/engine/housekeeping.js";
 import { Modes } from "../../src/engine/modes.js";
+import type { ModeState } from "../../src/kernel/node-mode.js";
 import { resolveSettings } from "../../src/kernel/settings.js";
 import type { HouseReport, HouseRound } from "../../src/store/contract/house.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -39,14 +40,16 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
   const who = { incarnation: world.token(), alone: false };
   const modes = new Modes();
-  const rest = { modes, reclaims: true, onRound: async () => {}, sweeper, door, ...told };
+  const obeyed: (ModeState | null)[] = [];
+  const onRound = async (mode: ModeState | null) => void obeyed.push(mode);
+  const rest = { modes, reclaims: true, onRound, sweeper, door, ...told };
   const options = { store, settings, world, bus: createBus(), ...who, ...rest };
   const keeping = keepHouse(options, stop.signal);
   const end = () => {
     stop.abort("stop");
     return keeping;
   };
-  return { world, rounds, work, stop: end };
+  return { world, rounds, work, modes, obeyed, stop: end };
 }
 
 test("a node that has just started takes nothing from anybody until its grace is over", async () => {
@@ -72,5 +75,24 @@ test("the next known deadline is slept on, and what became claimable is told at 
   await world.advance(130);
   expect(rounds.map(({ at }) => at)).toEqual([0, 120]);
   expect(work).toEqual([120]);
+  await stop();
+});
+
+test("an answer that is older than what the node was told meanwhile is not obeyed", async () => {
+  const old: ModeState = { mode: "full", overrides: {}, drain: null };
+  const { world, modes, obeyed, stop } = house(() => {
+    if (obeyed.length === 1) modes.set({ ...old, mode: "trigger_only" });
+    return { ...QUIET, mode: old };
+  });
+  await world.advance(2_500);
+  expect(obeyed.slice(0, 3)).toEqual([old, null, old]);
+  await stop();
+});
+
+test("a disabled node takes nothing from anybody", async () => {
+  const { world, rounds, modes, stop } = house();
+  modes.set({ mode: "disabled", overrides: {}, drain: null });
+  await world.advance(8_000);
+  expect(rounds.some(({ reclaim }) => reclaim)).toBe(false);
   await stop();
 });

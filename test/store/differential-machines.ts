@@ -40,7 +40,7 @@ export class MachineSteps {
       [2, () => this.#note(key)],
       [2, () => this.#redrive(key)],
       [1, () => this.#list(env)],
-      [1, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
+      [2, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
     ]);
   }
 
@@ -136,7 +136,7 @@ export class MachineSteps {
   #tell(): Step {
     const told = this.#dice.many(1, 3, () => ({ ...this.#told(), generation: 0 }));
     if (this.#dice.chance(0.3)) told.push(told[0]!);
-    if (this.#dice.chance(0.05)) told.push({ ...told[0]!, name: "\0" });
+    if (this.#dice.chance(0.15)) told.push({ ...told[0]!, name: "\0" });
     return step("machines.tell", (store) => store.machines.tell(told));
   }
 

@@ -55,7 +55,7 @@ export class TriggerSteps {
     const gathered = again ? this.#lastGathered : this.#dice.many(1, 3, () => this.#gathered());
     this.#lastGathered = gathered;
     return this.#dice.pick<Step>([
-      [4, step("events.subscribe", (store) => store.events.subscribe(declaration))],
+      [7, step("events.subscribe", (store) => store.events.subscribe(declaration))],
       [1, step("events.subscriptions", (store) => store.events.subscriptions(env))],
       [2, step("events.match", (store) => store.events.match(events))],
       [5, step("events.debounce", (store) => store.events.debounce(gathered))],

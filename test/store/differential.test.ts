@@ -9,7 +9,7 @@ import { Steps } from "./differential-steps.js";
 import { BothStores } from "./differential-stores.js";
 
 const STEPS_PER_SEED = 500;
-const SNAPSHOT_EVERY = 50;
+const SNAPSHOT_EVERY = process.env["HOLDFAST_SEED"] ? 1 : 50;
 const given = process.env["HOLDFAST_SEED"];
 const steps = Number(process.env["HOLDFAST_STEPS"] ?? 20_000);
 const seeds = given ? [Number(given)] : Array.from({ length: Math.ceil(steps / STEPS_PER_SEED) }, (_, i) => i + 1);

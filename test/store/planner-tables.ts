@@ -303,6 +303,7 @@ export const NO_CHILDREN: unknown[][] = [
   [0],
   [],
   [],
+  [],
 ];
 
 const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;

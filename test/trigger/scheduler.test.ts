@@ -1,6 +1,7 @@
 // Schedules through the store: which windows get a run, whoever looks, whenever, and whatever its own clock says.
 
 import { expect, test } from "vitest";
+import { Modes } from "../../src/engine/modes.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { CatchUp } from "../../src/trigger/decide-fires.js";
 import { cron, every } from "../../src/trigger/schedule.js";
@@ -256,6 +257,7 @@ test("a program that lists a schedule twice, or limits its runs by what a schedu
       env: "test",
       stack: null,
       world: systemWorld(),
+      modes: new Modes(),
       programs: [{ name: "p", queue: "p", version: null, limits: [], triggers: [every("1s").spec], ...more }],
     } as unknown as ConstructorParameters<typeof Scheduler>[0]);
   const twice = [every("60s").spec, every("1m", { catchUp: "all" }).spec];

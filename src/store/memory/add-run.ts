@@ -70,7 +70,7 @@ function limitsOf(row: RunRow, limits: readonly NewLimit[]): LimitRow[] {
     max,
     perMs: kind === "rate" ? perMs! : null,
     overflow: overflow ?? null,
-    state: i === 0 && row.pending === 0 ? "waits" : "later",
+    state: i === 0 && row.state === "held" ? "waits" : "later",
     priority: kind === "serial" ? 0 : row.priority,
     availableAtUs: row.availableAtUs,
   }));

@@ -43,7 +43,8 @@ export function cancelTasks(tables: Tables, runId: string, who: Canceller): numb
   const open = tasks.filter(({ state }) => !isEnded(state));
   const running = open.filter(({ state }) => state === "running");
   const ended = open.filter(({ state }) => state !== "running").map((row) => end(tables, row, who, nowUs));
-  settleEnds(tables, ended, nowUs);
+  const over = ended.map(({ row }) => row);
+  settleEnds(tables, ended, nowUs, over);
   for (const { row } of ended) if (row.limited) tables.left.add(row.id);
   for (const row of running) request(tables, row, who, nowUs);
   return running.length;

@@ -11,11 +11,11 @@ export function waitersOf(tables: Tables, { id, parentId }: RunRow): readonly st
   return parentId === null ? needing : [parentId, ...needing];
 }
 
-/** Ready ones stand one microsecond apart, in the order of their ids. Who ended with them waits no more. */
-export function countDown(tables: Tables, ended: readonly RunRow[], nowUs: number): void {
+/** Ready ones stand one microsecond apart, in the order of their ids. `over`: those that ended with them wait no more. */
+export function countDown(tables: Tables, ended: readonly RunRow[], nowUs: number, over = ended): void {
   const fed = new Map<string, number>();
   for (const row of ended) for (const id of waitersOf(tables, row)) fed.set(id, (fed.get(id) ?? 0) + 1);
-  for (const { id } of ended) fed.delete(id);
+  for (const { id } of over) fed.delete(id);
   const inOrder = [...fed].sort(([a], [b]) => compareText(a, b));
   for (const [position, [id, n]] of inOrder.entries()) {
     const row = tables.runs.get(id);

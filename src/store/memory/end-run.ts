@@ -29,12 +29,9 @@ export function endRun(tables: Tables, row: RunRow, state: EndedState, nowUs: nu
 const TROUBLE: readonly string[] = ["failed", "dead", "quarantined"];
 
 /** Called once per operation, after all of its runs are settled: the order within a batch then plays no part. */
-export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: number): void {
-  countDown(
-    tables,
-    ended.flatMap(({ row, counted }) => (counted ? row : [])),
-    nowUs,
-  );
+export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: number, over?: readonly RunRow[]): void {
+  const counted = ended.filter((one) => one.counted).map(({ row }) => row);
+  countDown(tables, counted, nowUs, over);
   for (const { row, counted } of ended) {
     const { id, parentId, state } = row;
     const parent = parentId === null ? undefined : tables.runs.get(parentId);

@@ -61,20 +61,21 @@ export const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
 
 /**
  * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows
- * that are not cancelled here are counted down: the run's own, and that of a task which runs and has tasks itself.
+ * that are not cancelled here are counted down: the run's own, and that of a task which runs and has tasks itself. One that
+ * failed and was opened again by itself was counted when it failed: its parent is told instead.
  */
 export const cancelTasks = statement("cancel_tasks", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive ${taskTree(d, "select $1::uuid")}
 , l as materialized (
-  select r.id, r.state from ${s}.runs r where r.id = any(array(select id from tree)) order by r.id for no key update
+  select r.id, r.state, r.counts from ${s}.runs r where r.id = any(array(select id from tree)) order by r.id for no key update
 ), t as materialized (select ${now} as now
 ), cancelled as (
   update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now, counts = false
   from l, t
   where r.id = l.id and l.id <> $1 and l.state <> 'running' and l.state not in ${ENDED}
-  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
+  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited, l.counts as counted
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'cancelled', '', 'json', $3, t.now from cancelled, t
@@ -83,10 +84,11 @@ with recursive ${taskTree(d, "select $1::uuid")}
   select id, 'cancel', id, 'cancel', 'cancel', 'json', $3, $2, t.now from l, t where l.state = 'running' and l.id <> $1
   on conflict do nothing
   returning run_id
-), ended as (select run_id, parent_id, state, true as counted from cancelled
+), ended as (select run_id, parent_id, state, counted from cancelled
 ), ${endNotices(d)}, ${countDown(d, "x.id not in (select run_id from cancelled)")}
 select (select count(*)::int from l where state = 'running' and id <> $1) as running,
-  array(select run_id from requested) as requested, array(select run_id from cancelled where limited) as left_lines,
+  array(select run_id from requested) as requested, array(select run_id from told) as told,
+  array(select run_id from cancelled where limited) as left_lines,
   ${READY} as ready`;
 });
 
@@ -105,6 +107,7 @@ interface Row {
 interface TasksRow {
   running: number;
   requested: string[];
+  told: string[];
   left_lines: string[];
   ready: Ready;
 }
@@ -157,9 +160,10 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
 
 async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
   const [row] = await db.run<TasksRow>(cancelTasks, values);
-  const { running, requested, left_lines, ready } = row!;
+  const { running, requested, told, left_lines, ready } = row!;
   await tellReady(db, ready);
-  if (requested.length > 0) await ring(db, requested);
+  const rung = [...told, ...requested];
+  if (rung.length > 0) await ring(db, rung);
   await admitAfter(db, left_lines);
   return running;
 }

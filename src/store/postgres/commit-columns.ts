@@ -89,12 +89,13 @@ export async function childColumns(groups: Groups, commits: readonly Commit[]): 
 
 /** Per commit: the tasks it starts, and whether it parks for them. Then one row per need of a task. */
 export function taskColumns(commits: readonly Commit[]): unknown[][] {
-  const needs = effectsOf<EnqueueEffect>(commits, ["enqueue"]).flatMap(({ effect }) =>
-    (effect.task?.needs ?? []).map((needId) => ({ needId, runId: effect.run.id })),
+  const needs = effectsOf<EnqueueEffect>(commits, ["enqueue"]).flatMap(({ ord, effect }) =>
+    (effect.task?.needs ?? []).map((needId) => ({ ord, needId, runId: effect.run.id })),
   );
   return [
     commits.map(({ effects }) => effects.filter((effect) => effect.kind === "enqueue" && effect.task).length),
     commits.map(({ effects }) => (effects.some((effect) => effect.kind === "park" && effect.forTasks) ? 1 : 0)),
+    needs.map(({ ord }) => ord),
     needs.map(({ needId }) => needId),
     needs.map(({ runId }) => runId),
   ];

@@ -128,7 +128,8 @@ where state in ('waiting', 'held')`
 
 /**
  * A child that is there already is a child of this run, started before. Another run with its id, inserted since this statement
- * began, fails the statement.
+ * began, fails the statement. Needs and limits belong to the fence row they came with, too: matched on the child's id alone, a
+ * refused commit left its own on a child that another one of the batch started under the same id.
  */
 const others = (d: Dialect) => {
   const { schema: s } = d;
@@ -155,17 +156,19 @@ const others = (d: Dialect) => {
          when limited then 'held' else 'waiting' end,
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts
   from c, t
+  returning id, state
 ), needs as (
   insert into ${s}.run_needs (need_id, run_id)
-  select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["uuid", "uuid"])} as n(need_id, run_id)
-  where ${oneOf("n.run_id", "select id from c")}
+  select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["int", "uuid", "uuid"])} as n(ord, need_id, run_id)
+  where ${oneOf("n.ord", "select ord from ok")}
 ), children_limits as (
   insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
   select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
-    case when l.stage = 1 and ${child("int", 11)} = 0 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${child("int", 3)} end,
+    case when l.stage = 1 and ${oneOf(child("uuid", 1), "select id from children where state = 'held'")} then 'waits' else 'later' end,
+    case l.kind when 'serial' then 0 else ${child("int", 3)} end,
     t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
   from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t
-  where ${oneOf(child("uuid", 1), "select id from c")}
+  where ${oneOf(child("int", 0), "select ord from ok")} and ${oneOf(child("uuid", 1), "select id from c")}
 ), children_start as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now from c, t

@@ -10,6 +10,7 @@ import { complete, fail, handBack, LONG_MS, PAST_MS, park, retry, type Scene, SH
 
 const TASKS = { queue: "tasks", program: "task" };
 const ME = { by: "me" };
+const REDRIVEN = [{ outcome: "redriven" }];
 
 const enqueue = (run: NewRun, needs: readonly string[] = []): Effect => ({
   kind: "enqueue",
@@ -53,6 +54,52 @@ export const taskCases = cases("tasks", {
       [[ids[0], true]],
       "claimable",
     );
+  },
+
+  "a refused commit leaves no needs on the task that another one of the call starts under the same id": async (s) => {
+    const [stale, parent] = [await s.start(), await s.start()];
+    const [first, second, third] = [0, 1, 2].map(() => s.newRun({ group: TASKS })) as [NewRun, NewRun, NewRun];
+    const waits = park({ forTasks: true });
+    const late = [enqueue(first), enqueue(third, [first.id]), waits];
+    const good = [enqueue(first), enqueue(second), enqueue(third, [second.id]), waits];
+    const answers = await s.store.runs.commit([
+      { claim: stale, expectedSeq: stale.seq + 1, effects: late },
+      { claim: parent, expectedSeq: parent.seq, effects: good },
+    ]);
+    same(
+      answers.map(({ outcome }) => outcome),
+      ["moved", "accepted"],
+      "answers",
+    );
+    const claims = await claimTasks(s);
+    for (const { id } of [first, second]) {
+      matches(await s.run(third.id), { state: "blocked", pending: 1 }, "before the need has ended");
+      await s.accept(
+        some(
+          claims.find(({ runId }) => runId === id),
+          "the claim",
+        ),
+        [complete],
+      );
+    }
+    matches(await s.run(third.id), { state: "waiting", pending: 0 }, "after it");
+  },
+
+  "a task that was counted when it failed, and was opened again by itself, is not counted again by a cancel": async (
+    s,
+  ) => {
+    const { parent, ids } = await family(s, [[], [], [0, 1]]);
+    const claims = await claimTasks(s);
+    const failing = some(
+      claims.find(({ runId }) => runId === ids[0]),
+      "the first task",
+    );
+    await s.accept(failing, [fail()]);
+    same(await s.store.runs.redrive([ids[0]!], { ...ME, callId: s.token(), fromStart: false }), REDRIVEN, "redrive");
+    matches(await s.store.runs.cancel(ids[2]!, ME), { outcome: "cancelled" }, "the task that needs both");
+    same(await s.store.runs.cancelTasks(parent.runId, ME), 1, "still running");
+    matches(await s.run(ids[2]!), { state: "cancelled", pending: 1 }, "what it still waited for");
+    same((await s.run(parent.runId)).pending, 1, "what the parent waits for");
   },
 
   "an end makes ready what needed only that, in the same commit; the last one wakes the parent": async (s) => {
@@ -191,6 +238,20 @@ export const taskCases = cases("tasks", {
     await s.accept(again, [complete]);
     matches(await s.store.runs.pause(again.runId, ME), { outcome: "ended", state: "completed" }, "ended");
     same(await s.store.runs.pause(s.id(), ME), { outcome: "unknown" }, "unknown");
+  },
+
+  "a task with a limit that is started while its parent is being paused stands in no line until it is resumed": async (
+    s,
+  ) => {
+    const parent = await s.start();
+    await s.store.runs.pause(parent.runId, ME);
+    const task = s.newRun({ group: TASKS, limits: [{ kind: "slots", key: "few", max: 1 }] });
+    await s.accept(parent, [enqueue(task), park({ wakeAfter: 1000, forTasks: true })]);
+    await s.store.runs.admit({ runIds: [task.id] });
+    matches(await s.run(task.id), { state: "paused" }, "started");
+    await s.store.runs.resume(parent.runId, ME);
+    await s.store.runs.admit({ runIds: [task.id] });
+    matches(await s.run(task.id), { state: "waiting" }, "resumed");
   },
 
   "a task that becomes ready while it is paused stays paused": async (s) => {

@@ -1,0 +1,116 @@
+// Planted bugs in modes, deferred runs, recovery and work claims.
+
+import type { Killer, Mutant } from "./mutant.js";
+
+const CONFORMANCE = "test/conformance/postgres.test.ts";
+const RECOVER = "src/store/postgres/recover-runs.ts";
+const MODES: readonly Killer[] = [{ file: "test/modes/modes.test.ts" }];
+const HOUSE: readonly Killer[] = [{ file: "test/engine/housekeeping.test.ts" }];
+
+export const modes: readonly Mutant[] = [
+  {
+    name: "a decision on an orphan counts for whoever holds it now",
+    breaks: "a sweep never acts on an old list",
+    edits: [{ file: RECOVER, find: " and r.epoch = w.epoch and", put: " and" }],
+    killedBy: [{ file: CONFORMANCE, test: "a decision counts for the claim that was seen" }],
+  },
+  {
+    name: "recovery acts twice on one orphan",
+    breaks: "of two who decide on one orphan, one acts",
+    edits: [
+      { file: RECOVER, find: "limit 1 for no key update skip locked", put: "limit 1" },
+      { file: "src/store/postgres/take-back.ts", find: " and r.token is not null and ${still}\n", put: "\n" },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "of many who decide on one orphan, one acts" }],
+  },
+  {
+    name: "a restarted run goes on with its old log",
+    breaks: "restart begins anew",
+    edits: [
+      {
+        file: "src/store/postgres/take-back.ts",
+        find: "base_seq = case e.verdict when 'restarted' then r.seq else r.base_seq end",
+        put: "base_seq = r.base_seq",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "restart: an orphan begins anew" }],
+  },
+  {
+    name: "the claim does not look at overrides",
+    breaks: "an override is obeyed by every path",
+    edits: [
+      {
+        file: "src/engine/assignments.ts",
+        find: 'modes.of(program.name) === "full"',
+        put: 'modes.state.mode === "full" && program.name !== ""',
+      },
+    ],
+    killedBy: MODES,
+  },
+  {
+    name: "a disabled node fires its schedules",
+    breaks: "a disabled node makes nothing",
+    edits: [
+      {
+        file: "src/trigger/scheduler.ts",
+        find: 'return this.#options.modes.of(program) !== "disabled";',
+        put: 'return this.#options.modes.of(program) !== ("" as never);',
+      },
+    ],
+    killedBy: MODES,
+  },
+  {
+    name: "an older answer undoes a newer mode",
+    breaks: "what was set last holds",
+    edits: [
+      {
+        file: "src/engine/housekeeping.ts",
+        find: "modes.told === told ? report.mode : null",
+        put: "modes.told >= told ? report.mode : null",
+      },
+    ],
+    killedBy: HOUSE,
+  },
+  {
+    name: "a disabled node takes back the runs of others",
+    breaks: "a disabled node makes nothing",
+    edits: [{ file: "src/engine/housekeeping.ts", find: ' && modes.state.mode !== "disabled"', put: "" }],
+    killedBy: HOUSE,
+  },
+  {
+    name: "limits are shared between envs",
+    breaks: "nothing crosses the border of an env",
+    edits: [
+      {
+        file: "src/store/postgres/limit-columns.ts",
+        find: "`${group.env}/${key}`",
+        put: "`${group.env.slice(0, 2)}/${key}`",
+      },
+    ],
+    killedBy: [{ file: "test/modes/isolation.test.ts" }],
+  },
+  {
+    name: "work begins although somebody else has the right to it",
+    breaks: "nobody begins without the right",
+    edits: [
+      {
+        file: "src/client/work-guard.ts",
+        find: "else await session.commit([later(session, lease.leftMs ?? AGAIN_MS)]);",
+        put: "else if (later(session, lease.leftMs ?? AGAIN_MS)) await work();",
+      },
+    ],
+    killedBy: [{ file: "test/modes/work-claims.test.ts" }],
+  },
+  {
+    name: "other stacks' work is taken although they work themselves",
+    breaks: "deferred is what nobody of its own stack works on",
+    edits: [
+      {
+        file: "src/store/postgres/deferred-runs.ts",
+        find: "n.stopped_at is null and g.id = any(n.claims)",
+        put: "n.stopped_at is not null and g.id = any(n.claims)",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "groups of other stacks are offered" }],
+  },
+];

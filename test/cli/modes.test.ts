@@ -1,0 +1,53 @@
+// `holdfast mode`, `holdfast drain`, and what `nodes` and `show` tell of them.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createNode, type Node } from "../../src/client/create-node.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { scene } from "../store/scene.js";
+import { holdfast, typed } from "./holdfast.js";
+
+const { store, url, schema } = scene();
+const env = { HOLDFAST_DATABASE_URL: url };
+const run = (...words: string[]) => typed([...words, "--schema", schema], { env });
+const job = workflow("job", async () => "done");
+let node: Node;
+
+beforeAll(async () => {
+  node = await createNode({ store, programs: [job], name: "box", identity: "host-1", stack: "blue" });
+});
+afterAll(() => node.stop());
+
+test("mode changes what a live node does, shows it, and takes it back", async () => {
+  const set = await holdfast(["mode", "box", "trigger_only", "--keep", "--json", "--schema", schema], { env });
+  expect(set).toMatchObject({ code: 0, json: { ok: true, node: "box", nodeMode: "trigger_only", overrides: {} } });
+  await expect.poll(() => node.mode.status().nodeMode, { timeout: 10_000 }).toBe("trigger_only");
+  expect((await run("mode", "host-1", "full", "--program", "job")).stdout).toBe("host-1: trigger_only; job: full\n");
+  expect((await run("nodes")).stdout).toContain("alive, trigger_only; job: full");
+  expect((await run("mode", "box")).stdout).toBe("box: trigger_only; job: full\n");
+  expect((await run("mode", "box", "--clear")).stdout).toBe("box: trigger_only\n");
+});
+
+test("a deferred run shows who asked, and later who took it", async () => {
+  await expect.poll(() => node.mode.of("job"), { timeout: 10_000 }).toBe("trigger_only");
+  const handle = await node.start(job);
+  expect((await run("show", handle.id)).stdout).toMatch(/Deferred +by host-1, not taken yet, expires in/);
+  await run("mode", "box", "full");
+  expect(await handle.result({ timeout: "20s" })).toBe("done");
+  expect((await run("show", handle.id)).stdout).toMatch(/Deferred +by host-1, taken by box/);
+  const { json } = await run("show", handle.id, "--json");
+  expect(json.run).toMatchObject({ deferred: { by: "host-1", takenBy: node.incarnation }, stack: "blue" });
+});
+
+test("drain lets a node hand back and take no more, until it is told to go on", async () => {
+  expect((await run("drain", "box")).stdout).toBe("box: full, drains\n");
+  await expect.poll(() => node.mode.status().drain, { timeout: 10_000 }).toBe("stay");
+  expect((await run("nodes")).stdout).toContain("alive, full, drains");
+  await run("mode", "box", "full");
+  await expect.poll(() => node.mode.status().drain, { timeout: 10_000 }).toBe(null);
+});
+
+test("what cannot be meant is told", async () => {
+  expect(await run("mode", "box", "off", "--json")).toMatchObject({ code: 2, json: { code: "COMMAND_MISUSED" } });
+  expect(await run("mode", "box", "full", "--clear", "--json")).toMatchObject({ code: 2 });
+  expect(await run("mode", "nobody", "full", "--json")).toMatchObject({ code: 1, json: { code: "NODE_UNKNOWN" } });
+});

@@ -1,0 +1,121 @@
+// Stacks: which runs belong to a cluster, what another may take over, and programs that only some stacks serve.
+
+import { describe, expect, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
+import type { NodeOptions } from "../../src/client/create-node.js";
+import { workflow } from "../../src/workflow/workflow.js";
+import { onBothStores } from "../workflow/node-suite.js";
+
+let n = 0;
+const newEnv = () => `stacks-${process.pid}-${++n}`;
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+onBothStores((bench) => {
+  const job = workflow("job", async () => "done");
+  const open = (options: Partial<NodeOptions>) => bench.open({ programs: [job], ...options });
+  const takerOf = async (id: string) => {
+    const { deferred, state } = (await bench.store.runs.get(id))!;
+    return { by: deferred?.by, takenBy: deferred?.takenBy, state };
+  };
+
+  test("a run belongs to the stack it was started in; one of no stack belongs to any", async () => {
+    const env = newEnv();
+    const blue = await open({ env, stack: "blue" });
+    const inStack = (stack?: string) => createClient({ store: bench.store, env, ...(stack && { stack }) });
+    const [mine, green, none] = [
+      await inStack("blue").start(job),
+      await inStack("green").start(job),
+      await inStack().start(job),
+    ];
+    expect([await mine.result({ timeout: "10s" }), await none.result({ timeout: "10s" })]).toEqual(["done", "done"]);
+    expect(await blue.runUntilIdle({ timeout: "5s" })).toMatchObject({ idle: true });
+    expect(await green.status()).toMatchObject({ state: "waiting", noCapableNode: true, group: { stack: "green" } });
+  });
+
+  describe("takeDeferred", () => {
+    for (const takeDeferred of ["all", "green", ["red", "green"]] as const) {
+      test(`${JSON.stringify(takeDeferred)}: what a trigger_only node of another stack starts is worked on`, async () => {
+        const env = newEnv();
+        const asking = await open({ env, stack: "green", identity: "asking", mode: "trigger_only" });
+        const taking = await open({ env, stack: "blue", identity: "taking", takeDeferred });
+        const run = await asking.start(job);
+        expect(await run.result({ timeout: "10s" })).toBe("done");
+        expect(await takerOf(run.id)).toEqual({ by: "asking", takenBy: taking.incarnation, state: "completed" });
+        expect((await run.status()).group.stack).toBe("green");
+      });
+    }
+
+    test("a stack that is not named is left alone, and so is one with a node of its own that works", async () => {
+      const env = newEnv();
+      const taking = await open({ env, stack: "blue", takeDeferred: ["green"] });
+      const red = await open({ env, stack: "red", mode: "trigger_only" });
+      const green = await open({ env, stack: "green", mode: "trigger_only", housekeeping: "200ms" });
+      const left = await red.start(job);
+      expect(await (await green.start(job)).result({ timeout: "10s" })).toBe("done");
+      // From now on green works itself: who has opted in stops offering.
+      await green.mode.set("full");
+      const groups = async () => (await taking.nodes.find(taking.identity)).claims.map(({ stack }) => stack);
+      await until(async () => !(await groups()).includes("green"));
+      const own = await green.start(job);
+      expect(await own.result({ timeout: "10s" })).toBe("done");
+      expect(await left.status()).toMatchObject({ state: "waiting" });
+    });
+
+    test("an override of the taker's own keeps it from taking", async () => {
+      const env = newEnv();
+      const asking = await open({ env, stack: "green", mode: "trigger_only" });
+      const taking = await open({ env, stack: "blue", takeDeferred: "all" });
+      await taking.mode.override(job, "trigger_only");
+      const run = await asking.start(job);
+      expect(await taking.runUntilIdle({ timeout: "5s" })).toEqual({ idle: true, worked: 0 });
+      expect(await run.status()).toMatchObject({ state: "waiting", deferred: { takenBy: null } });
+      await taking.mode.clearAllOverrides();
+      expect(await run.result({ timeout: "10s" })).toBe("done");
+    });
+
+    test("two that take: each run is worked on once", async () => {
+      const env = newEnv();
+      const counted = new Map<string, number>();
+      const counting = workflow("counting", async (ctx, id: string) => {
+        await ctx.step("count", () => counted.set(id, (counted.get(id) ?? 0) + 1));
+      });
+      const asking = await open({ env, stack: "green", mode: "trigger_only", programs: [counting] });
+      for (const identity of ["one", "two"])
+        await open({ env, stack: identity, identity, takeDeferred: "all", programs: [counting] });
+      const items = Array.from({ length: 40 }, (_, i) => ({ input: String(i) }));
+      const started = await asking.startMany(counting, items);
+      await Promise.all(started.map((one) => "run" in one && one.run.result({ timeout: "20s" })));
+      expect([...counted.values()]).toEqual(items.map(() => 1));
+    });
+  });
+
+  test("what nobody takes in time is cancelled, and told", async () => {
+    const env = newEnv();
+    const node = await open({ env, mode: "trigger_only", deferredExpiry: 50 });
+    const expired = new Promise<string>((resolve) => node.on("run.expired", ({ runId }) => resolve(runId)));
+    const deferred = new Promise<object>((resolve) =>
+      node.on("run.deferred", ({ runId, program, stack }) => resolve({ runId, program, stack })),
+    );
+    const run = await node.start(job);
+    expect(await deferred).toEqual({ runId: run.id, program: "job", stack: null });
+    expect(await expired).toBe(run.id);
+    await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+  });
+
+  describe("programs of some stacks", () => {
+    const blueOnly = { ...workflow("blue-only", async () => "blue"), stacks: ["blue"] };
+
+    test("only nodes of these stacks serve it; started elsewhere, it goes to one of them", async () => {
+      const env = newEnv();
+      const green = await bench.open({ programs: [blueOnly, job], env, stack: "green" });
+      const run = await green.start(blueOnly);
+      expect(await green.runUntilIdle({ timeout: "5s" })).toMatchObject({ worked: 0 });
+      expect((await run.status()).group.stack).toBe(null);
+      await bench.open({ programs: [blueOnly], env, stack: "blue" });
+      expect(await run.result({ timeout: "10s" })).toBe("blue");
+    });
+  });
+});
