@@ -1,6 +1,7 @@
 // Nodes that are there are told of work at once, and are missed at once when they die.
 
 import { fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -132,4 +133,15 @@ test("a claim that was taken away is told once, and its work is over", async () 
   );
   await expect.poll(() => worker.active, { timeout: 5_000 }).toBe(0);
   expect(lost).toHaveLength(1);
+});
+
+test("nodes of two schemas in one database do not wait for each other's places", { timeout: 20_000 }, async () => {
+  const others = [`${schema}_x`, `${schema}_y`].map((name) => openPostgres(url, { schema: name }));
+  for (const other of others) await other.migrate();
+  const there = await Promise.all(
+    others.map((other) => other.attend({ incarnation: randomUUID(), onHint: () => {}, onNews: () => {} })),
+  );
+  await Promise.all(there.map((one) => one.leave()));
+  await Promise.all(others.map((other) => other.close()));
+  for (const name of ["x", "y"]) await pool.query(`drop schema ${schema}_${name} cascade`);
 });

@@ -84,7 +84,7 @@ test("an answer that is older than what the node was told meanwhile is not obeye
     if (obeyed.length === 1) modes.set({ ...old, mode: "trigger_only" });
     return { ...QUIET, mode: old };
   });
-  await world.advance(2_500);
+  await world.advance(4_000);
   expect(obeyed.slice(0, 3)).toEqual([old, null, old]);
   await stop();
 });

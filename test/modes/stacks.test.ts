@@ -2,9 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import type { NodeOptions } from "../../src/client/create-node.js";
+import { createNode, type NodeOptions } from "../../src/client/create-node.js";
+import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
-import { onBothStores } from "../workflow/node-suite.js";
+import { onBothStores, QUICK } from "../workflow/node-suite.js";
 
 let n = 0;
 const newEnv = () => `stacks-${process.pid}-${++n}`;
@@ -92,17 +93,17 @@ onBothStores((bench) => {
     });
   });
 
-  test("what nobody takes in time is cancelled, and told", async () => {
+  test("what nobody takes in time is cancelled, with the reason in its journal", async () => {
     const env = newEnv();
     const node = await open({ env, mode: "trigger_only", deferredExpiry: 50 });
-    const expired = new Promise<string>((resolve) => node.on("run.expired", ({ runId }) => resolve(runId)));
     const deferred = new Promise<object>((resolve) =>
       node.on("run.deferred", ({ runId, program, stack }) => resolve({ runId, program, stack })),
     );
     const run = await node.start(job);
     expect(await deferred).toEqual({ runId: run.id, program: "job", stack: null });
-    expect(await expired).toBe(run.id);
-    await expect(run.result({ timeout: "5s" })).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+    await expect(run.result({ timeout: "10s" })).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+    const { entries } = (await bench.store.journal.read(run.id))!;
+    expect(entries.at(-1)?.payload?.data).toBe('{"code":"DEFERRED_EXPIRED"}');
   });
 
   describe("programs of some stacks", () => {
@@ -118,4 +119,13 @@ onBothStores((bench) => {
       expect(await run.result({ timeout: "10s" })).toBe("blue");
     });
   });
+});
+
+test("the node that finds a deferred run overdue tells of it", async () => {
+  const job = workflow("job", async () => "done");
+  const store = memoryStore();
+  await using node = await createNode({ store, programs: [job], mode: "trigger_only", deferredExpiry: 50, ...QUICK });
+  const expired = new Promise<string>((resolve) => node.on("run.expired", ({ runId }) => resolve(runId)));
+  const run = await node.start(job);
+  expect(await expired).toBe(run.id);
 });

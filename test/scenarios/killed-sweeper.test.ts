@@ -40,7 +40,8 @@ async function sweeper(limit: number): Promise<ChildProcess> {
 }
 
 async function killed(child: ChildProcess): Promise<void> {
-  const gone = once(child, "exit");
+  // It ends by itself when its database does.
+  const gone = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
   child.kill("SIGKILL");
   await gone;
   sweepers.delete(child);

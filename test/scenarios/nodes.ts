@@ -26,7 +26,8 @@ export class NodeProcess {
 
   /** At once, without a word. */
   async kill(): Promise<void> {
-    const gone = once(this.#child, "exit");
+    const { exitCode, signalCode } = this.#child;
+    const gone = exitCode === null && signalCode === null ? once(this.#child, "exit") : null;
     this.#child.kill("SIGKILL");
     await gone;
   }

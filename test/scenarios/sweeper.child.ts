@@ -1,4 +1,4 @@
-// Takes back claims as fast as it can, until it is killed.
+// Takes back claims as fast as it can, until it or its database is killed.
 
 import { openPostgres } from "../../src/store/postgres/open.js";
 
@@ -6,6 +6,7 @@ const [url, schema, limit] = process.argv.slice(2) as [string, string, string];
 const store = openPostgres(url, { schema });
 const incarnation = crypto.randomUUID();
 process.send!("ready");
+process.on("uncaughtException", () => process.exit(1));
 for (;;) {
   await store.housekeep({ incarnation, limit: Number(limit), reclaim: true, presenceGraceMs: 0 });
   await store.runs.sweepExpired({ limit: Number(limit) });

@@ -66,7 +66,9 @@ class Presence {
   async #sayHere(client: pg.Client): Promise<void> {
     const { schema } = this.#options;
     if (this.#number === null) {
-      const { rows } = await client.query(`select nextval('${schema}.presence')::int as n`);
+      // Locks are a database's, not a schema's: counted from 1 in each, a node waited for that of another schema.
+      const text = `select (hashtext($1) # nextval('${schema}.presence')::int) & 2147483647 as n`;
+      const { rows } = await client.query(text, [schema]);
       this.#number = rows[0].n as number;
     }
     await client.query("select pg_advisory_lock($1, $2)", [PRESENCE_CLASS, this.#number]);

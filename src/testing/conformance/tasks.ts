@@ -10,7 +10,6 @@ import { complete, fail, handBack, LONG_MS, PAST_MS, park, retry, type Scene, SH
 
 const TASKS = { queue: "tasks", program: "task" };
 const ME = { by: "me" };
-const REDRIVEN = [{ outcome: "redriven" }];
 
 const enqueue = (run: NewRun, needs: readonly string[] = []): Effect => ({
   kind: "enqueue",
@@ -83,23 +82,6 @@ export const taskCases = cases("tasks", {
       );
     }
     matches(await s.run(third.id), { state: "waiting", pending: 0 }, "after it");
-  },
-
-  "a task that was counted when it failed, and was opened again by itself, is not counted again by a cancel": async (
-    s,
-  ) => {
-    const { parent, ids } = await family(s, [[], [], [0, 1]]);
-    const claims = await claimTasks(s);
-    const failing = some(
-      claims.find(({ runId }) => runId === ids[0]),
-      "the first task",
-    );
-    await s.accept(failing, [fail()]);
-    same(await s.store.runs.redrive([ids[0]!], { ...ME, callId: s.token(), fromStart: false }), REDRIVEN, "redrive");
-    matches(await s.store.runs.cancel(ids[2]!, ME), { outcome: "cancelled" }, "the task that needs both");
-    same(await s.store.runs.cancelTasks(parent.runId, ME), 1, "still running");
-    matches(await s.run(ids[2]!), { state: "cancelled", pending: 1 }, "what it still waited for");
-    same((await s.run(parent.runId)).pending, 1, "what the parent waits for");
   },
 
   "an end makes ready what needed only that, in the same commit; the last one wakes the parent": async (s) => {
