@@ -47,12 +47,14 @@ async function stop(children: readonly ChildProcess[]): Promise<void> {
 }
 
 /** Tasks per second, from the start of the runs until the last DAG has ended; the processes are up before. */
-async function tasksPerSecond({ url, schema }: Bench, dags: number): Promise<number> {
+async function tasksPerSecond({ url, schema, pool }: Bench, dags: number): Promise<number> {
   const children = await nodes(url, schema, Array(PROCESSES).fill("row"));
   const store = openPostgres(url, { schema });
   const client = createClient({ store });
-  const ended = async () =>
-    (await store.runs.count({ env: "default", program: "diamonds", states: ["completed"] })).completed ?? 0;
+  // Few rows of an index: counting all runs every time would be half of what is measured.
+  const text = `select count(*)::int as n from ${schema}.runs where ended_at is not null
+    and claim_group in (select id from ${schema}.claim_groups where program = 'diamonds')`;
+  const ended = async () => (await pool.query<{ n: number }>(text)).rows[0]!.n;
   const before = await ended();
   const perSecond = await rate(async () => {
     await client.startMany(

@@ -16,7 +16,7 @@ export interface Findings {
   readonly doubledEffects: number;
   /** Acknowledged starts, and their children, that are not there or did not come to their right end. */
   readonly lostRuns: number;
-  /** Recorded steps whose effect is not there, runs with a wrong result, gaps in a journal. */
+  /** Recorded steps whose effect is not there, runs with a wrong result, gaps in a journal, counts of tasks that are wrong. */
   readonly wrongRuns: number;
   readonly stuckRuns: number;
 }
@@ -62,6 +62,9 @@ const RECORDED = `
 select run_id as "runId", name as step, kind, key, epoch::int, data from holdfast.journal
 where kind in ('step', 'step.failed', 'node', 'item')`;
 
+/** Everything has ended: nobody waits for a task. */
+const WAITING = "select count(*)::int as n from holdfast.runs where pending <> 0";
+
 export async function openRuns(cluster: Cluster): Promise<number> {
   return number(cluster, `select count(*)::int as n from holdfast.runs where state not in ${ENDED}`);
 }
@@ -79,6 +82,7 @@ export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, 
     wrongRuns:
       wrongResults +
       (await number(cluster, GAPS)) +
+      (await number(cluster, WAITING)) +
       (await number(cluster, WITHOUT_EFFECT)) +
       (await number(cluster, KEYS)),
     stuckRuns: await openRuns(cluster),

@@ -1,6 +1,18 @@
-// The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most.
+// The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most; graphs; DAGs.
 
-import { append, type Context, graph, type NodeContext, type StepInfo, signal, state, workflow } from "../src/index.js";
+import {
+  append,
+  type Context,
+  dag,
+  each,
+  graph,
+  type NodeContext,
+  type StepInfo,
+  signal,
+  state,
+  task,
+  workflow,
+} from "../src/index.js";
 
 /** A step that was begun: by whom, under which claim. What it returns, too, so that the journal tells which try it was. */
 export interface Mark {
@@ -27,11 +39,12 @@ const RETRY = { attempts: 100_000, backoff: "fixed", delay: 100 } as const;
 const FAILS = 2;
 
 export function programsWith(effect: Effect) {
-  const mark = (ctx: Context, step: string, key: string, info: StepInfo): Mark => {
+  type Steps = Pick<Context, "runId" | "step">;
+  const mark = (ctx: Steps, step: string, key: string, info: StepInfo): Mark => {
     const { fence, attempt } = info;
     return { runId: ctx.runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
   };
-  const act = (ctx: Context, step: string, key: string, workMs: number) =>
+  const act = (ctx: Steps, step: string, key: string, workMs: number) =>
     ctx.step(step, { key, retry: RETRY }, async (info) => {
       const made = mark(ctx, step, key, info);
       await effect(made, info.idempotencyKey, workMs);
@@ -81,7 +94,34 @@ export function programsWith(effect: Effect) {
     return n;
   });
   const tour = tourWith(effect);
-  return { order, payment, item, family, flaky, notice, tour };
+  const parcels = parcelsWith(act);
+  const parcel = workflow("parcel", async (ctx, job: Job) => (await ctx.child(parcels, job)).sent);
+  return { order, payment, item, family, flaky, notice, tour, parcels, parcel };
+}
+
+/** A DAG: a diamond whose one side is a fan-out; each task and item is an effect. */
+function parcelsWith(
+  act: (ctx: Pick<Context, "runId" | "step">, step: string, key: string, workMs: number) => Promise<Mark>,
+) {
+  const options = { retry: RETRY };
+  const picked = task(options, async (ctx, { n, workMs }: Job) => {
+    await act(ctx, "pick", "1", workMs / 4);
+    return n;
+  });
+  const weighed = task({ ...options, needs: { picked } }, async (ctx, { picked }) => {
+    await act(ctx, "weigh", "1", 20);
+    return picked;
+  });
+  const over = ({ picked }: { readonly picked: number }) => [picked + 1, picked + 2, picked + 3];
+  const wrapped = each({ ...options, needs: { picked }, over, parallel: 2 }, async (ctx, item: number) => {
+    await act(ctx, "wrap", "1", 20);
+    return item;
+  });
+  const sent = task({ ...options, needs: { weighed, wrapped } }, async (ctx, { weighed, wrapped }) => {
+    await act(ctx, "send out", "1", 20);
+    return wrapped.reduce((sum, item) => sum + item, 0) - 2 * weighed - 6;
+  });
+  return dag("parcels", { picked, weighed, wrapped, sent });
 }
 
 /** A graph: two rounds of a node and a map, then a subgraph; each node and item is an effect. */
@@ -128,5 +168,6 @@ export const STARTED = [
   "flaky",
   "notice",
   "tour",
+  "parcel",
 ] as const satisfies (keyof Programs)[];
 export const AT_MOST_ONCE = "send";

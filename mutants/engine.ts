@@ -63,8 +63,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "      if (!this.#busy()) {\n        if (this.session.stopping)",
-        put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!this.#busy()) {\n        if (this.session.stopping)',
+        find: "      if (!this.#busy()) {\n",
+        put: '      if (this.session.stopping) return { kind: "handBack" };\n      if (!this.#busy()) {\n',
       },
     ],
     killedBy: [SEEDS],

@@ -2,6 +2,7 @@
 
 import { actors } from "./actors.js";
 import { chaos } from "./chaos.js";
+import { dags } from "./dag.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { graph } from "./graph.js";
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...triggersEvents,
   ...triggersSimulated,
   ...timeouts,
+  ...dags,
   ...graph,
   ...machines,
   ...actors,

@@ -24,6 +24,7 @@ const EXPECTED: Record<string, string> = {
     "order-1 goes on: approved, claim epoch 2",
     "completed",
   ].join("\n"),
+  "dag.ts": ["2026-01-01: 3 rows, 44 characters", "14 14 16", "extract → lengths, audit → report"].join("\n"),
   "events.ts": [
     "alarm started, index debounced",
     "alarm duplicate, index debounced",

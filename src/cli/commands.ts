@@ -16,6 +16,8 @@ const LOAD: Readonly<Record<string, () => Promise<Command>>> = {
   approve: async () => (await import("./approve.js")).approve,
   signal: async () => (await import("./signal.js")).signal,
   cancel: async () => (await import("./cancel.js")).cancel,
+  pause: async () => (await import("./pause.js")).pause,
+  resume: async () => (await import("./pause.js")).resume,
   retry: async () => (await import("./retry.js")).retry,
   rewind: async () => (await import("./rewind.js")).rewind,
   fork: async () => (await import("./fork.js")).fork,

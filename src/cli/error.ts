@@ -33,6 +33,26 @@ export class RunNotRetried extends HoldfastError {
   }
 }
 
+/** A task is opened again with its DAG. */
+export class RunIsTask extends HoldfastError {
+  readonly code = "RUN_IS_TASK";
+
+  constructor(runId: string, of: string) {
+    super(
+      `Run ${runId} is a task of run ${of}. Retry that one: of its tasks, only those that did not succeed run again.`,
+    );
+  }
+}
+
+/** Only paused runs are resumed. */
+export class RunNotPaused extends HoldfastError {
+  readonly code = "RUN_NOT_PAUSED";
+
+  constructor(runId: string, state: RunState) {
+    super(`Run ${runId} is ${state}, and not paused. Nothing was changed.`);
+  }
+}
+
 /** The run asks nobody for a decision (any more). */
 export class NothingToDecide extends HoldfastError {
   readonly code = "NOTHING_TO_DECIDE";

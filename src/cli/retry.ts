@@ -2,7 +2,7 @@
 
 import { RunUnknown } from "../client/run-handle.js";
 import type { Call, Command, CommandOption, Report } from "./command.js";
-import { RunNotRetried } from "./error.js";
+import { RunIsTask, RunNotRetried } from "./error.js";
 import { findRun } from "./find-run.js";
 
 export const FROM_START_OPTION: CommandOption = {
@@ -25,6 +25,7 @@ async function retryRun(call: Call): Promise<Report> {
   const fromStart = call.values["from-start"] === true;
   const [answer] = await store.runs.redrive([run.id], { by: call.actor, callId: call.world.token(), fromStart });
   if (answer!.outcome === "unknown") throw new RunUnknown(run.id);
+  if (answer!.outcome === "task") throw new RunIsTask(run.id, answer!.of);
   if (answer!.outcome === "not ended so") throw new RunNotRetried(run.id, answer!.state);
   const where = fromStart ? "from its start" : "from where it was";
   return { text: `Run ${run.id} waits to go on ${where}.\n`, json: { runId: run.id, outcome: "redriven", fromStart } };

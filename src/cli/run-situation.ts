@@ -38,7 +38,10 @@ export function doing(run: RunRecord, { holder, lacksNode }: Surroundings, now: 
   switch (run.state) {
     case "running":
       return `claim ${run.epoch} by ${run.owner === null ? "nobody" : holder(run.owner)}, ${lease(run, now)}`;
+    case "blocked":
+      return `waits for ${run.pending} ${run.pending === 1 ? "task" : "tasks"}`;
     case "parked":
+      if (run.pending > 0) return `${run.pending} of its tasks ${run.pending === 1 ? "is" : "are"} open`;
       return run.wakeAt === null ? "waits for a message" : `wakes ${timeAgo(run.wakeAt, now)} or by a message`;
     case "waiting":
       return [

@@ -11,6 +11,7 @@ import type { PendingWait } from "./pending-waits.js";
 import { reasonLine } from "./reason-text.js";
 import type { PastClaim } from "./run-claims.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
+import { type ShownTask, taskCells } from "./run-tasks.js";
 import { type Cell, tableLines } from "./table.js";
 import { isoTime, timeAgo } from "./time-ago.js";
 import { timeline } from "./timeline.js";
@@ -21,19 +22,28 @@ export interface Story {
   readonly waits: readonly PendingWait[];
   readonly unread: readonly Message[];
   readonly claims: readonly PastClaim[];
+  /** Of a DAG, or of a fan-out. */
+  readonly tasks: readonly ShownTask[];
   readonly around: Surroundings;
 }
 
 /** A parent may wait for a thousand children. */
 const MOST_LINES = 10;
+const MOST_TASKS = 50;
 
-export function storyLines({ run, entries, waits, unread, claims, around }: Story, call: Call): string[] {
+export function storyLines({ run, entries, waits, unread, claims, tasks, around }: Story, call: Call): string[] {
   const { width, paint, world } = call;
   const now = world.wallNow();
   const holderOf = (epoch: number) => (run.owner !== null && epoch === run.epoch ? around.holder(run.owner) : null);
   const payloads = call.values["payloads"] === true;
   return [
     ...withoutHeader(factsOf(run, around, now), width, call),
+    ...section(
+      "Tasks",
+      tasks.map((task) => taskCells(task, around, now)),
+      call,
+      MOST_TASKS,
+    ),
     "",
     ...timeline(entries, { width, paint, payloads, holderOf }),
     // One claim that goes on or has ended in order is told by the timeline.
@@ -100,10 +110,10 @@ function messageCells({ kind, name, at, sender, payload }: Message, now: number)
   return [kind, name, timeAgo(at, now), sender ?? "", value];
 }
 
-function section(title: string, rows: readonly Cell[][], call: Call): string[] {
+function section(title: string, rows: readonly Cell[][], call: Call, most = MOST_LINES): string[] {
   if (rows.length === 0) return [];
-  const lines = withoutHeader(rows.slice(0, MOST_LINES), call.width - 2, call);
-  const more = rows.length > MOST_LINES ? [`and ${rows.length - MOST_LINES} more`] : [];
+  const lines = withoutHeader(rows.slice(0, most), call.width - 2, call);
+  const more = rows.length > most ? [`and ${rows.length - most} more`] : [];
   return ["", title, ...[...lines, ...more].map((line) => `  ${line}`)];
 }
 

@@ -1,4 +1,4 @@
-// `holdfast show`: one run with its timeline, what it waits for, and what it has not read yet.
+// `holdfast show`: one run with its tasks, its timeline, what it waits for, and what it has not read yet.
 
 import { isEnded } from "../kernel/run-state.js";
 import type { Call, Command, Report } from "./command.js";
@@ -9,12 +9,13 @@ import { claimsOf } from "./run-claims.js";
 import { runJson } from "./run-json.js";
 import { needsNodes, surroundings } from "./run-situation.js";
 import { type Story, storyLines } from "./run-story.js";
+import { taskJson, tasksOf } from "./run-tasks.js";
 import { isoTime } from "./time-ago.js";
 
 export const show: Command = {
   name: "show",
   takes: ["RUN"],
-  summary: "the timeline of a run: steps, attempts, waits, claims",
+  summary: "the timeline of a run: steps, attempts, waits, claims, tasks",
   details:
     "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim an entry was written under; what\n" +
     "the store itself wrote has none.",
@@ -25,18 +26,20 @@ export const show: Command = {
 async function showRun(call: Call): Promise<Report> {
   const store = await call.store();
   const run = await findRun(store, call.env, call.arguments[0]!);
-  const [page, unread, nodes] = await Promise.all([
+  const [page, unread] = await Promise.all([
     store.journal.read(run.id),
     isEnded(run.state) ? [] : store.inbox.unread(run.id),
-    needsNodes(run) ? store.nodes.list({ env: run.group.env }) : [],
   ]);
   const entries = page?.entries ?? [];
+  const tasks = await tasksOf(store, entries);
+  const asked = needsNodes(run) || tasks.some((task) => needsNodes(task.run));
+  const nodes = asked ? await store.nodes.list({ env: run.group.env }) : [];
   const waits = isEnded(run.state) ? [] : pendingWaits(entries);
-  const story = { run, entries, waits, unread, claims: claimsOf(entries, run), around: surroundings(nodes) };
+  const story = { run, entries, waits, unread, tasks, claims: claimsOf(entries, run), around: surroundings(nodes) };
   return { text: `${storyLines(story, call).join("\n")}\n`, json: storyJson(story) };
 }
 
-function storyJson({ run, entries, waits, unread, claims, around }: Story): Readonly<Record<string, unknown>> {
+function storyJson({ run, entries, waits, unread, tasks, claims, around }: Story): Readonly<Record<string, unknown>> {
   return {
     run: {
       ...runJson(run),
@@ -44,6 +47,7 @@ function storyJson({ run, entries, waits, unread, claims, around }: Story): Read
       noCapableNode: around.lacksNode(run),
     },
     claims: claims.map(({ from, to, ...claim }) => ({ ...claim, from: isoTime(from), to: isoTime(to) })),
+    tasks: tasks.map((task) => taskJson(task, around)),
     journal: entries.map(readable),
     waits: waits.map(({ deadline, ...wait }) => ({ ...wait, deadline: isoTime(deadline) })),
     unread: unread.map(readable),

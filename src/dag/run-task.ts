@@ -120,6 +120,8 @@ export function isOurs(error: unknown): boolean {
 function effectOf(outcome: Played, name: string, task: AnyTask, codecs: Codecs, session: Session): Effect {
   if (outcome.kind === "timeout") return failure(new TaskTimeout(name, task.timeoutMs!), task, codecs, session);
   if (outcome.kind !== "threw") return settlement(outcome, codecs, session);
+  // What the abort of a stopping node or of a pause does to it is no failure of its own.
+  if (session.workSignal.aborted) return { kind: "handBack" };
   const { error } = outcome;
   if (error instanceof Skip) return { kind: "fail", as: "skipped", reason: codecs.encode(error.reason) };
   return failure(error, task, codecs, session);

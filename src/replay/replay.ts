@@ -185,11 +185,18 @@ export class Replay {
   received(entry: JournalEntry): void {
     this.#messages.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
-    if (entry.key?.startsWith("pause:")) this.#paused = true;
+    if (entry.key?.startsWith("pause:")) this.#pause();
     const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#keep(ending);
     for (const call of this.#open) call.hear?.(entry);
     this.poke();
+  }
+
+  /** What runs is aborted and waited for, as when the node stops: given back meanwhile, two could do it at once. */
+  #pause(): void {
+    this.#paused = true;
+    this.session.stop(Promise.resolve());
+    this.session.expire();
   }
 
   /** A call has failed in a way that ends the whole round: the claim is lost, or we made a mistake. */
@@ -226,9 +233,10 @@ export class Replay {
       if (this.#startCalls() || this.#expireCalls()) continue;
       const seen = this.session.inboxSeq;
       await takeMessages();
-      if (this.#tellable() || this.stopped || this.session.inboxSeq > seen) continue;
+      if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
-        if (this.session.stopping) return { kind: "handBack" };
+        // What is tried again as a whole works outside of calls, too: given back meanwhile, two would do it at once.
+        if (this.session.stopping && !(this.#retried && this.#elsewhere())) return { kind: "handBack" };
         if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
           return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
       }
@@ -283,7 +291,7 @@ export class Replay {
 
   /** Only when the function is idle: parallel branches may ask in another order than they did. */
   #judge(): Outcome | null {
-    if (this.stopped) return this.stopped;
+    if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
     const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");

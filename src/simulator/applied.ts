@@ -22,6 +22,7 @@ import type {
   CommitAnswer,
   InsertAnswer,
   Reclaimed,
+  Reconciled,
   RenewAnswer,
 } from "../store/contract/runs.js";
 
@@ -53,6 +54,9 @@ export type Applied =
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }
   | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
+  /** On a run and all its tasks. */
+  | { readonly op: "pause" | "resume" | "cancelTasks"; readonly runId: string }
+  | { readonly op: "reconcile"; readonly answer: Reconciled }
   | { readonly op: "send"; readonly messages: readonly NewMessage[]; readonly answers: readonly SendAnswer[] }
   | { readonly op: "subscribe"; readonly subscriptions: readonly Subscription[]; readonly removed: number }
   | {
@@ -102,6 +106,12 @@ export function describeApplied(applied: Applied): string {
     case "wake":
     case "admit":
       return `${applied.op} ${applied.count}`;
+    case "pause":
+    case "resume":
+    case "cancelTasks":
+      return `${applied.op} ${id(applied.runId)}`;
+    case "reconcile":
+      return `reconcile ${applied.answer.replayed} of ${applied.answer.replayed + applied.answer.skipped}`;
     case "cancel":
       return `cancel ${id(applied.runId)}:${applied.answer.outcome}`;
     case "subscribe":

@@ -64,6 +64,14 @@ export class Client {
     await this.#insist(() => this.#node.run(runId).cancel({ by: "client" }), true);
   }
 
+  async pause(runId: string): Promise<void> {
+    await this.#insist(() => this.#node.run(runId).pause({ by: "client" }), true);
+  }
+
+  async resume(runId: string): Promise<void> {
+    await this.#insist(() => this.#node.run(runId).resume({ by: "client" }), true);
+  }
+
   /** S1: what was acknowledged is there, unless a failover lost it. */
   check(history: History): void {
     for (const id of this.#runs) {

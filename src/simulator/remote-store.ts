@@ -160,6 +160,14 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
       ),
     wakeParked: (options) =>
       link.call("wake", () => recorded(runs.wakeParked(options), (count) => ({ op: "wake", count }))),
+    cancelTasks: (runId, options) =>
+      link.call("cancel tasks", () => recorded(runs.cancelTasks(runId, options), () => ({ op: "cancelTasks", runId }))),
+    pause: (runId, options) =>
+      link.call("pause", () => recorded(runs.pause(runId, options), () => ({ op: "pause", runId }))),
+    resume: (runId, options) =>
+      link.call("resume", () => recorded(runs.resume(runId, options), () => ({ op: "resume", runId }))),
+    reconcile: () =>
+      link.call("reconcile", () => recorded(runs.reconcile(), (answer) => ({ op: "reconcile", answer }))),
     cancel: (runId, options) =>
       link.call("cancel", () => recorded(runs.cancel(runId, options), (answer) => ({ op: "cancel", runId, answer }))),
   };

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
 import { createNode, type Node } from "../../src/client/create-node.js";
+import { dag } from "../../src/dag/dag.js";
+import { task } from "../../src/dag/task.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
 import { holdfast, typed } from "./holdfast.js";
@@ -107,6 +109,37 @@ test("runs and show tell of a run that no live node can take", async () => {
   expect(shownJson.json.run).toMatchObject({ noCapableNode: true, holder: null });
   expect(other.json.run).toMatchObject({ noCapableNode: false });
   await Promise.all([stray.cancel(), later.cancel()]);
+});
+
+test("show lists the tasks of a DAG; pause, resume and retry act on them", async () => {
+  let mended = false;
+  const first = task({ retry: 1 }, async () => {
+    if (!mended) throw new Error("not yet");
+    return 1;
+  });
+  const second = task({ needs: { first } }, async () => 2);
+  const etl = dag("cli-etl", { first, second });
+  await using worker = await createNode({ store, programs: [etl], name: "worker" });
+  const handle = await worker.start(etl);
+  await handle.result({ timeout: "10s" }).catch(() => {});
+  const [human, json] = await Promise.all([run("show", handle.id), also("show", handle.id, "--json")]);
+  expect(human.stdout).toMatch(/\nTasks\n {2}first +failed .* 1 claim .*\n {2}second +skipped /);
+  expect(json.json.tasks).toMatchObject([
+    { name: "first", state: "failed", program: "cli-etl::first" },
+    { name: "second", state: "skipped", holder: null },
+  ]);
+  const { id: taskId } = json.json.tasks[0];
+  expect(await also("retry", taskId, "--json")).toMatchObject({ code: 1, json: { code: "RUN_IS_TASK" } });
+  expect(await also("resume", handle.id, "--json")).toMatchObject({ code: 1, json: { code: "RUN_NOT_PAUSED" } });
+  expect(await also("pause", handle.id, "--json")).toMatchObject({ code: 1, json: { code: "RUN_ENDED" } });
+  await worker.stop();
+  mended = true;
+  expect((await also("retry", handle.id)).code).toBe(0);
+  expect(await run("pause", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} is paused.\n` });
+  expect((await also("show", handle.id)).stdout).toMatch(/first +paused .*\n {2}second +paused /);
+  expect(await run("resume", handle.id)).toMatchObject({ code: 0, stdout: `Run ${handle.id} goes on.\n` });
+  await using other = await createNode({ store, programs: [etl], name: "other" });
+  expect(await other.run(handle.id).result({ timeout: "10s" })).toEqual({ first: 1, second: 2 });
 });
 
 test("show lists the claims of a run, also those that were taken back without a word", async () => {

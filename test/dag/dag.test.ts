@@ -101,6 +101,47 @@ onBothStores((bench) => {
     expect(seen).toEqual([1, 2, 3].map((attempt) => [attempt, { n: 1 }]));
   });
 
+  test("an attempt that fails before it comes to its recorded steps is a failure like any other", async () => {
+    const first = task({ retry: { attempts: 3, delay: 1 } }, async (ctx) => {
+      if (ctx.attempt === 2) throw new Error("the network, this time");
+      const step = await ctx.step("done", () => "kept");
+      if (ctx.attempt === 1) throw new Error("after the step");
+      return step;
+    });
+    const early = dag("early", { first });
+    const node = await bench.open({ programs: [early] });
+    expect(await (await node.start(early)).result()).toEqual({ first: "kept" });
+  });
+
+  test("a step that failed for good is tried again with the task", async () => {
+    let tries = 0;
+    const only = task({ retry: { attempts: 2, delay: 1 } }, async (ctx) =>
+      ctx.step("once more", { retry: 1 }, () => {
+        if (++tries === 1) throw new Error("first");
+        return tries;
+      }),
+    );
+    const again = dag("step-again", { only });
+    const node = await bench.open({ programs: [again] });
+    expect(await (await node.start(again)).result()).toEqual({ only: 2 });
+  });
+
+  test("which errors are worth another attempt is the task's to say", async () => {
+    let tries = 0;
+    const only = task(
+      { retry: { attempts: 5, delay: 1 }, retryIf: (error) => (error as Error).message === "again" },
+      async () => {
+        throw new Error(++tries === 1 ? "again" : "enough");
+      },
+    );
+    const choosy = dag("choosy", { only });
+    const node = await bench.open({ programs: [choosy] });
+    await expect((await node.start(choosy)).result()).rejects.toMatchObject({
+      cause: { errors: [{ message: "enough" }] },
+    });
+    expect(tries).toBe(2);
+  });
+
   test("a task that takes longer than its timeout fails with TASK_TIMEOUT, and its signal aborts", async () => {
     let aborted = false;
     const slow = task({ timeout: 50, retry: 1 }, async (ctx) => {

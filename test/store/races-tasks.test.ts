@@ -7,7 +7,19 @@ import type { Effect } from "../../src/kernel/effect.js";
 import type { RunGroup } from "../../src/kernel/new-run.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
-import { claimFrom, commitOf, complete, countingWorld, group, newRun, park, scene, shuffled } from "./scene.js";
+import { buryTask } from "../../src/store/postgres/reclaimed.js";
+import {
+  claimFrom,
+  commitOf,
+  complete,
+  countingWorld,
+  group,
+  newRun,
+  park,
+  scene,
+  shuffled,
+  stateOf,
+} from "./scene.js";
 
 const s = scene();
 const DAGS = Number(process.env["HOLDFAST_DAGS"] ?? 60);
@@ -119,6 +131,37 @@ test("a run that commits while its own tasks end in the same batch counts every 
   expect(await s.store.runs.get(parent!.id)).toMatchObject({ state: "parked", pending: 1 });
   await s.store.runs.commit([commitOf(claims[2]!, complete)]);
   expect(await s.store.runs.get(parent!.id)).toMatchObject({ state: "waiting", pending: 0 });
+});
+
+test("a task is buried only under the claim that was found dead, and only while its lease is over", async () => {
+  const { tasks } = await begin(1, [[]]);
+  const [claim] = await claimFrom(s.store, tasks);
+  const { runId, epoch } = claim!;
+  await s.rows("update {s}.runs set crash_limit = 1 where id = $1", [runId]);
+  const bury = (of: number, gone: boolean) => s.rows(s.text(buryTask), [runId, of, gone, "dead"]);
+  expect(await bury(epoch, false)).toEqual([]);
+  expect(await bury(epoch - 1, true)).toEqual([]);
+  expect(await stateOf(s.store, runId)).toBe("running");
+  expect(await bury(epoch, true)).toHaveLength(1);
+  expect(await stateOf(s.store, runId)).toBe("dead");
+});
+
+test("rows that were changed by hand are found and mended, and nothing else is touched", async () => {
+  const { tasks, own } = await begin(2, [[], [0], []]);
+  const [first] = await claimFrom(s.store, tasks);
+  await s.store.runs.commit([commitOf(first!, complete)]);
+  expect((await s.store.runs.reconcile()).replayed).toBe(0);
+  const in_ = "claim_group in (select id from {s}.claim_groups where queue = $1)";
+  await s.rows(`update {s}.runs set pending = 3 where state = 'blocked' and ${in_}`, [tasks.queue]);
+  await s.rows(`update {s}.runs set pending = 0 where state = 'parked' and ${in_}`, [own.queue]);
+  await s.rows(
+    `update {s}.runs set state = 'cancelled', counts = false, ended_at = now() where ended_at is null and state = 'waiting' and ${in_}`,
+    [tasks.queue],
+  );
+  expect((await s.store.runs.reconcile()).replayed).toBeGreaterThan(2);
+  expect(await s.store.runs.reconcile()).toMatchObject({ replayed: 0 });
+  const blocked = await s.rows(`select from {s}.runs where state = 'blocked' and ${in_}`, [tasks.queue]);
+  expect(blocked).toEqual([]);
 });
 
 test("commits, cancels, pauses, resumes and sweeps of the same tasks meet in no deadlock, and every count is right", async () => {

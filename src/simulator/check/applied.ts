@@ -8,6 +8,7 @@ import { checkDebounce, checkMatch, checkSettle, checkSubscribe } from "./events
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
 
@@ -30,6 +31,10 @@ const CHECKS: Checks = {
   settle: checkSettle,
   breakers: checkBreakers,
   probe: checkProbe,
+  pause: checkOperation,
+  resume: checkOperation,
+  cancelTasks: checkOperation,
+  reconcile: checkReconcile,
 };
 
 /** `by`: the incarnation that asked for it. */
@@ -39,5 +44,6 @@ export function checkApplied(history: History, applied: Applied, by: string): vo
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
   history.tellParents();
   checkLimits(history);
+  checkTasks(history);
   history.calm?.look(history);
 }

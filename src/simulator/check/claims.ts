@@ -3,6 +3,7 @@
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { type ModelRun, mustWake } from "./model.js";
+import { checkReady } from "./tasks.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
@@ -37,6 +38,7 @@ function checkGrant(
     `granted while ${run.state}${run.state === "running" ? `, ${left} µs before its lease ends` : ""}`,
   );
   history.expect(run.availableAtUs <= nowUs, "S11", run, `granted ${run.availableAtUs - nowUs} µs before it was due`);
+  checkReady(history, run);
   history.expect(epoch > run.epoch, "S2", run, `epoch ${epoch} after ${run.epoch}`);
   history.expect(seq === run.seq, "S8", run, `granted at ${seq}, the log is at ${run.seq}`);
   history.calm?.granted(history, run);

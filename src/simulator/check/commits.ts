@@ -8,6 +8,7 @@ import type { Commit, CommitAnswer } from "../../store/contract/runs.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { endedCall, hasEnded, type ModelRun, mustWake } from "./model.js";
+import { checkEnd, checkStart } from "./tasks.js";
 
 /** A step that is a transaction: what it inserted is there with its entry, or not at all. */
 export function checkTransact(
@@ -79,7 +80,10 @@ function accept(history: History, run: ModelRun, { claim, effects }: Commit): vo
     history.expect(!isEnded(run.state), "S8", run, `${entry.kind} after the end`);
     checkTimer(history, run, entry);
     history.append(run, claim.token, entry);
-    if (effect.kind === "enqueue") history.add({ ...effect.run, parentId: run.id });
+    if (effect.kind === "enqueue") {
+      if (effect.task) checkStart(history, run, effect.name);
+      history.add({ ...effect.run, parentId: run.id }, null, effect.task?.needs ?? null);
+    }
   }
   const last = effects.at(-1)!;
   run.streak = last.kind === "retry" ? Math.max(run.streak - 1, 0) : 0;
@@ -95,6 +99,7 @@ function checkHandBack(history: History, run: ModelRun, epoch: number): void {
 }
 
 function settle(history: History, run: ModelRun, effect: Effect): void {
+  if (effect.kind === "complete" || effect.kind === "fail") checkEnd(history, run);
   if (effect.kind === "complete") history.end(run, "completed");
   else if (effect.kind === "fail") history.end(run, effect.as);
   else if (effect.kind === "continue") {

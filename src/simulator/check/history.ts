@@ -80,6 +80,7 @@ export class History {
   add(
     { id, group, crashLimit, input, parentId, limits = [] }: Omit<NewRun, "key">,
     ticket: string | null = null,
+    needs: readonly string[] | null = null,
   ): void {
     if (this.runs.has(id)) return;
     const run: ModelRun = {
@@ -88,6 +89,7 @@ export class History {
       crashLimit,
       parentId: parentId ?? null,
       limits,
+      needs,
       state: "waiting",
       epoch: 0,
       token: null,
@@ -147,7 +149,9 @@ export class History {
 
   /** Once a whole operation is applied: parents that still live are told of their children's end. */
   tellParents(): void {
-    for (const { id, parentId, state } of this.#ended.splice(0)) {
+    for (const { id, parentId, state, needs } of this.#ended.splice(0)) {
+      // A task is counted; only trouble is told.
+      if (needs && !["failed", "dead", "quarantined"].includes(state)) continue;
       const parent = parentId === null ? undefined : this.runs.get(parentId);
       const key = `child:${id}`;
       if (!parent || isEnded(parent.state) || parent.messages.some((message) => message.key === key)) continue;

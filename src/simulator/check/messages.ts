@@ -5,6 +5,7 @@ import { isEnded } from "../../kernel/run-state.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { decidedCall, type ModelRun, mustWake } from "./model.js";
+import { followStore, tasksOf } from "./tasks.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
@@ -59,6 +60,10 @@ function checkTimeout(history: History, run: ModelRun, name: string, key: string
 export function checkCancel(history: History, { runId, answer }: Of<"cancel">): void {
   const run = history.runs.get(runId);
   if (!run) return;
+  if (tasksOf(history, run).length > 0) {
+    followStore(history, runId);
+    return;
+  }
   if (answer.outcome === "cancelled" && run.state !== "cancelled") {
     history.expect(run.state !== "running", "S3", run, "cancelled while somebody holds it");
     history.expect(!isEnded(run.state), "S16", run, `cancelled after ${run.state}`);
@@ -84,7 +89,9 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
     history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
+    const hadTasks = tasksOf(history, run).length > 0;
     reopen(history, run, options);
+    if (hadTasks && !options.fromStart) followStore(history, runId);
     history.observe(run);
   }
 }

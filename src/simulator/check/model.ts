@@ -34,6 +34,8 @@ export interface ModelRun {
   readonly crashLimit: number;
   readonly parentId: string | null;
   readonly limits: readonly NewLimit[];
+  /** It is a task, and these are the runs it needs; null when it is none. */
+  readonly needs: readonly string[] | null;
   state: RunState;
   epoch: number;
   token: string | null;

@@ -18,6 +18,8 @@ export type RedriveAnswer =
   | { readonly outcome: "redriven" }
   /** Only failed, dead and quarantined runs are opened again. */
   | { readonly outcome: "not ended so"; readonly state: RunState }
+  /** It is a task of this run: it is opened together with that, or others would not know that they wait for it. */
+  | { readonly outcome: "task"; readonly of: string }
   | { readonly outcome: "unknown" };
 
 export function reopens(state: RunState): boolean {

@@ -10,16 +10,20 @@ import { moveRun } from "./move-run.js";
 import { reopenTasks } from "./reopen-tasks.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
+import { taskOf } from "./task-tree.js";
 
 export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
   refuse(checkRedrive(runIds, options));
   const nowUs = tables.nowUs();
-  const roots = new Set(runIds.flatMap((id) => tables.runs.get(id) ?? []).filter(({ state }) => reopens(state)));
+  const roots = new Set(runIds.flatMap((id) => tables.runs.get(id) ?? []));
+  for (const row of roots) if (!reopens(row.state) || taskOf(tables, row) !== null) roots.delete(row);
   if (!options.fromStart) reopenTasks(tables, [...roots], options, nowUs);
   return runIds.map((id): RedriveAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
     const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
+    const of = taskOf(tables, row);
+    if (of !== null && !mine) return { outcome: "task", of };
     if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
     if (!mine) open(tables, row, options, nowUs);
     return { outcome: "redriven" };

@@ -13,6 +13,12 @@ export function hasTasks(tables: Tables, row: RunRow): boolean {
   return namedBy(tables, row).length > 0;
 }
 
+/** The run whose task it is, also of an earlier generation; null when it is none. */
+export function taskOf(tables: Tables, { id, parentId }: RunRow): string | null {
+  const log = [...(parentId === null ? [] : (tables.journal.get(parentId)?.values() ?? []))];
+  return log.some(({ kind, key }) => kind === "task" && key === id) ? parentId : null;
+}
+
 function namedBy(tables: Tables, { id, baseSeq }: RunRow): JournalRow[] {
   const log = [...(tables.journal.get(id)?.values() ?? [])];
   return log.filter(({ kind, seq }) => kind === "task" && seq > baseSeq);

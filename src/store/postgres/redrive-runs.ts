@@ -10,18 +10,20 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import { reopen } from "./reopen-tasks.js";
+import { isTask } from "./task-tree.js";
 
 /**
  * All rows are locked first, in the order of their ids; what is judged is the row as it was locked. What had come too late
  * for the run's end is unread again, except a request to cancel it. The same call
  * repeated finds its entry in the journal.
  */
-export const redriveRuns = statement(
-  "redrive_runs",
-  ({ schema: s, now }) => `
+export const redriveRuns = statement("redrive_runs", (d) => {
+  const { schema: s, now } = d;
+  return `
 with t as materialized (select ${now} as now
 ), l as materialized (
-  select r.id, r.state, r.seq, r.base_seq, r.claim_group from ${s}.runs r
+  select r.id, r.state, r.seq, r.base_seq, r.claim_group, case when ${isTask(d, "r")} then r.parent_id end as task_of
+  from ${s}.runs r
   where r.id = any(array(select id from ${unnest(1, ["uuid"])} as w(id))) order by r.id for no key update
 ), o as (
   update ${s}.runs r
@@ -29,7 +31,7 @@ with t as materialized (select ${now} as now
       base_seq = case when $2::bool then l.seq else l.base_seq end, pending = case when $2::bool then 0 else r.pending end,
       failures = 0, crashes = 0, wake_at = null, ended_at = null, archived_at = null, available_at = t.now
   from l, t
-  where r.id = l.id and l.state in ('failed', 'dead', 'quarantined')
+  where r.id = l.id and l.state in ('failed', 'dead', 'quarantined') and l.task_of is null
   returning r.id, r.seq, l.base_seq as old_base
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
@@ -43,17 +45,18 @@ with t as materialized (select ${now} as now
   update ${s}.inbox i set taken_seq = null
   where i.run_id = any(array(select id from o)) and i.taken_seq = 0 and i.key <> 'cancel'
 )
-select l.id, l.state, l.claim_group,
+select l.id, l.state, l.claim_group, l.task_of,
   l.state not in ${ENDED} and exists (
     select from ${s}.journal j where j.run_id = l.id and j.seq > l.base_seq - 1 and j.key = $4::text and j.epoch = 0
   ) as mine
-from l`,
-);
+from l`;
+});
 
 interface Row {
   id: string;
   state: RunState;
   claim_group: number;
+  task_of: string | null;
   mine: boolean;
 }
 
@@ -68,11 +71,14 @@ export async function redrive(
   if (known.length > 0 && !fromStart) await reopen(db, known, by, callId);
   const rows =
     known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
-  db.onWork(rows.filter(({ state }) => reopens(state)).map(({ claim_group }) => claim_group));
+  db.onWork(
+    rows.filter(({ state, task_of }) => reopens(state) && task_of === null).map(({ claim_group }) => claim_group),
+  );
   const byId = new Map(rows.map((row) => [row.id, row]));
   return runIds.map((id): RedriveAnswer => {
     const row = byId.get(id);
     if (!row) return { outcome: "unknown" };
+    if (row.task_of !== null && !row.mine) return { outcome: "task", of: row.task_of };
     return reopens(row.state) || row.mine ? { outcome: "redriven" } : { outcome: "not ended so", state: row.state };
   });
 }

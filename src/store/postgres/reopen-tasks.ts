@@ -6,7 +6,7 @@ import { type Ready, tellReady } from "./count-down.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
-import { taskTree } from "./task-tree.js";
+import { isTask, taskTree } from "./task-tree.js";
 
 /**
  * Everything is locked in the order of the ids and judged as it was locked. Opened are tasks that failed or were cancelled, and
@@ -19,7 +19,8 @@ export const reopenTasks = statement("reopen_tasks", (d) => {
 with recursive roots as materialized (
   select r.id from ${unnest(1, ["uuid"])} as w(id)
   cross join lateral (
-    select id from ${s}.runs r where r.id = w.id and r.state in ('failed', 'dead', 'quarantined') limit 1
+    select id from ${s}.runs r
+    where r.id = w.id and r.state in ('failed', 'dead', 'quarantined') and not ${isTask(d, "r")} limit 1
   ) r
 ), ${taskTree(d, "select id from roots")}
 , l as materialized (

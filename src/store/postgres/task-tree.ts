@@ -2,6 +2,11 @@
 
 import type { Dialect } from "./dialect.js";
 
+/** Whether a row of `runs` is a task of another run: its parent's journal names it, also in an earlier generation. */
+export function isTask({ schema: s }: Dialect, row: string): string {
+  return `exists (select from ${s}.journal n where n.run_id = ${row}.parent_id and n.kind = 'task' and n.key = ${row}.id::text)`;
+}
+
 /** A CTE `tree` (id, parent) for `with recursive`, given a query for the runs to begin with. Of the current generation. */
 export function taskTree({ schema: s }: Dialect, roots: string): string {
   return `tree(id, parent) as (

@@ -10,7 +10,6 @@ import { complete, fail, handBack, LONG_MS, PAST_MS, park, retry, type Scene, SH
 
 const TASKS = { queue: "tasks", program: "task" };
 const ME = { by: "me" };
-const REDRIVEN = [{ outcome: "redriven" }];
 
 const enqueue = (run: NewRun, needs: readonly string[] = []): Effect => ({
   kind: "enqueue",
@@ -83,23 +82,6 @@ export const taskCases = cases("tasks", {
       );
     }
     matches(await s.run(third.id), { state: "waiting", pending: 0 }, "after it");
-  },
-
-  "a task that was counted when it failed, and was opened again by itself, is not counted again by a cancel": async (
-    s,
-  ) => {
-    const { parent, ids } = await family(s, [[], [], [0, 1]]);
-    const claims = await claimTasks(s);
-    const failing = some(
-      claims.find(({ runId }) => runId === ids[0]),
-      "the first task",
-    );
-    await s.accept(failing, [fail()]);
-    same(await s.store.runs.redrive([ids[0]!], { ...ME, callId: s.token(), fromStart: false }), REDRIVEN, "redrive");
-    matches(await s.store.runs.cancel(ids[2]!, ME), { outcome: "cancelled" }, "the task that needs both");
-    same(await s.store.runs.cancelTasks(parent.runId, ME), 1, "still running");
-    matches(await s.run(ids[2]!), { state: "cancelled", pending: 1 }, "what it still waited for");
-    same((await s.run(parent.runId)).pending, 1, "what the parent waits for");
   },
 
   "an end makes ready what needed only that, in the same commit; the last one wakes the parent": async (s) => {
@@ -305,6 +287,28 @@ export const taskCases = cases("tasks", {
     same(await states(s, opened), ["waiting", "blocked", "blocked"], "opened");
     same(await Promise.all(opened.map(async (id) => (await s.run(id)).pending)), [0, 1, 1], "pending");
     matches(await s.run(parent.runId), { state: "waiting", pending: 3, generation: 1 }, "parent");
+  },
+
+  "a task is not opened without its run, and with it once": async (s) => {
+    const { parent, ids } = await family(s, [[], []]);
+    const [first, second] = await claimTasks(s);
+    await s.accept(some(first, "first"), [fail()]);
+    await s.accept(some(second, "second"), [fail("dead")]);
+    const [id, other] = [some(ids[0], "first"), some(ids[1], "second")];
+    const call = () => ({ by: "me", callId: s.token(), fromStart: false });
+    same(await s.store.runs.redrive([id], call()), [{ outcome: "task", of: parent.runId }], "alone");
+    same(
+      await s.store.runs.redrive([id], { ...call(), fromStart: true }),
+      [{ outcome: "task", of: parent.runId }],
+      "anew",
+    );
+    same(await states(s, ids), ["failed", "dead"], "untouched");
+    const woken = await s.claimOne();
+    await s.accept(woken, [fail()]);
+    const all = await s.store.runs.redrive([id, parent.runId, other], call());
+    same(all, [{ outcome: "redriven" }, { outcome: "redriven" }, { outcome: "redriven" }], "together");
+    matches(await s.run(parent.runId), { state: "waiting", pending: 2 }, "parent");
+    same(await Promise.all(ids.map(async (one) => (await s.run(one)).generation)), [1, 1], "opened once");
   },
 
   "begun anew, a run has no tasks": async (s) => {

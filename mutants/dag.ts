@@ -1,0 +1,173 @@
+// Planted bugs in DAGs: each leaves a task behind, starts one too early, or takes one from whoever has it.
+
+import type { Mutant } from "./mutant.js";
+
+const COUNT = "src/store/postgres/count-down.ts";
+const COMMIT = "src/store/postgres/commit-sql.ts";
+const RACES = { file: "test/store/races-tasks.test.ts" };
+const CONFORMANCE = { file: "test/conformance/postgres.test.ts", test: "tasks" };
+
+export const dags: readonly Mutant[] = [
+  {
+    name: "readiness in a second transaction",
+    breaks: "S13",
+    edits: [
+      { file: COUNT, find: "  where e.counted and ${only}\n", put: "  where e.counted and false and ${only}\n" },
+      {
+        file: "src/store/postgres/commit.ts",
+        find: "  await admitAfter(\n    db,\n    rows.flatMap(({ held }) => held ?? []),\n  );\n",
+        put: '  if (counting) db.inBackground(async () => void (await (await import("./reconcile-tasks.js")).reconcile(db)));\n',
+      },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "a join counted without a sum",
+    breaks: "S13",
+    edits: [
+      { file: COUNT, find: "select x.id, count(*)::int as n from ended e", put: "select x.id, 1 as n from ended e" },
+      { file: COUNT, find: "  where e.counted and ${only}\n  group by x.id\n", put: "  where e.counted and ${only}\n" },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "readiness judged by looking at the needs",
+    breaks: "S13",
+    edits: [
+      {
+        file: COUNT,
+        find: "const ready = \"r.pending <= u.n and r.state in ('blocked', 'parked')\";",
+        put: `const ready = \`(r.state = 'parked' and r.pending <= u.n or r.state = 'blocked' and not exists (
+      select from \${s}.run_needs q join \${s}.runs z on z.id = q.need_id
+      where q.run_id = r.id and z.ended_at is null and z.id not in (select run_id from ended)))\`;`,
+      },
+    ],
+    killedBy: [RACES],
+  },
+  {
+    name: "those who wait are locked in any order",
+    breaks: "L9",
+    edits: [
+      {
+        file: COUNT,
+        find: "(select id from waiters)) order by r.id for no key update",
+        put: "(select id from waiters)) order by md5(r.id::text || pg_backend_pid()) for no key update",
+      },
+    ],
+    killedBy: [RACES],
+  },
+  {
+    name: "a run that is counted down in the same statement is written twice",
+    breaks: "S13",
+    edits: [{ file: COMMIT, find: 'where ${TURN} and not ${isWaiter("f.run_id")}', put: "where ${TURN}" }],
+    killedBy: [RACES],
+  },
+  {
+    name: "the end of a task in a batch that does not count",
+    breaks: "S13",
+    edits: [{ file: COMMIT, find: '"and not (f.ends and r.counts)"', put: '""' }],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "a dead task is taken from whoever holds it now",
+    breaks: "S5",
+    edits: [
+      {
+        file: "src/store/postgres/reclaimed.ts",
+        find: "  where r.id = l.id and r.epoch = $2 and r.token is not null",
+        put: "  where r.id = l.id and r.token is not null",
+      },
+      {
+        file: "src/store/postgres/reclaimed.ts",
+        find: "  where id = $1 and epoch = $2 and token is not null",
+        put: "  where id = $1 and token is not null",
+      },
+    ],
+    killedBy: [RACES],
+  },
+  {
+    name: "a sweep buries a task without looking at its lease again",
+    breaks: "S5",
+    edits: [
+      {
+        file: "src/store/postgres/reclaimed.ts",
+        find: "    and (r.lease_until <= t.now or $3::bool)\n",
+        put: "    and ($3::bool is not null)\n",
+      },
+      {
+        file: "src/store/postgres/reclaimed.ts",
+        find: "    and (lease_until <= (select now from t) or $3::bool) and ${TURN}\n",
+        put: "    and ${TURN}\n",
+      },
+    ],
+    killedBy: [RACES],
+  },
+  {
+    name: "a run that was paused while it ran can be claimed when it is given back",
+    breaks: "pause",
+    edits: [{ file: "src/store/postgres/migrations/0001-tasks.ts", find: "    new.state := 'paused';\n", put: "" }],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "ready tasks of a paused DAG can be claimed",
+    breaks: "pause",
+    edits: [
+      {
+        file: "src/store/postgres/pause-run.ts",
+        find: "set state = case when l.state = 'running' then r.state else 'paused' end",
+        put: "set state = case when l.state in ('running', 'waiting') then r.state else 'paused' end",
+      },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "tasks that start while their DAG is being paused can be claimed",
+    breaks: "pause",
+    edits: [{ file: "src/store/memory/commit.ts", find: "paused: row.pausing", put: "paused: false" }],
+    killedBy: [{ file: "test/store/differential.test.ts" }],
+  },
+  {
+    name: "a task is given back while it works outside of steps",
+    breaks: "S7",
+    edits: [
+      {
+        file: "src/replay/replay.ts",
+        find: "if (this.session.stopping && !(this.#retried && this.#elsewhere()))",
+        put: "if (this.session.stopping)",
+      },
+    ],
+    killedBy: [{ file: "test/dag/claims.test.ts" }],
+  },
+  {
+    name: "what an abort does to a task is its failure",
+    breaks: "a rolling deploy costs no attempt",
+    edits: [
+      { file: "src/dag/run-task.ts", find: 'if (session.workSignal.aborted) return { kind: "handBack" };', put: "" },
+    ],
+    killedBy: [{ file: "test/dag/claims.test.ts" }],
+  },
+  {
+    name: "a retry opens tasks that chose not to run",
+    breaks: "only what failed is tried again",
+    edits: [
+      {
+        file: "src/store/memory/reopen-tasks.ts",
+        find: 'const TRIED_AGAIN: readonly RunState[] = ["failed",',
+        put: 'const TRIED_AGAIN: readonly RunState[] = ["skipped", "failed",',
+      },
+    ],
+    killedBy: [{ file: "test/dag/operate.test.ts" }],
+  },
+  {
+    name: "a DAG ends while its tasks run",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/dag/run-dag.ts",
+        find: 'if (decision.kind === "cancelTasks") return void (await commit(parkForTasks(mail)));',
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/dag/operate.test.ts" }],
+  },
+];

@@ -1,0 +1,45 @@
+// `holdfast pause` and `holdfast resume`: stop a run with its tasks, and let it go on.
+
+import { RunEnded, RunUnknown } from "../client/run-handle.js";
+import type { Call, Command, Report } from "./command.js";
+import { RunNotPaused } from "./error.js";
+import { findRun } from "./find-run.js";
+
+export const pause: Command = {
+  name: "pause",
+  takes: ["RUN"],
+  summary: "stop a run, and the tasks of a DAG, until it is resumed",
+  details: "What runs is aborted and comes back when it is resumed; steps that are done stay done.",
+  options: {},
+  run: pauseRun,
+};
+
+export const resume: Command = {
+  name: "resume",
+  takes: ["RUN"],
+  summary: "let a paused run go on",
+  options: {},
+  run: resumeRun,
+};
+
+async function pauseRun(call: Call): Promise<Report> {
+  const store = await call.store();
+  const { id } = await findRun(store, call.env, call.arguments[0]!);
+  const answer = await store.runs.pause(id, { by: call.actor });
+  if (answer.outcome === "unknown") throw new RunUnknown(id);
+  if (answer.outcome === "ended") throw new RunEnded(id, answer.state);
+  const text =
+    answer.outcome === "paused"
+      ? `Run ${id} is paused.`
+      : `Run ${id} is being paused; what runs was asked to stop, and has when "holdfast show" says so.`;
+  return { text: `${text}\n`, json: { outcome: answer.outcome, runId: id } };
+}
+
+async function resumeRun(call: Call): Promise<Report> {
+  const store = await call.store();
+  const { id } = await findRun(store, call.env, call.arguments[0]!);
+  const answer = await store.runs.resume(id, { by: call.actor });
+  if (answer.outcome === "unknown") throw new RunUnknown(id);
+  if (answer.outcome === "not paused") throw new RunNotPaused(id, answer.state);
+  return { text: `Run ${id} goes on.\n`, json: { outcome: answer.outcome, runId: id } };
+}

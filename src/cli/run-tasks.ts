@@ -1,0 +1,41 @@
+// The tasks of a run, as `holdfast show` lists them: how each stands, who holds it, how often it was tried, how long it took.
+
+import type { JournalEntry } from "../store/contract/journal.js";
+import type { RunRecord } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+import { STATE_COLOURS } from "./paint.js";
+import { runJson } from "./run-json.js";
+import { doing, type Surroundings, troubles } from "./run-situation.js";
+import type { Cell } from "./table.js";
+import { span } from "./time-ago.js";
+
+export interface ShownTask {
+  readonly name: string;
+  readonly run: RunRecord;
+}
+
+/** Of a fan-out of thousands the first are shown; all have ids in the journal. */
+const MOST = 200;
+
+export async function tasksOf(store: Store, entries: readonly JournalEntry[]): Promise<readonly ShownTask[]> {
+  const started = entries.filter(({ kind }) => kind === "task").slice(0, MOST);
+  const runs = await Promise.all(started.map(({ key }) => store.runs.get(key!)));
+  return started.flatMap(({ name }, i) => (runs[i] ? { name, run: runs[i] } : []));
+}
+
+export function taskCells({ name, run }: ShownTask, around: Surroundings, now: number): Cell[] {
+  const took = run.endedAt === null ? "" : `${span(Math.max(run.endedAt - run.availableAt, 0))} after it was ready`;
+  const waits = run.pending > 0 ? `waits for ${run.pending}` : doing(run, around, now);
+  return [
+    name,
+    { text: run.state, colour: STATE_COLOURS[run.state] },
+    run.endedAt === null ? waits : took,
+    run.epoch === 0 ? "" : `${run.epoch} ${run.epoch === 1 ? "claim" : "claims"}`,
+    troubles(run).join(", "),
+    run.id,
+  ];
+}
+
+export function taskJson({ name, run }: ShownTask, around: Surroundings): Readonly<Record<string, unknown>> {
+  return { name, ...runJson(run), holder: run.owner === null ? null : around.holder(run.owner) };
+}

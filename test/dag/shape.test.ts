@@ -1,0 +1,85 @@
+// The shape of a DAG: its order, levels and picture; and every way to write one that cannot be run.
+
+import { expect, test } from "vitest";
+import { dag } from "../../src/dag/dag.js";
+import { type AnyTask, each, task } from "../../src/dag/task.js";
+import { always } from "../../src/dag/when.js";
+
+const a = task(async () => 1);
+const b = task({ needs: { a } }, async () => 2);
+const c = task({ needs: { a }, when: always }, async () => 3);
+const d = each({ needs: { b, c }, over: () => [1] }, async () => 4);
+const e = task(async () => 5);
+
+test("levels, roots, leaves and an order in which everything can run", () => {
+  const made = dag("made", { d, c, b, a, e } as { a: typeof a; b: typeof b; c: typeof c; d: typeof d; e: typeof e });
+  expect(made.levels).toEqual([["a", "e"], ["c", "b"], ["d"]]);
+  expect(made.roots).toEqual(["a", "e"]);
+  expect(made.leaves).toEqual(["d", "e"]);
+  expect(made.order).toEqual(["a", "e", "c", "b", "d"]);
+});
+
+test("a long chain and a wide fan are put in order quickly", () => {
+  const tasks: Record<string, AnyTask> = { t0: task(async () => 0) };
+  for (let i = 1; i < 500; i++) tasks[`t${i}`] = task({ needs: { [`t${i - 1}`]: tasks[`t${i - 1}`]! } }, async () => i);
+  const chain = dag("chain", tasks as never);
+  expect(chain.order).toEqual(Array.from({ length: 500 }, (_, i) => `t${i}`));
+});
+
+test("a picture for Markdown: rules dotted, fan-outs with a double frame", () => {
+  expect(dag("drawn", { a, b, c, d }).toMermaid()).toBe(
+    [
+      "flowchart TD",
+      '  t0["a"]',
+      '  t1["b"]',
+      '  t2["c"]',
+      '  t3[["d"]]',
+      "  t0 --> t1",
+      "  t0 -.-> t2",
+      "  t1 --> t3",
+      "  t2 --> t3",
+    ].join("\n"),
+  );
+});
+
+const refused = (tasks: unknown, name = "bad", options: unknown = {}) =>
+  expect(() => (dag as (...all: unknown[]) => unknown)(name, options, tasks));
+
+test("what cannot be run is refused where it is defined", () => {
+  refused({}).toThrow(/no tasks/);
+  refused({ b }).toThrow(/"b" needs "a", which is not in it/);
+  refused({ a: task(async () => 1), b }).toThrow(/needs another task than the DAG's own "a"/);
+  refused({ a, again: a }).toThrow(/"a" and "again" are one task/);
+  refused({ a: { kind: "task" } }).toThrow();
+  refused({ a: 1 }).toThrow(/"a" is no task/);
+  refused({ "no spaces": a }).toThrow(/must be segments/);
+  refused({ a }, "no spaces").toThrow(/must be segments/);
+  refused({ ["x".repeat(120)]: a }, "long-name").toThrow(/length/);
+  refused(Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`t${i}`, task(async () => i)]))).toThrow(
+    /501 tasks/,
+  );
+  refused({ a }, "bad", { result: ["b"] }).toThrow(/asks for "b"/);
+  refused({ a }, "bad", { onFailure: "explode" }).toThrow(/finish/);
+  refused({ a }, "bad", { retries: 3 }).toThrow(/no option of a DAG/);
+});
+
+test("a circle that was tied by hand is named", () => {
+  const needs: Record<string, AnyTask> = {};
+  const first = task({ needs } as never, async () => 1) as AnyTask;
+  const second = task({ needs: { first } }, async () => 2);
+  needs["second"] = second;
+  refused({ first, second }).toThrow(/first → second → first|second → first → second/);
+});
+
+test("a task with a typo in its options is refused, as are rules and lists that are none", () => {
+  const made = (options: object) => expect(() => task(options as never, async () => 1));
+  made({ retries: 3 }).toThrow(/no option/);
+  made({ retry: 0 }).toThrow(/whole number from 1/);
+  made({ retry: { backoff: "cubic" } }).toThrow(/fixed/);
+  made({ timeout: "soon" }).toThrow();
+  made({ queue: "no spaces" }).toThrow(/segments/);
+  made({ needs: { a }, when: "always" }).toThrow(/function/);
+  expect(() => each({ over: [1] } as never, async () => 1)).toThrow(/function/);
+  expect(() => each({ over: () => [1], parallel: 0 }, async () => 1)).toThrow(/at least 1/);
+  expect(() => task({} as never, 1 as never)).toThrow(/function/);
+});
