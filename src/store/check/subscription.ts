@@ -1,7 +1,16 @@
 // What declaring subscriptions and debouncing events refuses before anything is written.
 
 import { InvalidInput } from "../../kernel/error.js";
-import { envName, eventName, keyScope, programName, queueName, stackName, versionName } from "../../kernel/name.js";
+import {
+  dedupeKey,
+  envName,
+  eventName,
+  keyScope,
+  programName,
+  queueName,
+  stackName,
+  versionName,
+} from "../../kernel/name.js";
 import type { NewDebounced, Subscription } from "../contract/events.js";
 import { checkLifetime, checkRun } from "./run.js";
 import {
@@ -9,6 +18,7 @@ import {
   checkInteger,
   checkName,
   checkObject,
+  checkPayload,
   checkText,
   checkUuid,
   optional,
@@ -57,6 +67,22 @@ function checkBreakerRule(path: string, rule: unknown): Problem {
   if (problem) return problem;
   const { threshold, halfOpenMs } = rule as Record<string, unknown>;
   return checkInteger(`${path}.threshold`, threshold, 1) ?? checkDelay(`${path}.halfOpenMs`, halfOpenMs);
+}
+
+export function checkEvent(event: unknown): Problem {
+  const problem = checkObject("event", event);
+  if (problem) return problem;
+  const { id, env, stack, event: name, plain, key, payloadHash, input } = event as Record<string, unknown>;
+  return (
+    checkUuid("id", id) ??
+    checkName(envName, "env", env) ??
+    optional((at, value) => checkName(stackName, at, value))("stack", stack) ??
+    checkName(eventName, "event", name) ??
+    checkText("plain", plain) ??
+    checkName(dedupeKey, "key", key) ??
+    checkName(dedupeKey, "payloadHash", payloadHash) ??
+    checkPayload("input", input)
+  );
 }
 
 /** A subject is part of a primary key: an index entry has room for 2,704 bytes. */

@@ -4,6 +4,7 @@ import type { NewRun } from "../../kernel/new-run.js";
 import { checkText, refuse } from "../check/value.js";
 import type { EventStore } from "../contract/events.js";
 import { debounce, settle } from "./debounce-events.js";
+import { startEvents } from "./start-events.js";
 import { matchEvent, subscribe, subscriptionsOf } from "./subscriptions.js";
 import type { Tables } from "./tables.js";
 import { tablesSeenBy } from "./transaction.js";
@@ -16,6 +17,11 @@ export function memoryEvents(tables: Tables, hint: (runs: readonly NewRun[]) => 
       return subscriptionsOf(tables, (one) => one.env === env);
     },
     match: async (events) => events.map((event) => matchEvent(tables, event)),
+    start: async (events) => {
+      const { answers, made } = startEvents(tables, events);
+      hint(made);
+      return answers;
+    },
     debounce: async (events, { tx } = {}) => {
       const answers = debounce(tablesSeenBy(tables, tx), events, { inserting: tx !== undefined });
       if (!tx) hint(events.filter((_, i) => answers[i]!.outcome === "gathered").map(({ run }) => run));

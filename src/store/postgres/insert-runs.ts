@@ -16,7 +16,7 @@ import { isolate } from "./isolate.js";
 import { isLimited, LIMIT, LIMIT_COLUMNS, limitColumns } from "./limit-columns.js";
 import { freeKeys, holdersOf, KEY, KEY_COLUMNS, type KeyedRun, keyColumnsOf } from "./run-keys.js";
 
-const UNIQUE_VIOLATION = "23505";
+export const UNIQUE_VIOLATION = "23505";
 export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
 export const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
 
