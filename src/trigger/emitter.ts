@@ -1,24 +1,21 @@
 // Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
 
 import type { StartGate } from "../engine/start-gate.js";
-import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { Codecs } from "../kernel/codecs.js";
-import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import { HoldfastError } from "../kernel/error.js";
-import { type EventRun, eventRun } from "../kernel/event-run.js";
-import { readKey } from "../kernel/input-path.js";
 import { lane } from "../kernel/lane.js";
-import { newLimits } from "../kernel/limit-rule.js";
 import type { NewRun } from "../kernel/new-run.js";
 import type { World } from "../kernel/world.js";
-import type { Matched, StartAnswer } from "../store/contract/events.js";
+import type { Matched } from "../store/contract/events.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
+import { type Answer, type Emitted, emitted, startedBy } from "./emitted.js";
 import type { EventType } from "./event.js";
 import type { TriggerEvents } from "./events.js";
 import { type Occurrence, occurrenceOf } from "./occurrence.js";
+import { type Judged, type Wish, wishesOf } from "./wish.js";
 
 export interface EmitOptions {
   /** The event's own id: whoever emits it again starts nothing. Default: a hash of the payload. */
@@ -26,17 +23,6 @@ export interface EmitOptions {
   /** Your own transaction: its runs are there when you commit. */
   readonly tx?: Transaction;
 }
-
-export interface Emitted {
-  /** One for each trigger that the event is for, by program. */
-  readonly runs: readonly EmittedRun[];
-}
-
-export type EmittedRun =
-  /** `duplicate`: the same event had started it before. `debounced`: it begins when its subject is quiet. */
-  | { readonly program: string; readonly runId: string; readonly outcome: "started" | "duplicate" | "debounced" }
-  /** The circuit breaker of the program is open: nothing was started, and this event will not be. */
-  | { readonly program: string; readonly runId: null; readonly outcome: "rejected" };
 
 export interface EmitterOptions {
   readonly store: Store;
@@ -48,16 +34,6 @@ export interface EmitterOptions {
   /** Of a node: whether it starts anything, and for whom. */
   readonly gate?: StartGate;
 }
-
-/** A run that one occurrence is to start. */
-interface Wish {
-  readonly run: NewRun;
-  /** Not null: it gathers. */
-  readonly ticket: DebounceTicket | null;
-  readonly breaker: BreakerRule | null;
-}
-
-type Judged = Wish & { readonly passes: boolean };
 
 /** What one occurrence is to start, with what the circuit breakers say; or what it has started, when nothing more had to be known. */
 type Accepted = { readonly wishes: readonly Judged[] } | Emitted;
@@ -129,7 +105,10 @@ export class Emitter {
     pairs: readonly { readonly occurrence: Occurrence; readonly matched: readonly Matched[] }[],
     inTransaction: InTransaction,
   ): Promise<(Accepted | HoldfastError)[]> {
-    const plans = pairs.map(({ occurrence, matched }) => this.#plan(occurrence, matched));
+    // Who is started by an event is for all nodes: one that is disabled here is worked on by those who wish it.
+    const { gate } = this.#options;
+    const stamp = (program: string) => (gate?.isDisabled(program) === false ? gate.stamp(program) : {});
+    const plans = pairs.map(({ occurrence, matched }) => wishesOf(occurrence, matched, stamp));
     const passed = await this.#pass(
       plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan)),
       inTransaction,
@@ -168,38 +147,22 @@ export class Emitter {
     const answers = new Map<NewRun, Answer>();
     for (const [i, run] of runs.entries()) answers.set(run, inserted[i]!);
     for (const [i, { run }] of debounced.entries()) answers.set(run, gathered[i]!);
+    // In a transaction nothing is admitted before its end.
+    if (!inTransaction.tx) await this.#findSkipped(runs, answers);
     return emitted(accepted, answers);
   }
 
-  /** Where limits or subjects go by something that the payload does not have, nothing of this event is stored. */
-  #plan(occurrence: Occurrence, matched: readonly Matched[]): readonly Wish[] | HoldfastError {
-    try {
-      return matched.map((one): Wish => {
-        const run = this.#newRun(occurrence, one);
-        const { breaker, debounceMs } = one;
-        if (debounceMs === null) return { run, ticket: null, breaker };
-        const { key: _key, ...keyless } = run;
-        return { run: keyless, ticket: ticketOf(occurrence, one, debounceMs), breaker };
-      });
-    } catch (error) {
-      if (error instanceof HoldfastError) return error;
-      throw error;
-    }
-  }
-
-  #newRun(occurrence: Occurrence, one: Matched): EventRun {
-    const { queue, program, limits } = one;
-    return {
-      ...eventRun(occurrence, one),
-      ...this.#deferral(program),
-      ...(limits.length > 0 && { limits: newLimits(limits, queue, occurrence.value) }),
-    };
-  }
-
-  /** Who is started by an event is for all nodes: one that is disabled here is worked on by those who wish it. */
-  #deferral(program: string) {
-    const { gate } = this.#options;
-    return gate?.isDisabled(program) === false ? gate.stamp(program) : {};
+  /** An insert admits what it has put there: asked of those only that may not wait for a place. */
+  async #findSkipped(runs: readonly NewRun[], answers: Map<NewRun, Answer>): Promise<void> {
+    const doubtful = runs.filter(
+      (run) => answers.get(run)?.outcome === "inserted" && run.limits?.some(({ overflow }) => overflow),
+    );
+    await Promise.all(
+      doubtful.map(async (run) => {
+        const record = await this.#options.store.runs.get(run.id);
+        if (record?.state === "skipped") answers.set(run, { outcome: "skipped", runId: run.id });
+      }),
+    );
   }
 
   #tell(event: string, { runs }: Emitted): void {
@@ -212,40 +175,4 @@ export class Emitter {
       if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
     }
   }
-}
-
-function ticketOf({ value }: Occurrence, { id, subject }: Matched, windowMs: number): DebounceTicket {
-  return {
-    subscription: id,
-    subject: readKey(value, subject ?? [], "payload", "a trigger is debounced by it"),
-    windowMs,
-  };
-}
-
-type Answer =
-  | { readonly outcome: "inserted" | "existing" | "conflict" | "gathered"; readonly runId: string }
-  | { readonly outcome: "refused"; readonly error: HoldfastError };
-
-const OUTCOMES = { inserted: "started", existing: "duplicate", conflict: "duplicate", gathered: "debounced" } as const;
-
-function emitted(wishes: readonly Judged[], answers: ReadonlyMap<NewRun, Answer>): Emitted | HoldfastError {
-  const runs: EmittedRun[] = [];
-  for (const wish of wishes) {
-    const { program } = wish.run.group;
-    const answer = answers.get(wish.run);
-    if (!answer) runs.push({ program, runId: null, outcome: "rejected" });
-    else if (answer.outcome === "refused") return answer.error;
-    else runs.push({ program, runId: answer.runId, outcome: OUTCOMES[answer.outcome] });
-  }
-  return byProgram(runs);
-}
-
-function startedBy({ matched, runs }: Extract<StartAnswer, { outcome: "started" }>): Emitted {
-  return byProgram(
-    runs.map(({ runId, outcome }, i) => ({ program: matched[i]!.program, runId, outcome: OUTCOMES[outcome] })),
-  );
-}
-
-function byProgram(runs: EmittedRun[]): Emitted {
-  return { runs: runs.sort((a, b) => (a.program < b.program ? -1 : a.program > b.program ? 1 : 0)) };
 }

@@ -57,7 +57,7 @@ with t as materialized (select ${d.now} as now
   returning run_id
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
-), r as (${intoRuns(d, "", false)}
+), r as (${intoRuns(d, "", false, true)}
 ), j as (${intoJournal(d, "")}
 ), f as materialized (
   select env, scope, array_agg(position) as places,
