@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.js";
 
 const EMITTER = "src/trigger/emitter.ts";
 const DEBOUNCE = "src/store/postgres/debounce-events.ts";
+const SETTLE = "src/store/postgres/settle-debounced.ts";
 const CONFORMANCE = { file: "test/conformance/postgres.test.ts" };
 
 export const triggersEvents: readonly Mutant[] = [
@@ -85,12 +86,12 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "no event is lost",
     edits: [
       {
-        file: DEBOUNCE,
+        file: SETTLE,
         find: "  delete from ${s}.debounces x where ${ROW} and (select outcome from ok) = 'begins'\n",
         put: "  delete from ${s}.debounces x where false\n",
       },
       {
-        file: DEBOUNCE,
+        file: SETTLE,
         find: "    if (row) return { outcome: row.outcome };",
         put: `    if (row) {
       if (row.outcome === "begins") {

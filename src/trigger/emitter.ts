@@ -6,7 +6,8 @@ import { HoldfastError } from "../kernel/error.js";
 import { lane } from "../kernel/lane.js";
 import type { NewRun } from "../kernel/new-run.js";
 import type { World } from "../kernel/world.js";
-import type { Matched } from "../store/contract/events.js";
+import type { DebounceAnswer, Matched, NewDebounced } from "../store/contract/events.js";
+import type { InsertAnswer } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
@@ -138,15 +139,16 @@ export class Emitter {
     const { store } = this.#options;
     const passed = accepted.filter(({ passes }) => passes);
     const plain = passed.filter(({ ticket }) => ticket === null);
-    const debounced = passed.flatMap(({ run, ticket }) => (ticket ? [{ run, ticket }] : []));
+    const debounced: NewDebounced[] = passed.flatMap(({ run, ticket }) => (ticket ? [{ run, ticket }] : []));
     const runs = plain.map(({ run }) => run);
-    const [inserted, gathered] = await Promise.all([
-      runs.length === 0 ? [] : store.runs.insert(runs, inTransaction),
-      debounced.length === 0 ? [] : store.events.debounce(debounced, inTransaction),
-    ]);
-    const answers = new Map<NewRun, Answer>();
-    for (const [i, run] of runs.entries()) answers.set(run, inserted[i]!);
-    for (const [i, { run }] of debounced.entries()) answers.set(run, gathered[i]!);
+    // Some of both kinds: in one transaction, the caller's or one of their own.
+    const together = runs.length > 0 && debounced.length > 0 && !inTransaction.tx;
+    const gathering = together ? debounced.with(0, { ...debounced[0]!, beside: runs }) : debounced;
+    const gathered = debounced.length === 0 ? [] : await store.events.debounce(gathering, inTransaction);
+    const alone = together || runs.length === 0 ? [] : await store.runs.insert(runs, inTransaction);
+    const inserted = together ? besideOf(gathered[0]!) : alone;
+    const answers = new Map<NewRun, Answer>(debounced.map(({ run }, i) => [run, gathered[i]!]));
+    for (const [i, answer] of inserted.entries()) answers.set(runs[i]!, answer);
     // In a transaction nothing is admitted before its end.
     if (!inTransaction.tx) await this.#findSkipped(runs, answers);
     return emitted(accepted, answers);
@@ -175,4 +177,8 @@ export class Emitter {
       if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
     }
   }
+}
+
+function besideOf(answer: DebounceAnswer): readonly InsertAnswer[] {
+  return answer.outcome === "gathered" ? (answer.beside ?? []) : [];
 }

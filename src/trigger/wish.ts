@@ -2,11 +2,12 @@
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { DebounceTicket } from "../kernel/debounce-ticket.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { eventRun } from "../kernel/event-run.js";
 import { readKey } from "../kernel/input-path.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import type { NewDeferral, NewRun } from "../kernel/new-run.js";
+import { LONGEST_SUBJECT } from "../store/check/subscription.js";
 import type { Matched } from "../store/contract/events.js";
 import type { Occurrence } from "./occurrence.js";
 
@@ -45,10 +46,14 @@ function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferr
   return { run, ticket: ticketOf(occurrence, one, debounceMs), breaker };
 }
 
-function ticketOf({ value }: Occurrence, { id, subject }: Matched, windowMs: number): DebounceTicket {
-  return {
-    subscription: id,
-    subject: readKey(value, subject ?? [], "payload", "a trigger is debounced by it"),
-    windowMs,
-  };
+/** Refused here when it is too long for the store: nothing of the event may be stored then. */
+function ticketOf({ value }: Occurrence, { id, subject: path }: Matched, windowMs: number): DebounceTicket {
+  const subject = readKey(value, path ?? [], "payload", "a trigger is debounced by it");
+  if (subject.length > LONGEST_SUBJECT) {
+    throw new InvalidInput(
+      `payload.${(path ?? []).join(".")}`,
+      `is longer than ${LONGEST_SUBJECT} characters; a trigger is debounced by it`,
+    );
+  }
+  return { subscription: id, subject, windowMs };
 }

@@ -23,7 +23,7 @@ import {
   commitTasksAndMore,
   refusedCommits,
 } from "../../src/store/postgres/commit-sql.js";
-import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
+import { columnsFor, gatherEvents } from "../../src/store/postgres/debounce-events.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
@@ -45,6 +45,7 @@ import { renewClaims } from "../../src/store/postgres/renew-claims.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
+import { settleDebounced } from "../../src/store/postgres/settle-debounced.js";
 import { startEvents } from "../../src/store/postgres/start-events.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";

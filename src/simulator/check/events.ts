@@ -59,6 +59,11 @@ const subjectOf = ({ subscription, subject }: { subscription: string; subject: s
 
 /** Of several events of one subject in a call, the last counts. */
 export function checkDebounce(history: History, { events, answers }: Of<"debounce">): void {
+  for (const [i, { beside = [] }] of events.entries()) {
+    const answer = answers[i]!;
+    const inserted = answer.outcome === "gathered" ? (answer.beside ?? []) : [];
+    checkInsert(history, { op: "insert", runs: beside.slice(0, inserted.length), answers: inserted });
+  }
   const last = new Map(events.map((event, i) => [subjectOf(event.ticket), { ...event, answer: answers[i]! }]));
   for (const [subject, { run, ticket, answer }] of last) {
     if (answer.outcome !== "gathered") {

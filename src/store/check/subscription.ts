@@ -86,7 +86,7 @@ export function checkEvent(event: unknown): Problem {
 }
 
 /** A subject is part of a primary key: an index entry has room for 2,704 bytes. */
-const LONGEST_SUBJECT = 512;
+export const LONGEST_SUBJECT = 512;
 
 export function checkDebounced(event: NewDebounced): Problem {
   const problem = checkObject("event", event) ?? checkObject("ticket", event.ticket);
@@ -97,6 +97,7 @@ export function checkDebounced(event: NewDebounced): Problem {
     checkName(keyScope, "ticket.subscription", subscription) ??
     checkText("ticket.subject", subject) ??
     checkInteger("the length of ticket.subject", subject.length, 1, LONGEST_SUBJECT) ??
-    checkDelay("ticket.windowMs", windowMs)
+    checkDelay("ticket.windowMs", windowMs) ??
+    (event.beside ?? []).reduce<Problem>((problem, run, i) => problem ?? checkRun(`beside[${i}]`, run, run?.key), null)
   );
 }

@@ -9,6 +9,7 @@ import type { HoldfastError } from "../../kernel/error.js";
 import type { AcceptedEvent } from "../../kernel/event-run.js";
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { KeyLifetime, NewRun } from "../../kernel/new-run.js";
+import type { InsertAnswer } from "./runs.js";
 import type { Transaction } from "./transaction.js";
 
 /** A program's wish to be started by an event: data, because whoever emits has no code. */
@@ -83,11 +84,13 @@ export interface NewDebounced {
   /** The run to be made if none gathers for this subject. Its input is the event; it has no key. */
   readonly run: Omit<NewRun, "key" | "parentId">;
   readonly ticket: DebounceTicket;
+  /** What else the same event starts: there together with it, or not at all. Not in a caller's transaction. */
+  readonly beside?: readonly NewRun[];
 }
 
 export type DebounceAnswer =
-  /** `runId`: who gathers for this subject. */
-  | { readonly outcome: "gathered"; readonly runId: string }
+  /** `runId`: who gathers for this subject. `beside`: what became of each of those, when there were any. */
+  | { readonly outcome: "gathered"; readonly runId: string; readonly beside?: readonly InsertAnswer[] }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 /** What becomes of a claimed run that gathers. Each gives the claim back, at no cost. */

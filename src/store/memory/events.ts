@@ -9,7 +9,12 @@ import { matchEvent, subscribe, subscriptionsOf } from "./subscriptions.js";
 import type { Tables } from "./tables.js";
 import { tablesSeenBy } from "./transaction.js";
 
-export function memoryEvents(tables: Tables, hint: (runs: readonly NewRun[]) => void): EventStore {
+/** `started`: runs that may have limits are there. `hint`: there may be something to claim. */
+export function memoryEvents(
+  tables: Tables,
+  hint: (runs: readonly NewRun[]) => void,
+  started: (runs: readonly NewRun[]) => void,
+): EventStore {
   return {
     subscribe: async (declaration) => subscribe(tables, declaration),
     subscriptions: async (env) => {
@@ -24,7 +29,10 @@ export function memoryEvents(tables: Tables, hint: (runs: readonly NewRun[]) => 
     },
     debounce: async (events, { tx } = {}) => {
       const answers = debounce(tablesSeenBy(tables, tx), events, { inserting: tx !== undefined });
-      if (!tx) hint(events.filter((_, i) => answers[i]!.outcome === "gathered").map(({ run }) => run));
+      if (tx) return answers;
+      const gathered = events.filter((_, i) => answers[i]!.outcome === "gathered");
+      started(gathered.flatMap(({ beside = [] }) => beside));
+      hint(gathered.map(({ run }) => run));
       return answers;
     },
     settleDebounced: async (claim, expectedSeq, ticket) => settle(tables, claim, expectedSeq, ticket),
