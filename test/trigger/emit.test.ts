@@ -2,6 +2,8 @@
 
 import pg from "pg";
 import { describe, expect, inject, test } from "vitest";
+import { actor } from "../../src/actor/actor.js";
+import { expectation } from "../../src/actor/expectation.js";
 import { createClient } from "../../src/client/create-client.js";
 import type { Node } from "../../src/client/create-node.js";
 import { memoryTransaction } from "../../src/store/memory/index.js";
@@ -129,6 +131,43 @@ onBothStores((bench) => {
       expect(there).toEqual(end === "commit" ? [true, true] : [false, false]);
       if (end === "commit") for (const { runId } of runs) expect(await result(node, runId)).toBe("r-1");
     }
+  });
+
+  test("an event that one program gathers and another is started by, again and again", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const each = workflow(fresh("each"), { on: [on(updated)] }, async (_ctx, { used }) => used);
+    const calm = workflow(
+      fresh("mixed-calm"),
+      { on: [on(updated, { subject: "id", debounce: "300ms" })] },
+      async (_ctx, { used }) => used,
+    );
+    const node = await bench.open({ programs: [each, calm] });
+    const emits = [1, 2, 2, 3].map((used) => node.emit(updated, { kind: "disk", id: "a", used }));
+    const all = (await Promise.all(emits)).map(({ runs }) => runs);
+    expect(all.map((runs) => runs.map(({ outcome }) => outcome))).toEqual([
+      ["started", "debounced"],
+      ["started", "debounced"],
+      ["duplicate", "debounced"],
+      ["started", "debounced"],
+    ]);
+    expect(new Set(all.map(([, gathered]) => gathered!.runId)).size).toBe(1);
+    expect(await Promise.all(all.map(([started]) => result(node, started!.runId)))).toEqual([1, 2, 2, 3]);
+    expect(await result(node, all[0]![1]!.runId)).toBe(3);
+  });
+
+  test("an event whose run finds no place and may not wait is answered as skipped", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const few = actor(fresh("few"), {
+      concurrency: 1,
+      overflow: "drop",
+      expectations: { one: expectation({ on: [on(updated)] }, async () => {}) },
+    });
+    await (await bench.open({ programs: [few] })).stop();
+    const client = createClient({ store: bench.store });
+    const emit = (id: string) => client.emit(updated, { kind: "disk", id });
+    const [first, second] = [(await emit("a")).runs[0]!, (await emit("b")).runs[0]!];
+    expect([first.outcome, second.outcome]).toEqual(["started", "skipped"]);
+    expect((await bench.store.runs.get(second.runId!))?.state).toBe("skipped");
   });
 
   test("debounced: many events of a subject, one run with the last one; the next event makes the next run", async () => {
