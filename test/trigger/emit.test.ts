@@ -142,6 +142,10 @@ onBothStores((bench) => {
       async (_ctx, { used }) => used,
     );
     const node = await bench.open({ programs: [each, calm] });
+    const told: unknown[] = [];
+    node.on("event.accepted", ({ event: name, runs }) => told.push([name, runs]));
+    node.on("event.deduplicated", ({ program }) => told.push(["duplicate", program]));
+    node.on("event.debounced", ({ program }) => told.push(["debounced", program]));
     const emits = [1, 2, 2, 3].map((used) => node.emit(updated, { kind: "disk", id: "a", used }));
     const all = (await Promise.all(emits)).map(({ runs }) => runs);
     expect(all.map((runs) => runs.map(({ outcome }) => outcome))).toEqual([
@@ -150,6 +154,10 @@ onBothStores((bench) => {
       ["duplicate", "debounced"],
       ["started", "debounced"],
     ]);
+    expect(told.filter((one) => String(one).startsWith("debounced"))).toEqual(all.map(() => ["debounced", calm.name]));
+    expect(told.filter((one) => String(one).startsWith("duplicate"))).toEqual([["duplicate", each.name]]);
+    const accepted = told.filter((one) => String(one).startsWith(updated.name));
+    expect(accepted).toEqual([1, 1, 0, 1].map((runs) => [updated.name, runs]));
     expect(new Set(all.map(([, gathered]) => gathered!.runId)).size).toBe(1);
     expect(await Promise.all(all.map(([started]) => result(node, started!.runId)))).toEqual([1, 2, 2, 3]);
     expect(await result(node, all[0]![1]!.runId)).toBe(3);
