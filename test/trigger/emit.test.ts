@@ -180,13 +180,16 @@ onBothStores((bench) => {
 
   test("debounced: many events of a subject, one run with the last one; the next event makes the next run", async () => {
     const updated = event<Resource>()(fresh("updated"));
-    const trigger = on(updated, { subject: "id", debounce: "250ms" });
+    const trigger = on(updated, { subject: "id", debounce: "700ms" });
     const program = workflow(fresh("calm"), { on: [trigger] }, async (_ctx, input) => input);
     const node = await bench.open({ programs: [program] });
     const all = [];
-    for (let used = 0; used < 20; used++) {
-      all.push(...(await node.emit(updated, { kind: "disk", id: "a", used })).runs);
-      all.push(...(await node.emit(updated, { kind: "disk", id: "b", used })).runs);
+    // Bursts, one behind the other: few statements, so that no pause between them is as long as the window.
+    for (let burst = 0; burst < 4; burst++) {
+      const emits = [0, 1, 2, 3, 4].flatMap((i) =>
+        ["a", "b"].map((id) => node.emit(updated, { kind: "disk", id, used: burst * 5 + i })),
+      );
+      for (const { runs } of await Promise.all(emits)) all.push(...runs);
     }
     expect(new Set(all.map(({ outcome }) => outcome))).toEqual(new Set(["debounced"]));
     const ids = new Set(all.map(({ runId }) => runId));

@@ -129,6 +129,7 @@ export const eventStartCases = cases("events: what they start", {
     await declare(s);
     const events = Array.from({ length: 20 }, (_, i) => event(s, { key: `k-${(i * 7) % 20}` }));
     await start(s, ...events);
+    await s.advance(1);
     const claims = await s.claim({ groupIds: (await groupIds(s)).slice(0, 1) });
     same(
       claims.map(({ runId }) => runId),

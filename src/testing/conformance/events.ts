@@ -293,7 +293,7 @@ const debounceCases = cases("events: debounce", {
   },
 
   "what the same event starts besides is there with it, each once": async (s) => {
-    const keyed = (key: string) => s.newRun({ key: s.newKey({ key, onMismatch: "skip" }), delayMs: WINDOW_MS });
+    const keyed = (key: string) => s.newRun({ key: s.newKey({ key, onMismatch: "skip" }) });
     const [one, two] = [gathered(s, 1), gathered(s, 2)];
     const [mine, limited] = [keyed("a"), { ...keyed("b"), limits: [{ kind: "slots", key: s.env, max: 1 } as const] }];
     const inserted = (run: NewRun) => ({ outcome: "inserted", runId: run.id });
