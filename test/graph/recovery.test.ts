@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
 import { append, createClient, graph, signal, state } from "../../src/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { QUICK } from "../workflow/node-suite.js";
 import { poison } from "./poison.js";
@@ -231,7 +232,7 @@ test("a node that tells its progress and kills its process is dead at the crash 
   let killed = 0;
   while ((await store.runs.get(id))!.state !== "dead") {
     expect(killed).toBeLessThan(6);
-    const child = fork(join(import.meta.dirname, "poison.child.ts"), [url, schema], { execArgv: ["--import", "tsx"] });
+    const child = fork(compiled(join(import.meta.dirname, "poison.child.ts")), [url, schema], { execArgv: [] });
     const dead = (async () => {
       while ((await store.runs.get(id))!.state !== "dead") await new Promise((resolve) => setTimeout(resolve, 50));
       child.disconnect();
