@@ -281,3 +281,119 @@ test("a graph that lost the node its run is at quarantines the run, which goes o
   expect(await again.run(run.id).result(limit)).toMatchObject({ n: 2 });
   await again.stop();
 });
+
+test("orderly restarts in the middle of a node hand its run back: no attempt, no crash, and it is not ended", async () => {
+  let rounds = 0;
+  const aborted: unknown[] = [];
+  let began = () => {};
+  const rolled = graph("rolled", {
+    state: S,
+    start: "work",
+    nodes: {
+      work: S.node({ retry: 1 }, async (ctx) => {
+        if (rounds >= 4) return { n: ctx.attempt };
+        began();
+        return new Promise<never>((_, reject) => {
+          ctx.signal.addEventListener("abort", () => {
+            aborted.push((ctx.signal.reason as { code?: string }).code);
+            reject(ctx.signal.reason);
+          });
+        });
+      }),
+    },
+    edges: { work: "end" },
+  });
+  const { id } = await createClient({ store }).start(rolled, begin);
+  await pool.query(`update ${schema}.runs set crash_limit = 1 where id = $1`, [id]);
+  for (; rounds < 4; rounds++) {
+    const there = new Promise<void>((resolve) => (began = resolve));
+    const node = await createNode({ store, ...QUICK, programs: [rolled] });
+    await there;
+    await node.stop({ grace: 1 });
+    expect(await store.runs.get(id)).toMatchObject({ state: "waiting", failures: 0, crashes: 0 });
+  }
+  const last = await createNode({ store, ...QUICK, programs: [rolled] });
+  expect(await last.run(id).result(limit)).toMatchObject({ n: 1 });
+  expect(aborted).toEqual(Array(4).fill("NODE_STOPPING"));
+  await last.stop();
+});
+
+test("a node inside a subgraph is aborted with its run", async () => {
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  let tellAborted = (_code: unknown) => {};
+  const aborted = new Promise<unknown>((resolve) => (tellAborted = resolve));
+  const inner = graph("cancelled-inner", {
+    state: S,
+    start: "hang",
+    nodes: {
+      hang: async (ctx) => {
+        ctx.signal.addEventListener("abort", () => tellAborted((ctx.signal.reason as { code?: string }).code));
+        isThere();
+        await hang();
+      },
+    },
+    edges: { hang: "end" },
+  });
+  const outer = graph("cancelled", {
+    state: S,
+    start: "sub",
+    nodes: { sub: S.subgraph(inner, { input: (s) => s, apply: () => {} }) },
+    edges: { sub: { to: "end", failed: "sub" } },
+  });
+  const node = await createNode({ store, ...QUICK, programs: [outer] });
+  const run = await node.start(outer, begin);
+  await there;
+  await run.cancel({ by: "ann" });
+  expect(await aborted).toBe("RUN_OVER");
+  await expect(run.result(limit)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+  await node.stop();
+});
+
+test("a subgraph that lost the node a run is at is no failure for an edge: quarantined, and rewound out of it", async () => {
+  const I = state<{ n: number }>();
+  const inner = graph("shrunk-inner", {
+    state: I,
+    start: "count",
+    nodes: {
+      count: (_ctx, s) => ({ n: s.n + 1 }),
+      gate: I.approval({ ask: () => "?", apply: () => {} }),
+    },
+    edges: { count: "gate", gate: "end" },
+  });
+  const smaller = graph("shrunk-inner", {
+    state: I,
+    start: "count",
+    nodes: { count: (_ctx, s) => ({ n: s.n + 1 }) },
+    edges: { count: "end" },
+  });
+  const around = (sub: typeof inner | typeof smaller | null) =>
+    graph("shrunk", {
+      state: S,
+      start: "first",
+      nodes: {
+        first: () => ({ log: ["first"] }),
+        sub: sub
+          ? S.subgraph(sub as typeof smaller, { input: () => ({ n: 0 }), apply: () => ({ n: 1 }) })
+          : () => ({ n: 2 }),
+        rescue: () => ({ log: ["rescued"] }),
+      },
+      edges: { first: "sub", sub: { to: "end", failed: "rescue" }, rescue: "end" },
+    });
+  const old = await createNode({ store, ...QUICK, programs: [around(inner)] });
+  const runs = await Promise.all([1, 2].map(() => old.start(around(inner), begin)));
+  for (const run of runs) await expect.poll(async () => (await run.status()).state).toBe("parked");
+  await old.stop();
+  for (const [i, other] of [smaller, null].entries()) {
+    const node = await createNode({ store, ...QUICK, programs: [around(other)] });
+    const run = node.run<{ n: number; log: string[] }>(runs[i]!.id);
+    await run.decide("sub/gate", { choice: "approved", by: "ann", nth: "1.1" });
+    await expect(run.result(limit)).rejects.toMatchObject({
+      state: "quarantined",
+      cause: { code: "GRAPH_CHANGED" },
+    });
+    await node.graphs.rewind(around(other), run.id, { to: "first", by: "ann", why: "the gate is gone" });
+    expect(await run.result(limit)).toEqual({ n: i + 1, log: ["first"] });
+    await node.stop();
+  }
+});
