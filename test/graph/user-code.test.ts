@@ -199,5 +199,11 @@ onBothStores((bench) => {
     expect(() => S.approval({ ask: () => "?", default: "maybe" as "denied", apply })).toThrow("approval.default");
     expect(() => S.approval({ ask: () => "?", timeout: "soon" as "1s", apply })).toThrow("timeout of an approval");
     expect(() => S.node({ timeout: "soon" as "1s" }, apply)).toThrow(InvalidInput);
+    const long = "x".repeat(120);
+    const nested = (name: string, node: ReturnType<typeof S.parallel>) =>
+      graph(name, { state: S, start: long, nodes: { [long]: node }, edges: { [long]: "end" } });
+    const gate = S.approval({ ask: () => "?", apply });
+    nested("fits", S.parallel({ gate }));
+    expect(() => nested("too-deep", S.parallel({ [long]: gate }))).toThrow("the limit is 200");
   });
 });
