@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
+import { COMMAND_NAMES } from "../src/cli/commands.js";
 import { runExample, runExamples } from "./harness/run-example.js";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -86,6 +87,7 @@ const EXPECTED: Record<string, string> = {
     "[ 'dev-jane trigger_only null', 'qc-1 full stay' ]",
   ].join("\n"),
   "claimed-work.ts": ["1 at work", "1 at work", "[ { state: 'done', epoch: 2, attempt: 1 } ]"].join("\n"),
+  "hello.ts": "Hello Ann!",
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
@@ -126,6 +128,11 @@ test("every link into the repository leads somewhere", () => {
       expect(existsSync(join(ROOT, name, "..", path!)), `${name}: ${path}`).toBe(true);
     }
   }
+});
+
+test("every command stands in the table of commands", () => {
+  const table = readFileSync(join(ROOT, "docs/cli.md"), "utf8").split("## Which database")[0]!;
+  expect(COMMAND_NAMES.filter((name) => !new RegExp(`[|,] \`${name}[ \`]`).test(table))).toEqual([]);
 });
 
 test("the README names every page and fits a screen", () => {

@@ -35,7 +35,7 @@ async function onDatabase(file: string, serverUrl: string): Promise<string> {
       TSX_TSCONFIG_PATH: await withoutEmbedded(),
     });
   } finally {
-    await onServer(serverUrl, `drop database ${name} with (force)`);
+    await onServer(serverUrl, `drop database if exists ${name} with (force)`);
   }
 }
 
