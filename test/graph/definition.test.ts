@@ -74,7 +74,7 @@ test("a graph is drawn with its kinds of nodes and edges, and with where a run i
       gate: S.approval({ ask: () => "?", apply: step }),
     },
     edges: {
-      plan: { to: ["each one", "end"], choose: () => "end" },
+      plan: { to: ["each one", "end"], choose: (_s) => "end" },
       "each one": { to: "fan", failed: "gate" },
       fan: "sub",
       sub: "gate",
