@@ -151,14 +151,15 @@ onBothStores((bench) => {
       state: S,
       start: "work",
       nodes: {
-        work: S.node({ retry: quick, timeout: 40 }, async (ctx) => {
+        work: S.node({ retry: quick, timeout: 300 }, async (ctx) => {
           if (ctx.attempt === 1) {
             await ctx.progress("first of 1");
-            await new Promise((resolve) => setTimeout(resolve, 80));
+            await new Promise((resolve) => setTimeout(resolve, 330));
             seen.push(ctx.signal.aborted, (ctx.signal.reason as { code?: string }).code);
             late();
             return {};
           }
+          await isLate;
           await ctx.progress("first of 2");
           await ctx.progress("second of 2");
           return { n: 1 };
@@ -169,7 +170,6 @@ onBothStores((bench) => {
     const node = await bench.open({ programs: [tired] });
     const run = await node.start(tired, { n: 0, log: [] });
     await run.result(limit);
-    await isLate;
     expect(seen).toEqual([true, "STEP_TIMEOUT"]);
     const told: unknown[] = [];
     for await (const event of run.watch()) if (event.type === "progress") told.push(event.value);
