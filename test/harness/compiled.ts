@@ -32,8 +32,9 @@ export async function compileAll(): Promise<{ readonly folder: string; readonly 
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** Under its own name the copy finds itself, and not what was built last. */
+/** Under its own name the copy finds itself, and not what was built last; examples find the server of the test run. */
 async function ownPackage(): Promise<string> {
   const { name, type, exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8"));
-  return JSON.stringify({ name, type, exports }).replaceAll("./dist/", "./src/");
+  const doors = { ...exports, "./embedded": "./test/harness/embedded-there.js" };
+  return JSON.stringify({ name, type, exports: doors }).replaceAll("./dist/", "./src/");
 }
