@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 
 const WINDOWS = Number(process.env["HOLDFAST_WINDOWS"] ?? 12);
@@ -27,8 +28,8 @@ afterAll(async () => {
 });
 
 async function startNode(): Promise<ChildProcess> {
-  const file = join(import.meta.dirname, "schedules.child.ts");
-  const child = fork(file, [url, schema, `node-${started++}`], { execArgv: ["--import", "tsx"] });
+  const file = compiled(join(import.meta.dirname, "schedules.child.ts"));
+  const child = fork(file, [url, schema, `node-${started++}`], { execArgv: [] });
   children.push(child);
   await once(child, "message");
   return child;
