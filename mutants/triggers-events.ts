@@ -53,7 +53,7 @@ export const triggersEvents: readonly Mutant[] = [
   const again = events.flatMap(`,
       },
     ],
-    killedBy: [{ file: "test/trigger/emit-processes.test.ts", test: "five processes" }],
+    killedBy: [{ file: "test/store/races-keys.test.ts", test: "start the same events" }],
   },
   {
     name: "a keyed run inserted in a second transaction",

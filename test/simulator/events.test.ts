@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { EventWorkload } from "../../src/simulator/event-workload.js";
 import { simulate } from "../../src/simulator/simulate.js";
 
-const SEEDS = Number(process.env["HOLDFAST_EVENT_SEEDS"] ?? 20);
+const SEEDS = Number(process.env["HOLDFAST_EVENT_SEEDS"] ?? 14);
 
 /** Things that must have happened for this to be worth anything. */
 const MARKS = [

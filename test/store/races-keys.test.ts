@@ -1,7 +1,10 @@
 // Dedupe keys under contention: one run per key, the losers learn whose it is, and nobody deadlocks.
 
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import type { NewRun } from "../../src/kernel/new-run.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import type { Subscription } from "../../src/store/contract/events.js";
 import { accept, claimFrom, commitOf, complete, countingWorld, group, newRun, scene, shuffled } from "./scene.js";
 
 const s = scene();
@@ -33,6 +36,45 @@ test("eight connections insert the same fifty keys in shuffled batches: no deadl
     expect(new Set(answers.flat().map((answer) => answer.outcome))).toEqual(new Set(["inserted", "existing"]));
     expect(new Set(answers.flat().map((answer) => answer.runId)).size).toBe(50);
     expect(await s.store.runs.count({ env: "test", queue: `keys-${round}` })).toEqual({ waiting: 50 });
+  }
+  expect(world.retries).toBe(0);
+});
+
+test("eight connections start the same events in shuffled batches: no deadlock, one run per event and subscription", async () => {
+  const of = { env: "test", stack: null, event: "raced", version: null, where: [], subject: null, debounceMs: null };
+  const subscriptions: Subscription[] = ["one", "two"].map((program) => {
+    return {
+      ...of,
+      id: `${program} on raced`,
+      program,
+      queue: program,
+      lifetime: "archived",
+      crashLimit: 5,
+      breaker: null,
+    };
+  });
+  const incarnation = randomUUID();
+  await s.store.events.subscribe({ incarnation, env: "test", subscriptions, starting: true });
+  await s.store.runs.groupIds(
+    subscriptions.map(({ env, stack, queue, program, version }) => ({ env, stack, queue, program, version })),
+  );
+  for (let round = 0; round < 5; round++) {
+    const keys = Array.from({ length: 50 }, (_, i) => `event-${round}-${i}`);
+    const answers = await Promise.all(
+      stores.map((store, i) =>
+        store.events.start(
+          shuffled(keys, round * 8 + i).map((key) => {
+            const input = { codec: "json", data: "{}" };
+            return { ...of, id: systemWorld().id(), plain: "{}", key, payloadHash: "h", input };
+          }),
+        ),
+      ),
+    );
+    const runs = answers.flat().flatMap((answer) => (answer.outcome === "started" ? answer.runs : []));
+    expect(runs).toHaveLength(8 * 50 * 2);
+    expect(runs.filter(({ outcome }) => outcome === "inserted")).toHaveLength(100);
+    expect(new Set(runs.map(({ runId }) => runId)).size).toBe(100);
+    expect(await s.store.runs.count({ env: "test", queue: "one" })).toEqual({ waiting: 50 * (round + 1) });
   }
   expect(world.retries).toBe(0);
 });
