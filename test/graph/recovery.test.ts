@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
 import { append, createClient, graph, signal, state } from "../../src/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { QUICK } from "../workflow/node-suite.js";
 import { poison } from "./poison.js";
@@ -239,8 +240,8 @@ test("a node that tells its progress and kills its process is dead at the crash 
   const sweeper = await createNode({ store, ...QUICK, programs: [], presenceGrace: 100 });
   const { id } = await createClient({ store }).start(poison, { n: 0 });
   await pool.query(`update ${schema}.runs set crash_limit = 2 where id = $1`, [id]);
-  const script = join(import.meta.dirname, "poison.child.ts");
-  const children = Array.from({ length: 3 }, () => fork(script, [url, schema], { execArgv: ["--import", "tsx"] }));
+  const script = compiled(join(import.meta.dirname, "poison.child.ts"));
+  const children = Array.from({ length: 3 }, () => fork(script, [url, schema], { execArgv: [] }));
   const ends = children.map(async (child) => (await once(child, "exit"))[1]);
   await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 50_000 }).toBe("dead");
   for (const child of children) if (child.connected) child.disconnect();
