@@ -23,6 +23,8 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   readonly kind: "task" | "each";
   readonly needs: TasksByName;
   readonly when: ((outcomes: never) => boolean) | null;
+  /** It was given no needs, not even an empty list of them: its function gets the DAG's input instead. */
+  readonly takesInput: boolean;
   readonly queue: string | null;
   readonly timeoutMs: number | null;
   readonly policy: RetryPolicy;
@@ -129,6 +131,7 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
     kind,
     needs,
     when,
+    takesInput: options.needs === undefined,
     queue: queue === undefined ? null : queueName(queue, "queue"),
     timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout"),
     policy: retryPolicy(retry, "retry"),

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import { allSucceeded, always, noneFailed } from "../../src/dag/when.js";
+import type { TaskContext } from "../../src/dag/task-context.js";
+import { allSucceeded, always, anySucceeded, noneFailed } from "../../src/dag/when.js";
 import { PermanentError } from "../../src/workflow/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "../workflow/node-suite.js";
@@ -174,5 +175,32 @@ onBothStores((bench) => {
     expect(await run.result()).toMatchObject({ squares: [0, 1, 4, 9, 16, 25, 36, 49, 64, 81, 100, 121], sum: 506 });
     expect(most).toBeLessThanOrEqual(3);
     expect((await (await node.start(fan, 0)).result()).squares).toEqual([]);
+  });
+
+  test("a rule over an empty list of needs is judged like any other, and its function gets that list", async () => {
+    const none = task({ needs: {}, when: anySucceeded() }, async () => "never");
+    const all = task({ needs: {}, when: allSucceeded() }, async (ctx, needs) => [needs, ctx.input]);
+    const plain = task({ needs: {} }, async (ctx: TaskContext<number>, needs) => [needs, ctx.input]);
+    const input = task({ retry: 1 }, async (_ctx, n: number) => n);
+    const empty = dag("empty-needs", { none, all, plain, input });
+    const node = await bench.open({ programs: [empty] });
+    expect(await (await node.start(empty, 7)).result()).toEqual({ all: [{}, 7], plain: [{}, 7], input: 7 });
+  });
+
+  test("a fan-out of which not every item can be started fails after those that were have ended", async () => {
+    const list = Array.from({ length: 300 }, (_, i): unknown => (i === 299 ? () => "no value" : i));
+    const states: string[] = [];
+    const items = each({ over: () => list, parallel: 2, retry: 1 }, async (ctx) => {
+      await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+    });
+    const broken = dag("broken-list", { items });
+    const node = await bench.open({ programs: [broken] });
+    const run = await node.start(broken);
+    await expect(run.result()).rejects.toMatchObject({ cause: { errors: [{ code: "INVALID_INPUT" }] } });
+    const tasksOf = async (id: string) =>
+      (await bench.store.journal.read(id))!.entries.flatMap(({ kind, key }) => (kind === "task" ? key! : []));
+    const [fan] = await tasksOf(run.id);
+    for (const id of await tasksOf(fan!)) states.push((await bench.store.runs.get(id))!.state);
+    expect(states).toEqual(Array(250).fill("cancelled"));
   });
 });

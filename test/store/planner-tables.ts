@@ -81,8 +81,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     pool.query(`insert into ${s}.runs (id, claim_group, priority, state, available_at, created_at, crash_limit, ended_at, token, owner, lease_until)
       select md5('${kind}' || n)::uuid, 1 + n % 4, n % 3, '${state}', now() + ${from}, now(), 5,
         case when '${state}' in ('completed', 'failed') then now() end, ${claim} from generate_series(1, ${count}) n`);
-  await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
-    select 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
+  await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
+    select n, 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
   await runs("ended", "interval '0'", size.ended, "completed");
   // Half of them sleep: they are in the claim's index, and must not be read past.
   await runs(
@@ -137,8 +137,8 @@ async function fillTasks(
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
 async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
-    select 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
+  await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
+    select 1000 + n, 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
   await pool.query(`insert into ${s}.subscriptions (env, id, stack, event, program, queue, version, filters, lifetime, crash_limit)
     select 'test', 'p on ' || n, '', 'event-' || n % 1000, 'p', 'q1', '',
       case when n % 2 = 0 then '{}' else array['{"kind": "disk"}'::jsonb] end, 'archived', 5 from generate_series(1, 10000) n`);
@@ -234,7 +234,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ],
     ]),
     hot(sweepExpired, [batch], 3 * HELD),
-    hot(takeBackClaims, [[OWNER], batch], 3 * HELD),
+    hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),
     hot(sendMessages, [

@@ -1,7 +1,7 @@
 // Opens nodes with quick settings on either store, for the suites that need nothing else.
 
 import pg from "pg";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
@@ -14,7 +14,7 @@ export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2
 
 export interface Bench {
   readonly store: Store;
-  /** Stopped after the suite. */
+  /** Stopped after the test. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
   /** A transaction of the caller's own. */
   begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
@@ -53,10 +53,11 @@ export function onBothStores(suite: (bench: Bench) => void): void {
       beforeAll(async () => {
         bench.store = await openStore();
       });
-      afterAll(async () => {
-        await Promise.all(nodes.map((node) => node.stop({ grace: "1s" })));
-        await bench.store.close();
+      // Each keeps house 50 times a second: those of all tests together took most of the machine.
+      afterEach(async () => {
+        await Promise.all(nodes.splice(0).map((node) => node.stop({ grace: "1s" })));
       });
+      afterAll(() => bench.store.close());
       suite(bench);
     });
   }

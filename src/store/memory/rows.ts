@@ -8,6 +8,7 @@ import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
+import type { Reclaimed } from "../contract/runs.js";
 
 export interface RunRow {
   readonly id: string;
@@ -38,10 +39,17 @@ export interface RunRow {
   inboxSeq: number;
   failures: number;
   crashes: number;
-  recoveries: number;
-  recoveredFrom: string | null;
   endedAtUs: number | null;
   archivedAtUs: number | null;
+}
+
+/** A claim that was taken from its holder. */
+export interface TakenClaimRow {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly by: string | null;
+  readonly outcome: Reclaimed["outcome"];
+  readonly atUs: number;
 }
 
 /** One stage of a run's way through its limits. */

@@ -9,6 +9,7 @@ import { commitCases } from "./commits.js";
 import { definitionCases } from "./definitions.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
+import { holderCases } from "./holders.js";
 import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
 import { keyCases } from "./keys.js";
@@ -48,6 +49,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...sweepCases,
   ...wakeCases,
   ...recoveryCases,
+  ...holderCases,
   ...cancelCases,
   ...journalCases,
   ...limitCases,

@@ -39,6 +39,11 @@ async function claimTasks(s: Scene, leaseMs = LONG_MS): Promise<readonly Claimed
 }
 
 const one = async (s: Scene, leaseMs = LONG_MS) => some((await claimTasks(s, leaseMs))[0], "a claimable task");
+/** The first of them, and no other. */
+const next = async (s: Scene, leaseMs: number) => {
+  await s.advance(1);
+  return s.claimOne({ groupIds: await s.store.runs.groupIds([s.group(TASKS)]), leaseMs, limit: 1 });
+};
 const states = async (s: Scene, ids: readonly string[]): Promise<readonly RunState[]> =>
   Promise.all(ids.map(async (id) => (await s.run(id)).state));
 
@@ -135,6 +140,34 @@ export const taskCases = cases("tasks", {
     );
     same(await states(s, ids), ["dead", "waiting"], "tasks");
     same(await s.unreadKeys(parent.runId), [`child:${ids[0]}`], "news");
+  },
+
+  "a task and a task of its own that die in one sweep are both counted, whoever is taken first": async (s) => {
+    for (const itemFirst of [true, false]) {
+      const { parent, ids } = await family(s, [[], [0]], { crashLimit: 1 });
+      const item = s.newRun({ group: TASKS, crashLimit: 1 });
+      await s.accept(await one(s), [enqueue(item), handBack]);
+      const [early, late] = [SHORT_MS, 2 * SHORT_MS];
+      const fan = await next(s, itemFirst ? late : early);
+      same((await next(s, itemFirst ? early : late)).runId, item.id, "the item is claimed after it");
+      await s.advance(2 * PAST_MS);
+      const reclaimed = await s.store.runs.sweepExpired({ limit: 1000 });
+      const died = reclaimed.filter(({ runId }) => runId === item.id || runId === fan.runId);
+      same(
+        died.map(({ runId, outcome }) => [runId === item.id, outcome]),
+        [
+          [itemFirst, "dead"],
+          [!itemFirst, "dead"],
+        ],
+        "answers",
+      );
+      matches(await s.run(fan.runId), { state: "dead", pending: 0 }, "the fan-out");
+      same(await states(s, ids), ["dead", "waiting"], "the one behind it is ready");
+      matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "parent");
+      same(await s.unreadKeys(fan.runId), [], "its messages are closed");
+      await s.accept(await one(s), [complete]);
+      await s.claimOne();
+    }
   },
 
   "a retry, a hand-back and a sweep are no end": async (s) => {
@@ -320,6 +353,34 @@ export const taskCases = cases("tasks", {
     matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "parent");
     same((await claimTasks(s)).length, 0, "nothing of the old generation is opened");
   },
+
+  "begun anew after it died before its tasks, a run has left them: they are cancelled, and their ends wake nobody":
+    async (s) => {
+      const parent = await s.start({ crashLimit: 1 });
+      const old = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
+      const starts = [enqueue(old[0]!), enqueue(old[1]!, [old[0]!.id])];
+      await s.accept(parent, [...starts, park({ wakeAfter: 1000, forTasks: true })]);
+      const late = await one(s);
+      await s.store.inbox.send([s.message(parent.runId)]);
+      await s.advance(1);
+      await s.claimOne({ leaseMs: SHORT_MS });
+      await s.advance(PAST_MS);
+      await s.store.runs.sweepExpired({ limit: 1000 });
+      matches(await s.run(parent.runId), { state: "dead", pending: 2 }, "dead");
+      const call = { by: "me", callId: s.token(), fromStart: true };
+      same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "answer");
+      same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "the same call");
+      same(await states(s, [old[0]!.id, old[1]!.id]), ["running", "cancelled"], "what it left");
+      same(await s.unreadKeys(late.runId), ["cancel"], "the one that runs is asked to end");
+      await s.advance(1);
+      const anew = await s.claimOne();
+      const run = s.newRun({ group: TASKS });
+      await s.accept(anew, [enqueue(run), park({ wakeAfter: 1000, forTasks: true })]);
+      await s.accept(late, [complete]);
+      matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its new task is still open");
+      await s.accept(await one(s), [complete]);
+      matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "now it is not");
+    },
 
   "single entries of many runs are read in one call": async (s) => {
     const { parent, ids } = await family(s, [[], [0]]);
