@@ -54,8 +54,8 @@ export function nameOf({ name, incarnation }: Holder): string {
 }
 
 /** By which sweep, and when. */
-export function takenBackText({ at, by }: TakenBack): string {
-  return `${by === null ? "by a sweep that was asked for" : `by ${nameOf(by)}`} at ${isoTime(at)}`;
+export function takenBackText({ at, by }: TakenBack, time: (at: number) => string): string {
+  return `${by === null ? "on request" : `by ${nameOf(by)}`} at ${time(at)}`;
 }
 
 export function claimJson({ from, to, takenBack, ...claim }: PastClaim): Readonly<Record<string, unknown>> {

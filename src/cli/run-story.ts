@@ -14,7 +14,7 @@ import { nameOf, type PastClaim, takenBackText } from "./run-claims.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
 import { type ShownTask, taskCells } from "./run-tasks.js";
 import { type Cell, tableLines } from "./table.js";
-import { isoTime, timeAgo } from "./time-ago.js";
+import { clockTime, isoTime, timeAgo } from "./time-ago.js";
 import { timeline } from "./timeline.js";
 
 export interface Story {
@@ -52,7 +52,7 @@ export function storyLines(story: Story, call: Call): string[] {
     "",
     ...timeline(entries, { width, paint, payloads, holderOf }),
     // One claim that goes on or has ended in order is told by the timeline.
-    ...section("Claims", claims.length > 1 ? claims.map(claimCells) : [], call),
+    ...section("Claims", claims.length > 1 ? claims.map((claim) => claimCells(claim, clockOf(claims))) : [], call),
     ...section(
       "Waits for",
       waits.map((wait) => waitCells(wait, now)),
@@ -93,7 +93,7 @@ function recoveredCells({ recoveries }: RunRecord, known: readonly ClaimRecord[]
   const { holder, takenBack } = known.findLast((claim) => claim.takenBack !== null) ?? {};
   if (!holder || !takenBack) return [];
   const times = recoveries === 1 ? "once," : `${recoveries} times, last`;
-  return [["Recovered", `${times} from ${nameOf(holder)} ${takenBackText(takenBack)}`]];
+  return [["Recovered", `${times} from ${nameOf(holder)} ${takenBackText(takenBack, isoTime)}`]];
 }
 
 function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings, now: number): string {
@@ -101,10 +101,20 @@ function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings
   return `by ${by}, ${takenBy === null ? `not taken yet${expiry}` : `taken by ${around.holder(takenBy)}`}`;
 }
 
-function claimCells({ epoch, holder, entries, from, to, ended, takenBack }: PastClaim): Cell[] {
+/** With the day, unless all of it happened on one. */
+function clockOf(claims: readonly PastClaim[]): (at: number) => string {
+  const times = claims.flatMap(({ from, to, takenBack }) => [from ?? [], to ?? [], takenBack?.at ?? []].flat());
+  const days = new Set(times.map((at) => isoTime(at).slice(0, 10)));
+  return (at) => clockTime(at, days.size > 1);
+}
+
+function claimCells(
+  { epoch, holder, entries, from, to, ended, takenBack }: PastClaim,
+  time: (at: number) => string,
+): Cell[] {
   const count = `${entries} ${entries === 1 ? "entry" : "entries"}`;
-  const span = from === null || to === null ? "" : `${isoTime(from)} to ${isoTime(to)}`;
-  const how = takenBack === null ? ended : `${ended} ${takenBackText(takenBack)}`;
+  const span = from === null || to === null ? "" : `${time(from)} to ${time(to)}`;
+  const how = takenBack === null ? ended : `${ended} ${takenBackText(takenBack, time)}`;
   return [String(epoch), holder === null ? "" : nameOf(holder), count, span, how];
 }
 

@@ -354,33 +354,33 @@ export const taskCases = cases("tasks", {
     same((await claimTasks(s)).length, 0, "nothing of the old generation is opened");
   },
 
-  "begun anew after it died before its tasks, a run has left them: they are cancelled, and their ends wake nobody":
-    async (s) => {
-      const parent = await s.start({ crashLimit: 1 });
-      const old = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
-      const starts = [enqueue(old[0]!), enqueue(old[1]!, [old[0]!.id])];
-      await s.accept(parent, [...starts, park({ wakeAfter: 1000, forTasks: true })]);
-      const late = await one(s);
-      await s.store.inbox.send([s.message(parent.runId)]);
-      await s.advance(1);
-      await s.claimOne({ leaseMs: SHORT_MS });
-      await s.advance(PAST_MS);
-      await s.store.runs.sweepExpired({ limit: 1000 });
-      matches(await s.run(parent.runId), { state: "dead", pending: 2 }, "dead");
-      const call = { by: "me", callId: s.token(), fromStart: true };
-      same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "answer");
-      same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "the same call");
-      same(await states(s, [old[0]!.id, old[1]!.id]), ["running", "cancelled"], "what it left");
-      same(await s.unreadKeys(late.runId), ["cancel"], "the one that runs is asked to end");
-      await s.advance(1);
-      const anew = await s.claimOne();
-      const run = s.newRun({ group: TASKS });
-      await s.accept(anew, [enqueue(run), park({ wakeAfter: 1000, forTasks: true })]);
-      await s.accept(late, [complete]);
-      matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its new task is still open");
-      await s.accept(await one(s), [complete]);
-      matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "now it is not");
-    },
+  "begun anew after it died before its tasks, a run has left them, and their ends wake nobody": async (s) => {
+    const parent = await s.start({ crashLimit: 1 });
+    const old = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
+    const starts = [enqueue(old[0]!), enqueue(old[1]!, [old[0]!.id])];
+    await s.accept(parent, [...starts, park({ wakeInMs: 1, wakeAfter: 1000, forTasks: true })]);
+    const late = await one(s);
+    await s.advance(1);
+    await s.wakeLeftovers();
+    await s.advance(1);
+    await s.claimOne({ leaseMs: SHORT_MS });
+    await s.advance(PAST_MS);
+    await s.store.runs.sweepExpired({ limit: 1000 });
+    matches(await s.run(parent.runId), { state: "dead", pending: 2 }, "dead");
+    const call = { by: "me", callId: s.token(), fromStart: true };
+    same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "answer");
+    same(await s.store.runs.redrive([parent.runId], call), [{ outcome: "redriven" }], "the same call");
+    same(await states(s, [old[0]!.id, old[1]!.id]), ["running", "cancelled"], "what it left");
+    same(await s.unreadKeys(late.runId), ["cancel"], "the one that runs is asked to end");
+    await s.advance(1);
+    const anew = await s.claimOne();
+    const run = s.newRun({ group: TASKS });
+    await s.accept(anew, [enqueue(run), park({ wakeAfter: 1000, forTasks: true })]);
+    await s.accept(late, [complete]);
+    matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its new task is still open");
+    await s.accept(await one(s), [complete]);
+    matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "now it is not");
+  },
 
   "single entries of many runs are read in one call": async (s) => {
     const { parent, ids } = await family(s, [[], [0]]);
