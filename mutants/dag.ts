@@ -99,6 +99,12 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
+    name: "the tasks of a run are looked for in all journals",
+    breaks: "a pause costs what its run is large, not what the table is",
+    edits: [{ file: "src/store/postgres/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],
+    killedBy: [{ file: "test/store/planner.test.ts", test: "nothing was ever analyzed" }],
+  },
+  {
     name: "tasks of a run that begins anew are counted in it",
     breaks: "S13: a run waits for the tasks it has started, and for no others",
     edits: [

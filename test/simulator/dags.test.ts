@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { DagWorkload } from "../../src/simulator/dag-workload.js";
 import { expectSound, range } from "./seeds.js";
 
-const SEEDS = Number(process.env["HOLDFAST_DAG_SEEDS"] ?? 60);
+const SEEDS = Number(process.env["HOLDFAST_DAG_SEEDS"] ?? 30);
 
 test(`${SEEDS} seeds of DAGs hold every invariant`, { timeout: 600_000 }, async () => {
   const tally = await expectSound(range(1, SEEDS), { workload: (swarm) => new DagWorkload(swarm) }, "--dags ");

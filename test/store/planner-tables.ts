@@ -6,6 +6,7 @@ import type { Effect } from "../../src/kernel/effect.js";
 import type { NewRun } from "../../src/kernel/new-run.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import { readBreakers } from "../../src/store/postgres/breakers.js";
+import { cancelTasks } from "../../src/store/postgres/cancel-run.js";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
 import { claimTimeouts, completeTimeouts, releaseTimeouts } from "../../src/store/postgres/claim-timeouts.js";
 import {
@@ -36,12 +37,17 @@ import {
   limitedColumnsOf,
   type Places,
 } from "../../src/store/postgres/insert-runs.js";
+import { findBusy, leaveTasks } from "../../src/store/postgres/leave-tasks.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
 import { takeBackClaims } from "../../src/store/postgres/nodes.js";
+import { pauseRun } from "../../src/store/postgres/pause-run.js";
 import { peekJournals } from "../../src/store/postgres/peek-journals.js";
+import { readClaims } from "../../src/store/postgres/read-claims.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
+import { buryTask } from "../../src/store/postgres/reclaimed.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
+import { reopenTasks } from "../../src/store/postgres/reopen-tasks.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
@@ -213,6 +219,13 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
     hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
+    hot(reopenTasks, [troubled, "ann", randomUUID()]),
+    hot(findBusy, [troubled]),
+    hot(leaveTasks, [troubled]),
+    hot(cancelTasks, [parked[0], "ann", "{}"]),
+    hot(pauseRun, [parked[0], "ann"]),
+    hot(buryTask, [tasks[0], 0, true, "dead", OWNER]),
+    { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),

@@ -8,7 +8,7 @@ import { statement } from "./dialect.js";
 import { isTask, taskTree } from "./task-tree.js";
 
 /** Of these runs, those that are to begin anew and have tasks under way. */
-const findBusy = statement(
+export const findBusy = statement(
   "find_busy",
   (d) => `
 select r.id from ${unnest(1, ["uuid"])} as w(id)
