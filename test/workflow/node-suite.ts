@@ -14,14 +14,17 @@ export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2
 
 export interface Bench {
   readonly store: Store;
-  /** Stopped after the test. */
+  /** Stopped after the suite, or after its test. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
   /** A transaction of the caller's own. */
   begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
 }
 
-/** Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. */
-export function onBothStores(suite: (bench: Bench) => void): void {
+/**
+ * Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. `perTest`: nodes are stopped after the
+ * test that opened them. Each keeps house 50 times a second; those of twenty tests together take most of a machine.
+ */
+export function onBothStores(suite: (bench: Bench) => void, { perTest = false } = {}): void {
   const { url, schema } = testSchema();
   const stores: [string, () => Promise<Store>][] = [
     ["on the memory store", async () => memoryStore()],
@@ -53,11 +56,14 @@ export function onBothStores(suite: (bench: Bench) => void): void {
       beforeAll(async () => {
         bench.store = await openStore();
       });
-      // Each keeps house 50 times a second: those of all tests together took most of the machine.
-      afterEach(async () => {
+      const stopAll = async () => {
         await Promise.all(nodes.splice(0).map((node) => node.stop({ grace: "1s" })));
+      };
+      if (perTest) afterEach(stopAll);
+      afterAll(async () => {
+        await stopAll();
+        await bench.store.close();
       });
-      afterAll(() => bench.store.close());
       suite(bench);
     });
   }

@@ -1,6 +1,10 @@
 // Who held a run, claim by claim: for people who ask what happened to it.
 
-import type { Reclaimed } from "./runs.js";
+/**
+ * What became of a run whose claim was taken. `waiting`: another node goes on. `restarted`: it begins anew. `failed`: given up, as
+ * its program asks. `dead`: too often. `paused`: somebody had asked for it.
+ */
+export type TakenBackAs = "waiting" | "restarted" | "failed" | "dead" | "paused";
 
 /** A node, as it was registered; identity and name are null when it is not known any more. */
 export interface Holder {
@@ -21,5 +25,5 @@ export interface TakenBack {
   readonly at: number;
   /** The node whose sweep took it; null: somebody asked for the sweep. */
   readonly by: Holder | null;
-  readonly outcome: Reclaimed["outcome"];
+  readonly outcome: TakenBackAs;
 }

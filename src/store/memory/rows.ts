@@ -4,11 +4,11 @@ import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
+import type { TakenBackAs } from "../contract/claims.js";
 import type { DefinitionRecord } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
-import type { Reclaimed } from "../contract/runs.js";
 
 export interface RunRow {
   readonly id: string;
@@ -48,7 +48,7 @@ export interface TakenClaimRow {
   readonly epoch: number;
   readonly owner: string;
   readonly by: string | null;
-  readonly outcome: Reclaimed["outcome"];
+  readonly outcome: TakenBackAs;
   readonly atUs: number;
 }
 

@@ -2,8 +2,7 @@
 
 import { isUuid } from "../../kernel/id.js";
 import { checkLimit, refuse } from "../check/value.js";
-import type { ClaimRecord, Holder } from "../contract/claims.js";
-import type { Reclaimed } from "../contract/runs.js";
+import type { ClaimRecord, Holder, TakenBackAs } from "../contract/claims.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
@@ -39,7 +38,7 @@ select c.epoch, c.outcome, c.at, ${holder("c.owner")} as holder, ${holder("c.by"
 
 interface Row {
   epoch: string;
-  outcome: Reclaimed["outcome"] | null;
+  outcome: TakenBackAs | null;
   at: number | null;
   holder: Holder | null;
   by: Holder | null;

@@ -29,6 +29,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { taskOperationCases } from "./task-operations.js";
 import { taskCases } from "./tasks.js";
 import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
@@ -46,6 +47,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...messageCases,
   ...childCases,
   ...taskCases,
+  ...taskOperationCases,
   ...sweepCases,
   ...wakeCases,
   ...recoveryCases,
