@@ -76,6 +76,14 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
+<<<<<<< HEAD
+=======
+  -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
+  key_hash      uuid,
+  -- From whom it was taken back last, and how often; NULL: never.
+  recovered_from uuid,
+  recoveries    int,
+>>>>>>> main
   -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
   pending       int not null default 0,
   counts        boolean not null default false,
@@ -155,7 +163,6 @@ create table ${s}.run_keys (
   lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
   expires_at    timestamptz
 );
-create index run_keys_run on ${s}.run_keys (run_id);
 
 -- taken_seq: the journal entry that took the message in; 0 when the run ended without reading it.
 create sequence ${s}.inbox_id;
