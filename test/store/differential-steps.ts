@@ -441,6 +441,7 @@ export class Steps {
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
+      [2, step("claims", (store) => store.runs.claims(runId, { limit: 3 }))],
       [2, step("nextDue", (store, ids) => store.runs.nextDue(ids))],
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],

@@ -118,7 +118,16 @@ const EXPECTED = [
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
   ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
   ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],
-  ...["get some", "get none", "list some", "count some", "journal.read some", "journal.read none"],
+  ...[
+    "claims some",
+    "claims empty",
+    "get some",
+    "get none",
+    "list some",
+    "count some",
+    "journal.read some",
+    "journal.read none",
+  ],
 ];
 
 test("the histories reached every operation and every outcome", () => {
