@@ -27,7 +27,12 @@ export class TimeoutSteps {
   next(): Step {
     const key = this.#key();
     const fences = this.#dice.many(1, 3, () => this.#fence());
-    const releases = fences.map((fence) => ({ ...fence, retryInMs: this.#dice.one([null, 0, 10, 100]) }));
+    const releases = fences.map((fence) => ({
+      ...fence,
+      retryInMs: this.#dice.one([null, 0, 10, 100, "never" as const]),
+      problem: this.#dice.one([null, "no", "not yet"]),
+    }));
+    const after = this.#dice.one(["", "i2"]);
     const limit = this.#dice.int(0, 4);
     return this.#dice.pick<Step>([
       [6, () => this.#schedule()],
@@ -37,6 +42,8 @@ export class TimeoutSteps {
       [2, step("expired", (store) => store.timeouts.expired(key, limit))],
       [2, step("complete", (store) => store.timeouts.complete(fences))],
       [3, step("release", (store) => store.timeouts.release(releases))],
+      [1, step("dead", (store) => store.timeouts.dead(key, { limit, after }))],
+      [2, step("redrive", (store) => store.timeouts.redrive(key))],
     ]);
   }
 

@@ -47,7 +47,7 @@ import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
-import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
+import { deadTimeouts, expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
 import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
@@ -253,7 +253,8 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(expiredTimeouts, ["test", "order", batch]),
     hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
     hot(completeTimeouts, [held, held.map(() => TOKEN)]),
-    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000)]),
+    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000), held.map(() => false), nulls]),
+    hot(deadTimeouts, ["test", "order", "", batch]),
   ];
 }
 

@@ -53,6 +53,7 @@ import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { TimeoutHints } from "./timeout-hints.js";
 import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
@@ -125,6 +126,7 @@ export function openPostgres(
   });
   const groups = new Groups(db);
   const hints = new Hints(db, options.notify ?? true);
+  const timeoutHints = new TimeoutHints(db, options.notify ?? true);
   db.onWork = (groupIds, inMs = []) => {
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
@@ -150,7 +152,7 @@ export function openPostgres(
     events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
-    timeouts: timeoutTable(db),
+    timeouts: timeoutTable(db, timeoutHints),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     attend: attending,
@@ -161,6 +163,7 @@ export function openPostgres(
     },
     close: () => {
       hints.close();
+      timeoutHints.close();
       return db.close();
     },
   };
