@@ -134,21 +134,23 @@ export class TimerLoop {
     }
   }
 
+  /** It is under way from the moment it asks: who waits for what fires waits for what is being taken, too. */
   async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null }> {
-    const { store } = this.#options.instances;
+    const { bus, instances } = this.#options;
     const { limit } = this.#pace;
     const claim = { groups: this.#groups, limit, leaseMs: LEASE_MS, mostAttempts: RETRY.attempts };
-    const claimed = await store.machines.claimTimers(claim);
-    const count = claimed.timers.length;
-    const arrived = this.#pace.begin(count);
-    this.#taken += count;
-    const work = this.#fireAll(claimed).catch((error: unknown) => this.#options.bus.emit("timers.failed", { error }));
-    const done: Promise<void> = work.finally(() => {
+    const claimed = instances.store.machines.claimTimers(claim);
+    const fire = async (taken: ClaimedTimers) => {
+      this.#taken += taken.timers.length;
+      const arrived = this.#pace.begin(taken.timers.length);
+      await this.#fireAll(taken).catch((error: unknown) => bus.emit("timers.failed", { error }));
       arrived();
-      this.#underWay.delete(done);
-    });
+    };
+    const work = claimed.then(fire, () => {});
+    const done: Promise<void> = work.finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
-    return { full: count >= limit, nextMs: claimed.nextMs };
+    const { timers, nextMs } = await claimed;
+    return { full: timers.length >= limit, nextMs };
   }
 
   async #fireAll({ timers, instances, now }: ClaimedTimers): Promise<void> {

@@ -8,6 +8,7 @@ import { createClient } from "../../src/client/create-client.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import type { Recovery } from "../../src/kernel/recovery.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { deployed, POLICIES, tableSql } from "./deploy-programs.js";
 
@@ -29,8 +30,8 @@ afterAll(async () => {
 /** Resolves when its node is up. */
 async function start(identity: string, options: object = {}): Promise<ChildProcess> {
   const args = [url, schema, identity, "5000", JSON.stringify(options)];
-  const child = fork(join(import.meta.dirname, "deploy.child.ts"), args, {
-    execArgv: ["--import", import.meta.resolve("tsx")],
+  const child = fork(compiled(join(import.meta.dirname, "deploy.child.ts")), args, {
+    execArgv: [],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   children.add(child);

@@ -2,7 +2,8 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, describe } from "vitest";
-import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
 import { memoryStore } from "../../src/store/memory/index.js";
