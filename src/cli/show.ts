@@ -3,6 +3,7 @@
 import { isEnded } from "../kernel/run-state.js";
 import type { Call, Command, Report } from "./command.js";
 import { findRun } from "./find-run.js";
+import { withoutMarked } from "./marked-fields.js";
 import { payloadJson } from "./payload-text.js";
 import { pendingWaits } from "./pending-waits.js";
 import { claimJson, claimsOf } from "./run-claims.js";
@@ -34,7 +35,7 @@ async function showRun(call: Call): Promise<Report> {
     store.runs.claims(run.id, { limit: MOST_CLAIMS }),
     isEnded(run.state) ? [] : store.inbox.unread(run.id),
   ]);
-  const entries = page?.entries ?? [];
+  const entries = withoutMarked(run.group.program, page?.entries ?? []);
   const tasks = await tasksOf(store, entries);
   const asked = needsNodes(run) || tasks.some((task) => needsNodes(task.run));
   const nodes = asked ? await store.nodes.list({ env: run.group.env }) : [];

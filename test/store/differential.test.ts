@@ -114,7 +114,11 @@ const EXPECTED = [
   ]),
   ...["claimed", "alreadyClaimed", "notFound", "stateChanged"].map((outcome) => `timeouts.claim ${outcome}`),
   ...["timeouts.schedule some", "timeouts.schedule threw", "timeouts.expired some", "timeouts.get some"],
-  ...["cancel", "complete", "release"].flatMap((name) => [`timeouts.${name} true`, `timeouts.${name} false`]),
+  ...["cancel", "complete", "release", "redrive"].flatMap((name) => [
+    `timeouts.${name} true`,
+    `timeouts.${name} false`,
+  ]),
+  "timeouts.dead some",
   ...["leases.reclaimExpired some", "leases.reclaimExpired empty", "leases.get some", "leases.get none"],
   ...["registered", "refused", "stopped"].map((outcome) => `nodes.register ${outcome}`),
   ...["nodes.heartbeat true", "nodes.heartbeat false", "nodes.stop none"],

@@ -55,7 +55,7 @@ import { settleDebounced } from "../../src/store/postgres/settle-debounced.js";
 import { startEvents } from "../../src/store/postgres/start-events.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
-import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
+import { deadTimeouts, expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
 import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
@@ -268,7 +268,8 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(expiredTimeouts, ["test", "order", batch]),
     hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
     hot(completeTimeouts, [held, held.map(() => TOKEN)]),
-    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000)]),
+    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000), held.map(() => false), nulls]),
+    hot(deadTimeouts, ["test", "order", "", batch]),
   ];
 }
 

@@ -124,7 +124,7 @@ const READS = [
   `select run_id as "runId", pending from {s}.deferred_runs order by run_id`,
   `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
     ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
-    released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
+    released_token as "releasedToken", due_at is null as dead, problem from {s}.timeouts order by env collate "C", scope collate "C", instance`,
   `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
    from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
   `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,

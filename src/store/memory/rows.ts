@@ -206,14 +206,15 @@ export interface TimeoutRow {
   readonly state: string;
   readonly sequence: number;
   readonly deadlineUs: number;
-  /** The deadline; while claimed, when the claim is over; after a failure, when to try again. */
-  readonly dueAtUs: number;
+  /** The deadline; while claimed, when the claim is over; after a failure, when to try again; null: given up. */
+  readonly dueAtUs: number | null;
   readonly createdAtUs: number;
   readonly attempts: number;
   readonly claimedBy: string | null;
   readonly claimedUntilUs: number | null;
   readonly token: string | null;
   readonly releasedToken: string | null;
+  readonly problem: string | null;
 }
 
 /** Replaced as a whole. */

@@ -85,7 +85,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotTimeout extends TimeoutRecord {
-  readonly dueAt: number;
+  readonly dueAt: number | null;
   readonly token: string | null;
   readonly releasedToken: string | null;
 }

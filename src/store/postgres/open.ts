@@ -56,6 +56,7 @@ import { settle } from "./settle-debounced.js";
 import { start } from "./start-events.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { TimeoutHints } from "./timeout-hints.js";
 import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
@@ -137,6 +138,7 @@ export function openPostgres(
   });
   const groups = new Groups(db);
   const hints = new Hints(db, options.notify ?? true);
+  const timeoutHints = new TimeoutHints(db, options.notify ?? true);
   db.onWork = (groupIds, inMs = []) => {
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
@@ -162,7 +164,7 @@ export function openPostgres(
     events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
-    timeouts: timeoutTable(db),
+    timeouts: timeoutTable(db, timeoutHints),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     attend: attending,
@@ -173,6 +175,7 @@ export function openPostgres(
     },
     close: () => {
       hints.close();
+      timeoutHints.close();
       return db.close();
     },
   };
