@@ -198,6 +198,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
     orphans: (filter) => link.call("orphans", () => runs.orphans(filter)),
     unservedGroups: (query) => link.call("unserved groups", () => runs.unservedGroups(query)),
     keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
+    claims: (runId, options) => link.call("claims", () => runs.claims(runId, options)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

@@ -1,7 +1,7 @@
 // Opens nodes with quick settings on either store, for the suites that need nothing else.
 
 import pg from "pg";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { createNode, type Node } from "../../src/client/create-node.js";
 import type { NodeOptions } from "../../src/client/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -15,14 +15,17 @@ export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2
 
 export interface Bench {
   readonly store: Store;
-  /** Stopped after the suite. */
+  /** Stopped after the suite, or after its test. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
   /** A transaction of the caller's own. */
   begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
 }
 
-/** Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. */
-export function onBothStores(suite: (bench: Bench) => void): void {
+/**
+ * Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. `perTest`: nodes are stopped after the
+ * test that opened them. Each keeps house 50 times a second; those of twenty tests together take most of a machine.
+ */
+export function onBothStores(suite: (bench: Bench) => void, { perTest = false } = {}): void {
   const { url, schema } = testSchema();
   const stores: [string, () => Promise<Store>][] = [
     ["on the memory store", async () => memoryStore()],
@@ -54,8 +57,12 @@ export function onBothStores(suite: (bench: Bench) => void): void {
       beforeAll(async () => {
         bench.store = await openStore();
       });
+      const stopAll = async () => {
+        await Promise.all(nodes.splice(0).map((node) => node.stop({ grace: "1s" })));
+      };
+      if (perTest) afterEach(stopAll);
       afterAll(async () => {
-        await Promise.all(nodes.map((node) => node.stop({ grace: "1s" })));
+        await stopAll();
         await bench.store.close();
       });
       suite(bench);

@@ -42,6 +42,7 @@ import { pause, resume } from "./pause-run.js";
 import { peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
+import { claims } from "./read-claims.js";
 import { read } from "./read-journal.js";
 import { reconcile } from "./reconcile-tasks.js";
 import { orphans, recover } from "./recover-runs.js";
@@ -217,7 +218,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     return answers;
   };
   return {
-    groupIds: (wanted) => groups.ids(wanted),
+    groupIds: (wanted) => groups.declared(wanted),
     declare: (programs) => declare(db, groups, programs),
     limitsOf: (group) => limitsOf(db, groups, group),
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
@@ -238,6 +239,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     resume: (runId, { by }) => resume(db, runId, by),
     reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
+    claims: (runId, { limit }) => claims(db, runId, limit),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),
     archive: (age) => archive(db, age),
