@@ -2,6 +2,7 @@
 
 import { type AnyActor, definitionsOf } from "../actor/actor.js";
 import type { Strategies } from "../actor/named-strategy.js";
+import type { Tasks } from "../dag/named-task.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { Program } from "../engine/program.js";
@@ -74,8 +75,9 @@ export interface NodeOptions<Executor extends string = string>
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
-  /** By name, what definitions in the database may use. With it, the node loads them and works on them. */
+  /** By name, what definitions in the database may use. With one of these, the node loads them and works on them. */
   readonly strategies?: Strategies;
+  readonly tasks?: Tasks;
   /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
@@ -116,7 +118,7 @@ export class Node implements AsyncDisposable {
   readonly schedules: Schedules;
   /** Instances of machines, its own and those of other nodes of the env. */
   readonly instances: Instances;
-  /** Programs as data, for nodes that are given `strategies`. */
+  /** Programs as data, for nodes that are given `strategies` or `tasks`. */
   readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
@@ -135,7 +137,7 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
-    const { takeDeferred, deferredExpiry, strategies, claims, ...settings } = others;
+    const { takeDeferred, deferredExpiry, strategies, tasks, claims, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
@@ -200,7 +202,9 @@ export class Node implements AsyncDisposable {
     this.#scheduler = newScheduler(here);
     const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
     const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
-    this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
+    const allowed = { isAllowed: (stacks: readonly string[] | undefined) => isAllowed(stacks, this.stack) };
+    const registry = (strategies ?? tasks) && { strategies: strategies ?? {}, tasks: tasks ?? {} };
+    this.#dynamic = registry ? new DynamicPrograms({ ...given, ...allowed, ...registry }) : null;
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }

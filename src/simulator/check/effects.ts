@@ -49,6 +49,11 @@ export function checkFinished(history: History, record: EffectRecord, aborted: b
   history.broken("S4", runId, `${callOf(record)} was not aborted when its claim was lost`);
 }
 
+/** A state that a step makes has its result inside. */
+function resultIn(value: unknown): string {
+  return typeof value === "object" ? ((value as { effect?: string } | null)?.effect ?? "") : (value as string);
+}
+
 /** Every recorded result is the answer of an attempt of that step. */
 export function checkResults(history: History, effects: EffectLog): void {
   const { decode } = codecs();
@@ -56,7 +61,7 @@ export function checkResults(history: History, effects: EffectLog): void {
   for (const run of history.runs.values()) {
     for (const { kind, name, key, payload } of run.journal) {
       if ((kind !== "step" && kind !== "transaction") || !payload) continue;
-      const record = answered.get(decode(payload) as string);
+      const record = answered.get(resultIn(decode(payload)));
       const mine = record && record.runId === run.id && callOf(record) === `${kind} ${name}:${key}`;
       history.expect(mine === true, "S6", run, `the result of ${name}:${key} is none of its attempts'`);
     }

@@ -9,6 +9,7 @@ import type { Tables } from "../../store/memory/tables.js";
 import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
 import type { Gathering, ModelEntry, ModelRun, Probe } from "./model.js";
+import { foundSkipped } from "./overflow.js";
 
 export interface Violation {
   /** As in ARCHITECTURE.md: S4, L3, … */
@@ -107,7 +108,7 @@ export class History {
     };
     this.append(run, null, { kind: "start", name: group.program, key: ticket, payload: input });
     this.runs.set(id, run);
-    this.observe(run);
+    if (!foundSkipped(this, run)) this.observe(run);
   }
 
   append(run: ModelRun, token: string | null, entry: Pick<ModelEntry, "kind" | "name" | "key" | "payload">): void {
