@@ -36,6 +36,18 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/actor/recovery.test.ts", test: "resume, the default" }],
   },
   {
+    name: "a run that kills its processes begins anew for ever",
+    breaks: "S17",
+    edits: [
+      {
+        file: "src/store/postgres/take-back.ts",
+        find: " or j.restarts + 1 >= x.crash_limit then 'dead'",
+        put: " then 'dead'",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "also when it makes progress each time" }],
+  },
+  {
     name: "a restarted run goes on with its old log",
     breaks: "restart begins anew",
     edits: [

@@ -1,10 +1,12 @@
-// Episodes of three actors under faults: one limit each, a policy for what finds no place, strategies in moves with checkpoints.
+// Episodes of three actors under faults: one limit each, a policy for what finds no place, strategies in moves with checkpoints;
+// an expectation for each recovery policy, one of them started by events that several processes see.
 
 import { actor } from "../actor/actor.js";
 import { expectation } from "../actor/expectation.js";
 import { strategy } from "../actor/strategy.js";
 import type { Overflow } from "../kernel/new-run.js";
 import type { AnyDefinition } from "../program/definition.js";
+import { event, on } from "../trigger/event.js";
 import { signal } from "../workflow/signal.js";
 import type { Chance } from "./chance.js";
 import type { History } from "./check/history.js";
@@ -22,6 +24,8 @@ export interface Episode {
   readonly resource: string;
   readonly turns: readonly Turn[];
 }
+
+const moved = (overflow: string) => event<Episode & { readonly no: string }>()(`moved ${overflow}`);
 
 /** Without a place it can be started, but not worked on. */
 const moves = (place: Place | null) =>
@@ -62,8 +66,12 @@ function actors(place: Place | null) {
       concurrency: 2,
       overflow,
       expectations: {
-        serial: expectation({ serial: "resource", budget: NO_BUDGET }, moves(place)),
-        free: expectation({ budget: NO_BUDGET }, moves(place)),
+        serial: expectation(
+          { on: [on(moved(overflow), { subject: "resource" })], serial: "subject", budget: NO_BUDGET },
+          moves(place),
+        ),
+        anew: expectation({ recovery: "restart", budget: NO_BUDGET }, moves(place)),
+        once: expectation({ recovery: "fail", budget: NO_BUDGET }, moves(place)),
       },
     }),
   );
@@ -75,14 +83,18 @@ function programs(place: Place | null): readonly AnyDefinition[] {
 
 export class ActorWorkload implements Workload {
   readonly #all = programs(null);
+  /** By event: the runs that clients were told of. */
+  readonly #begun = new Map<string, Set<string>>();
   #told = 0;
 
   programs(place: Place): readonly AnyDefinition[] {
     return programs(place);
   }
 
-  drive({ client, chance, swarm, at }: DriveOptions): void {
-    for (let i = 0; i < swarm.runs * 2; i++) {
+  drive(options: DriveOptions): void {
+    const { client, chance, swarm, at } = options;
+    for (let i = 0; i < swarm.runs; i++) this.#emitByMany(options, `e${i}`);
+    for (let i = 0; i < swarm.runs; i++) {
       const program = chance.one(this.#all);
       const episode = drawEpisode(chance, swarm.leaseMs);
       const rings = Array.from({ length: chance.int(0, 2) }, () => chance.between(0, swarm.faultsForMs / 2));
@@ -92,6 +104,19 @@ export class ActorWorkload implements Workload {
         if (runId === null) return;
         for (const ms of rings) at(ms, () => void client.signal(runId, RING, `ring ${++this.#told}`));
         if (cancelAfterMs !== null) at(cancelAfterMs, () => void client.cancel(runId));
+      });
+    }
+  }
+
+  /** The same event from several processes, at about the same time. */
+  #emitByMany({ chance, swarm, clients, at }: DriveOptions, no: string): void {
+    const type = moved(chance.one(POLICIES));
+    const payload = { ...drawEpisode(chance, swarm.leaseMs), no };
+    const about = chance.between(0, swarm.faultsForMs * 0.7);
+    for (const client of clients) {
+      at(about + chance.between(0, swarm.weather.timeoutMs), async () => {
+        const { runs = [] } = (await client.emit(type, payload)) ?? {};
+        for (const { runId } of runs) if (runId !== null) this.#begun.set(no, new Set(this.#begun.get(no)).add(runId));
       });
     }
   }
@@ -107,8 +132,22 @@ export class ActorWorkload implements Workload {
     for (const run of history.runs.values()) {
       if (run.state === "completed") checkResult(history, run);
       if (run.state === "skipped") history.expect(run.grants.length === 0, "S15", run, "was granted, and skipped");
+      checkRecovery(history, run);
+    }
+    for (const [no, told] of this.#begun) {
+      const kept = [...told].filter((runId) => !history.lost.has(runId));
+      if (kept.length > 1) history.broken("S10", kept[1]!, `${no} began ${kept.length} episodes`);
     }
   }
+}
+
+/** Begun anew or given up only as its expectation says, and as often as it was taken back. */
+function checkRecovery(history: History, run: ModelRun): void {
+  const restarts = run.journal.filter(({ kind, name }) => kind === "start" && name === "recovery").length;
+  const orphaned = run.journal.some(({ kind, token }) => kind === "failed" && token === null);
+  history.expect(restarts === 0 || run.program.endsWith("::anew"), "S9", run, "begun anew");
+  history.expect(run.generation === restarts, "S16", run, `generation ${run.generation} after ${restarts} restarts`);
+  history.expect(!orphaned || run.program.endsWith("::once"), "S9", run, "given up");
 }
 
 function checkResult(history: History, run: ModelRun): void {
@@ -130,8 +169,8 @@ function drawEpisode(chance: Chance, leaseMs: number): Episode {
   for (let i = chance.int(1, 5); i > 0; i--) {
     const op = {
       ms: chance.between(0, leaseMs / 3),
-      fails: chance.happens(0.2) ? 0.3 : 0,
-      kills: chance.happens(0.1) ? 0.2 : 0,
+      fails: chance.happens(0.2) ? chance.one([0.3, 0.9]) : 0,
+      kills: chance.happens(0.1) ? chance.one([0.2, 0.2, 1]) : 0,
     };
     turns.push({ do: "work", op: { do: "step", attempts: 4, ...op } });
     if (chance.happens(0.3)) turns.push({ do: "save" });

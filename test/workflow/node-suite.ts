@@ -1,7 +1,7 @@
 // Opens nodes with quick settings on either store, for the suites that need nothing else.
 
 import pg from "pg";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
 import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
@@ -14,7 +14,7 @@ export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2
 
 export interface Bench {
   readonly store: Store;
-  /** Stopped after the suite. */
+  /** Stopped after the test that opened it, or after the suite: idle ones that look every 20 ms slow down whoever comes next. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
   /** A transaction of the caller's own. */
   begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
@@ -37,11 +37,14 @@ export function onBothStores(suite: (bench: Bench) => void): void {
   for (const [name, openStore] of stores) {
     describe(name, () => {
       const nodes: Node[] = [];
+      const ofTest: Node[] = [];
+      const stopping: Promise<void>[] = [];
+      let inTest = false;
       const bench = {
         store: undefined as unknown as Store,
         async open(options: Omit<NodeOptions, "store">) {
           const node = await createNode({ store: bench.store, ...QUICK, ...options });
-          nodes.push(node);
+          (inTest ? ofTest : nodes).push(node);
           return node;
         },
         async begin() {
@@ -53,8 +56,16 @@ export function onBothStores(suite: (bench: Bench) => void): void {
       beforeAll(async () => {
         bench.store = await openStore();
       });
+      beforeEach(() => {
+        inTest = true;
+      });
+      // Not waited for: work that ignores its abort would keep the next test waiting.
+      afterEach(() => {
+        inTest = false;
+        stopping.push(...ofTest.splice(0).map((node) => node.stop({ grace: "1s" })));
+      });
       afterAll(async () => {
-        await Promise.all(nodes.map((node) => node.stop({ grace: "1s" })));
+        await Promise.all([...stopping, ...nodes.map((node) => node.stop({ grace: "1s" }))]);
         await bench.store.close();
       });
       suite(bench);
