@@ -21,7 +21,7 @@ export function checkAttempt(history: History, record: EffectRecord): void {
   );
   const grant = run.grants.find((one) => one.epoch === epoch);
   // After a failover or a jump of the database's clock a holder cannot know that its lease is over.
-  if (!grant || grant.at <= history.disturbedAt) return;
+  if (!grant || grant.at <= history.disturbedAt || history.hasTwice(by, runId, epoch)) return;
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);
   const held = run.state === "running" && run.epoch === epoch;
   if (held) history.expect(baseOf(record) === run.baseSeq, "S7", run, `${idempotencyKey} in generation ${run.baseSeq}`);

@@ -46,6 +46,7 @@ export class History {
   calm: Calm | null = null;
   /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
   readonly #told = new Map<string, { readonly token: string; readonly lost: boolean }>();
+  readonly #twice = new Set<string>();
   readonly tables: Tables;
   readonly #now: () => number;
   readonly #ended: ModelRun[] = [];
@@ -185,12 +186,19 @@ export class History {
 
   /** After a failover the same epoch is granted again: what is said of the older token is no news. */
   told(holder: string, what: "granted" | "lost", token: string): void {
+    const before = this.#told.get(holder);
+    if (what === "granted" && before && before.token !== token) this.#twice.add(holder);
     if (what === "granted") this.#told.set(holder, { token, lost: false });
     else if (this.#told.get(holder)?.token === token) this.#told.set(holder, { token, lost: true });
   }
 
   knowsOfLoss(by: string, runId: string, epoch: number): boolean {
     return this.#told.get(`${by} ${runId} ${epoch}`)?.lost === true;
+  }
+
+  /** A failover lost the grant, and the same process got the same epoch again: its two sessions cannot be told apart. */
+  hasTwice(by: string, runId: string, epoch: number): boolean {
+    return this.#twice.has(`${by} ${runId} ${epoch}`);
   }
 
   clockJumped(): void {
