@@ -165,8 +165,8 @@ export const actors: readonly Mutant[] = [
     edits: [
       {
         file: "src/client/dynamic-programs.ts",
-        find: "made.filter(({ stacks }) => isAllowed(stacks))",
-        put: "made.filter(({ stacks }) => isAllowed(stacks) || true)",
+        find: "made.filter((one) => isServedIn(stack, one))",
+        put: "made.filter((one) => isServedIn(stack, one) || true)",
       },
     ],
     killedBy: [DAGS],

@@ -25,7 +25,7 @@ import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, RunOfServices, Services } from "../program/household.js";
-import type { Startable } from "../program/startable.js";
+import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
@@ -35,7 +35,7 @@ import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
-import { DynamicPrograms } from "./dynamic-programs.js";
+import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
 import type { Logger } from "./logger.js";
@@ -153,7 +153,7 @@ export class Node implements AsyncDisposable {
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const modes = new Modes();
-    const expiresInMs = expiryOf(deferredExpiry);
+    const expiresInMs = deferredExpiry === false ? null : toMs(deferredExpiry ?? "1d", "deferredExpiry");
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
@@ -170,7 +170,7 @@ export class Node implements AsyncDisposable {
     this.#instances = new ReachedInstances({ ...runs, bus: told });
     this.instances = instancesOf(this.#instances);
     const household = this.#household(options, opened, told);
-    const here = programs.filter(({ stacks }) => isAllowed(stacks, this.stack));
+    const here = programs.filter((program) => isServedIn(this.stack, program));
     this.#engine = new Engine({
       store,
       programs: here.flatMap((definition) => servedBy(definition, household, modes)),
@@ -202,9 +202,7 @@ export class Node implements AsyncDisposable {
     this.#scheduler = newScheduler(here);
     const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
     const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
-    const allowed = { isAllowed: (stacks: readonly string[] | undefined) => isAllowed(stacks, this.stack) };
-    const registry = (strategies ?? tasks) && { strategies: strategies ?? {}, tasks: tasks ?? {} };
-    this.#dynamic = registry ? new DynamicPrograms({ ...given, ...allowed, ...registry }) : null;
+    this.#dynamic = dynamicPrograms(given, strategies, tasks);
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }
@@ -374,15 +372,6 @@ function servedBy(definition: AnyDefinition, household: Household, modes: Modes)
   const served = definition.serve(household);
   for (const { name } of served) modes.belongs(name, definition.name);
   return served;
-}
-
-/** A node of no stack serves whatever it is given. */
-function isAllowed(stacks: readonly string[] | undefined, stack: string | null): boolean {
-  return stacks === undefined || stack === null || stacks.includes(stack);
-}
-
-function expiryOf(expiry: Duration | false | undefined): number | null {
-  return expiry === false ? null : toMs(expiry ?? "1d", "deferredExpiry");
 }
 
 /** Undefined: none. Null: all. */

@@ -10,6 +10,7 @@ import type { Program } from "../engine/program.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
+import { isServedIn } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { Scheduler } from "../trigger/scheduler.js";
@@ -27,10 +28,19 @@ export interface DynamicOptions {
   readonly tasks: Tasks;
   /** Of the code: always there, and their names are taken. */
   readonly programs: readonly AnyDefinition[];
-  readonly isAllowed: (stacks: readonly string[] | undefined) => boolean;
   readonly served: (definition: AnyDefinition) => readonly Program[];
   readonly engine: Engine;
   readonly newScheduler: (programs: readonly AnyDefinition[]) => Scheduler;
+}
+
+/** Null: it is given nothing to make definitions of, and loads none. */
+export function dynamicPrograms(
+  options: Omit<DynamicOptions, "strategies" | "tasks">,
+  strategies: Strategies | undefined,
+  tasks: Tasks | undefined,
+): DynamicPrograms | null {
+  if (!strategies && !tasks) return null;
+  return new DynamicPrograms({ ...options, strategies: strategies ?? {}, tasks: tasks ?? {} });
 }
 
 export class DynamicPrograms {
@@ -61,14 +71,14 @@ export class DynamicPrograms {
   }
 
   #read(record: Readable, others: readonly AnyDefinition[]): readonly AnyDefinition[] {
-    const { strategies, tasks, programs, isAllowed } = this.#options;
+    const { strategies, tasks, programs, stack } = this.#options;
     const expectationOf = (name: string) =>
       [...programs, ...others].find((one) => one.kind === "episode" && one.name === name);
     const made = readDefinition(record, { strategies, tasks, expectationOf });
     const elsewhere = new Set(programNames(others.filter(({ kind }) => (kind === "dag") !== (record.kind === "dag"))));
     const taken = programNames(made).find((name) => this.#taken.has(name) || elsewhere.has(name));
     if (taken) throw new InvalidInput("name", `${JSON.stringify(taken)} is a program of this node already`);
-    const here = made.filter(({ stacks }) => isAllowed(stacks));
+    const here = made.filter((one) => isServedIn(stack, one));
     return record.enabled ? here : here.map(quiet);
   }
 

@@ -19,7 +19,9 @@ export function checkAttempt(history: History, record: EffectRecord): void {
     run,
     `${callOf(record)} was started after its holder was told that the claim is lost`,
   );
-  const grant = run.grants.find((one) => one.epoch === epoch);
+  // By token: after a failover that lost a grant its epoch is given to somebody else.
+  const token = history.tokenOf(by, runId, epoch);
+  const grant = run.grants.find((one) => one.epoch === epoch && one.token === token);
   // After a failover or a jump of the database's clock a holder cannot know that its lease is over.
   if (!grant || grant.at <= history.disturbedAt || history.hasTwice(by, runId, epoch)) return;
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);

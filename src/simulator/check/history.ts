@@ -196,6 +196,11 @@ export class History {
     return this.#told.get(`${by} ${runId} ${epoch}`)?.lost === true;
   }
 
+  /** As its holder knows it. */
+  tokenOf(by: string, runId: string, epoch: number): string | undefined {
+    return this.#told.get(`${by} ${runId} ${epoch}`)?.token;
+  }
+
   /** A failover lost the grant, and the same process got the same epoch again: its two sessions cannot be told apart. */
   hasTwice(by: string, runId: string, epoch: number): boolean {
     return this.#twice.has(`${by} ${runId} ${epoch}`);
