@@ -16,7 +16,7 @@ export interface Findings {
   readonly doubledEffects: number;
   /** Acknowledged starts, and their children, that are not there or did not come to their right end. */
   readonly lostRuns: number;
-  /** Recorded steps whose effect is not there, runs with a wrong result, gaps in a journal, counts of tasks that are wrong. */
+  /** Steps without their effect, wrong results, gaps in a journal, wrong counts of tasks, gates passed that nobody opened. */
   readonly wrongRuns: number;
   readonly stuckRuns: number;
 }
@@ -62,6 +62,13 @@ const RECORDED = `
 select run_id as "runId", name as step, kind, key, epoch::int, data from holdfast.journal
 where kind in ('step', 'step.failed', 'node', 'item')`;
 
+/** A gate that was passed and that nobody had opened before. */
+const UNOPENED = `
+select count(*)::int as n from holdfast.journal j
+where j.kind = 'node' and j.name = 'gate' and not exists (
+  select from holdfast.journal t
+  where t.run_id = j.run_id and t.kind = 'take' and t.key = 'wait:gate:' || j.key and t.data is not null and t.seq < j.seq)`;
+
 /** Everything has ended: nobody waits for a task. */
 const WAITING = "select count(*)::int as n from holdfast.runs where pending <> 0";
 
@@ -83,6 +90,7 @@ export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, 
       wrongResults +
       (await number(cluster, GAPS)) +
       (await number(cluster, WAITING)) +
+      (await number(cluster, UNOPENED)) +
       (await number(cluster, WITHOUT_EFFECT)) +
       (await number(cluster, KEYS)),
     stuckRuns: await openRuns(cluster),

@@ -1,13 +1,16 @@
 // The outside client: starts runs and sends signals at a steady pace, and remembers what was acknowledged.
 
 import { setTimeout as pass } from "node:timers/promises";
-import { createNode, type Node } from "../src/index.js";
+import { createNode, DecisionConflict, GateClosed, type Node, type RunHandle } from "../src/index.js";
 import type { Chance } from "../src/simulator/chance.js";
 import { type PostgresStore, postgres, StoreUnavailable } from "../src/store/postgres/index.js";
 import { paid, programsWith, STARTED } from "./programs.js";
 import { SETTINGS, STORE_SETTINGS } from "./settings.js";
 
 const EVERY_MS = 70;
+const LOOK_EVERY_MS = 250;
+/** Two minutes: longer than the harm lasts in CI, and than healing may take. */
+const MOST_LOOKS = 480;
 const programs = programsWith(async () => {
   throw new Error("the client works on nothing");
 });
@@ -64,10 +67,26 @@ export class Load {
     const signalsAfterMs = [this.#chance.int(0, 1_500), this.#chance.int(0, 500)];
     const run = await insist(() => this.#node!.start(programs[kind], job, { key: `job-${n}` }));
     this.acknowledged.set(run.id, n);
+    if (kind === "tour") return this.#approve(run, signalsAfterMs[0]!);
     if (kind !== "payment") return;
     for (const [i, ms] of signalsAfterMs.entries()) {
       await pass(ms);
       await insist(() => run.signal(paid, n + i, { id: `part-${i}` }));
+    }
+  }
+
+  /** Until the run is at its gate. One whose answer was lost is found decided, by ourselves. */
+  async #approve(run: RunHandle<unknown>, afterMs: number): Promise<void> {
+    const decision = { choice: "approved", by: `client of ${run.id}` };
+    await pass(afterMs);
+    for (let tries = 0; ; tries++) {
+      try {
+        return await insist(() => run.decide("gate", decision));
+      } catch (error) {
+        if (error instanceof DecisionConflict && error.by === decision.by) return;
+        if (!(error instanceof GateClosed) || tries === MOST_LOOKS) throw error;
+        await pass(LOOK_EVERY_MS);
+      }
     }
   }
 }

@@ -152,7 +152,7 @@ function parcelsWith(
   return dag("parcels", { picked, weighed, wrapped, sent });
 }
 
-/** A graph: two rounds of a node and a map, then a subgraph; each node and item is an effect. */
+/** A graph: two rounds of a node and a map, then a subgraph and a gate; each node and item is an effect. */
 function tourWith(effect: Effect) {
   const act = async (ctx: NodeContext, workMs: number): Promise<Mark> => {
     const { runId, node: step, visit: key, fence, attempt } = ctx;
@@ -179,8 +179,16 @@ function tourWith(effect: Effect) {
       go: S.node(options, async (ctx, s) => ({ round: s.round + 1, last: await act(ctx, 20) })),
       see: S.map((s) => [s.workMs / 2, 20, 20], act, { into: "seen", limit: 2, ...options }),
       rest: S.subgraph(inner, { input: () => ({}), apply: () => {} }),
+      gate: S.approval({ ask: () => "Pay?", plan: (s) => s.n, apply: () => {} }),
+      pay: S.node(options, async (ctx) => ({ last: await act(ctx, 20) })),
     },
-    edges: { go: "see", see: { to: ["go", "rest"], choose: (s) => (s.round < 2 ? "go" : "rest") }, rest: "end" },
+    edges: {
+      go: "see",
+      see: { to: ["go", "rest"], choose: (s) => (s.round < 2 ? "go" : "rest") },
+      rest: "gate",
+      gate: "pay",
+      pay: "end",
+    },
     output: (s) => (s.seen.length === 6 ? s.n : s.seen.length),
     snapshotEvery: 2,
   });

@@ -126,4 +126,88 @@ export const graph: readonly Mutant[] = [
     ],
     killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is taken back" }],
   },
+  {
+    name: "a decision on one plan passes the gate for another",
+    breaks: "S12",
+    edits: [
+      {
+        file: "src/graph/run-node.ts",
+        find: "if (begun && !isSamePlan(",
+        put: 'if (key === "" && begun && !isSamePlan(',
+      },
+    ],
+    killedBy: [{ file: "test/graph/people.test.ts", test: "a decision is bound to the plan" }],
+  },
+  {
+    name: "a caller's input may pose as a fork",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/client/runs.ts",
+        find: "if (isFork(input)) throw",
+        put: "if (input === null && isFork(input)) throw",
+      },
+    ],
+    killedBy: [{ file: "test/graph/user-code.test.ts", test: "pose as a fork" }],
+  },
+  {
+    name: "an update is recorded before its reducer is asked",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "const looks = edge.choose !== null || record.gather || isReduced(plan.reducers, record.update);",
+        put: "const looks = edge.choose !== null;",
+      },
+    ],
+    killedBy: [{ file: "test/graph/user-code.test.ts", test: "an update that its reducer cannot take" }],
+  },
+  {
+    name: "the last node may be over its budget",
+    breaks: "budgets",
+    edits: [
+      {
+        file: "src/graph/run-graph.ts",
+        find: "if (scene.isLast) return exceeded(plan.bounds, after.spent) ? NOTHING : this.#completion(after);",
+        put: "if (scene.isLast) return this.#completion(after);",
+      },
+    ],
+    killedBy: [{ file: "test/graph/user-code.test.ts", test: "catches the end of its budget" }],
+  },
+  {
+    name: "a failure edge leads out of a graph that was changed",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/run-node.ts",
+        find: "if (error instanceof NeedsPeople) throw error;",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/graph/recovery.test.ts", test: "a subgraph that lost the node" }],
+  },
+  {
+    name: "a fork whose state cannot be written down goes on",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/graph/execute.ts",
+        find: "if (loaded.unwritten) await session.commit([beginsEffect(memory, codecs)]);",
+        put: "try { if (loaded.unwritten) await session.commit([beginsEffect(memory, codecs)]); } catch {}",
+      },
+    ],
+    killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a state too large" }],
+  },
+  {
+    name: "an attempt whose time is over may ask for a signal that is not aborted",
+    breaks: "L5",
+    edits: [
+      {
+        file: "src/workflow/step-call.ts",
+        find: "if (this.#reason !== null) this.#limit.abort(this.#reason);",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/graph/user-code.test.ts", test: "finds its signal aborted" }],
+  },
 ];

@@ -4,6 +4,8 @@ import type { Mutant } from "./mutant.js";
 
 const EMITTER = "src/trigger/emitter.ts";
 const DEBOUNCE = "src/store/postgres/debounce-events.ts";
+const START = "src/store/postgres/start-events.ts";
+const SETTLE = "src/store/postgres/settle-debounced.ts";
 const CONFORMANCE = { file: "test/conformance/postgres.test.ts" };
 
 export const triggersEvents: readonly Mutant[] = [
@@ -12,9 +14,9 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "S10",
     edits: [
       {
-        file: EMITTER,
+        file: "src/trigger/occurrence.ts",
         find: 'const hash = payloadHash(payload, "payload");',
-        put: 'const hash = payloadHash({ payload, id: this.#options.world.token() }, "payload");',
+        put: 'const hash = payloadHash({ payload, id: place.id }, "payload");',
       },
     ],
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "the same event starts nothing again" }],
@@ -25,14 +27,36 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: EMITTER,
-        find: "await this.#insert(accepted, inTransaction)",
-        put: "await this.#insert(accepted, {})",
+        find: "await this.#insert(accepted.wishes, inTransaction)",
+        put: "await this.#insert(accepted.wishes, {})",
       },
     ],
     killedBy: [{ file: "test/trigger/emit.test.ts", test: "emitted in a transaction" }],
   },
   {
     name: "the run of an event inserted in a second transaction",
+    breaks: "S10",
+    edits: [
+      {
+        file: START,
+        find: '  select * from asked where ${oneOf("id", "select run_id from k")}\n), r as',
+        put: "  select * from asked where false\n), r as",
+      },
+      {
+        file: START,
+        find: "  const again = events.flatMap(",
+        put: `  const late = events.flatMap((event, i) => {
+    const { matched, made } = found[i]!;
+    return matched.filter((_, k) => made[k]).map((one) => eventRun(event, one));
+  });
+  if (late.length > 0) await insert(db, groups, late.map(({ key: _key, ...run }) => run));
+  const again = events.flatMap(`,
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit-processes.test.ts", test: "five processes" }],
+  },
+  {
+    name: "a keyed run inserted in a second transaction",
     breaks: "S10",
     edits: [
       {
@@ -49,7 +73,49 @@ export const triggersEvents: readonly Mutant[] = [
 `,
       },
     ],
-    killedBy: [{ file: "test/store/races-keys.test.ts" }, { file: "test/trigger/emit-processes.test.ts" }],
+    killedBy: [{ file: "test/store/races-keys.test.ts" }],
+  },
+  {
+    name: "an event of which one run needs more is started in part",
+    breaks: "accepting an event is one write",
+    edits: [
+      {
+        file: START,
+        find: 'select * from m where not ${oneOf("position", "select position from m where not plain")}',
+        put: "select * from m where plain",
+      },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "left alone as a whole" }],
+  },
+  {
+    name: "the ids of an event's runs are drawn anew by the statement",
+    breaks: "a repeated call finds its own effect",
+    edits: [
+      {
+        file: START,
+        find: "left(encode(sha256(convert_to(e.id::text || u.id, 'UTF8')), 'hex'), 12)",
+        put: "left(md5(random()::text), 12)",
+      },
+    ],
+    killedBy: [{ ...CONFORMANCE, test: "an event makes a run for each" }],
+  },
+  {
+    name: "what an event starts besides it gathers, in another transaction",
+    breaks: "accepting an event is one write",
+    edits: [
+      {
+        file: DEBOUNCE,
+        find: "    const answers = await insert(db, groups, runs, tx);\n",
+        put: "    const answers = await insert(db, groups, runs);\n",
+      },
+    ],
+    killedBy: [{ file: "test/store/races-debounce.test.ts", test: "neither is there" }],
+  },
+  {
+    name: "an event whose run was skipped counts as started",
+    breaks: "answers tell the truth",
+    edits: [{ file: EMITTER, find: 'if (record?.state === "skipped") answers', put: "if (record === null) answers" }],
+    killedBy: [{ file: "test/trigger/emit.test.ts", test: "answered as skipped" }],
   },
   {
     name: "the run that gathers inserted in a second transaction",
@@ -85,12 +151,12 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "no event is lost",
     edits: [
       {
-        file: DEBOUNCE,
+        file: SETTLE,
         find: "  delete from ${s}.debounces x where ${ROW} and (select outcome from ok) = 'begins'\n",
         put: "  delete from ${s}.debounces x where false\n",
       },
       {
-        file: DEBOUNCE,
+        file: SETTLE,
         find: "    if (row) return { outcome: row.outcome };",
         put: `    if (row) {
       if (row.outcome === "begins") {

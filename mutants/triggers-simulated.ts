@@ -12,9 +12,9 @@ export const triggersSimulated: readonly Mutant[] = [
     breaks: "S10",
     edits: [
       {
-        file: EMITTER,
+        file: "src/trigger/occurrence.ts",
         find: 'const hash = payloadHash(payload, "payload");',
-        put: 'const hash = payloadHash({ payload, id: this.#options.world.token() }, "payload");',
+        put: 'const hash = payloadHash({ payload, id: place.id }, "payload");',
       },
     ],
     killedBy: SIMULATED,
@@ -25,8 +25,8 @@ export const triggersSimulated: readonly Mutant[] = [
     edits: [
       {
         file: EMITTER,
-        find: "await this.#insert(accepted, inTransaction)",
-        put: "await this.#insert(accepted, {})",
+        find: "await this.#insert(accepted.wishes, inTransaction)",
+        put: "await this.#insert(accepted.wishes, {})",
       },
     ],
     killedBy: SIMULATED,

@@ -16,7 +16,7 @@ export { type Exhausted, type Expectation, type ExpectationOptions, expectation 
 export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
-export { createNode, type InstanceOptions, type Node, type NodeOptions } from "./client/create-node.js";
+export { createNode, type InstanceOptions, type Node } from "./client/create-node.js";
 export {
   type DeadFilter,
   type DeadLetter,
@@ -45,6 +45,7 @@ export type { Logger } from "./client/logger.js";
 export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
 export type { ModeControl, ModeStatus } from "./client/mode-control.js";
 export type { NodeEvents, NodeInfo } from "./client/node-events.js";
+export type { NodeOptions } from "./client/node-options.js";
 export {
   type DrainOptions,
   type ModeOptions,
@@ -90,10 +91,9 @@ export { GraphInvalid } from "./graph/check-plan.js";
 export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
 export type { Graph } from "./graph/graph-value.js";
 export { BudgetExceeded, EdgeNotTaken, IterationLimit } from "./graph/limits.js";
-export { PositionUnknown } from "./graph/load.js";
+export { GraphChanged, PlanChanged, PositionUnknown, StateFailed } from "./graph/needs-people.js";
 export type { ItemContext, NodeContext } from "./graph/node-context.js";
 export type { NodeFunction } from "./graph/plan.js";
-export { GraphChanged } from "./graph/plan-at.js";
 export { append, merge, type Reducer, replace } from "./graph/reducer.js";
 export { type State, state } from "./graph/state.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
@@ -130,7 +130,8 @@ export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
 export type { CatchUp } from "./trigger/decide-fires.js";
-export type { EmitOptions, Emitted, EmittedRun } from "./trigger/emitter.js";
+export type { Emitted, EmittedRun } from "./trigger/emitted.js";
+export type { EmitOptions } from "./trigger/emitter.js";
 export { type EventType, event, type OnOptions, on } from "./trigger/event.js";
 export type { TriggerEvents } from "./trigger/events.js";
 export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";

@@ -1,12 +1,10 @@
 // What the documents show is what runs: every TypeScript block is a file in examples/, and every example works.
 
-import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { COMMAND_NAMES } from "../src/cli/commands.js";
+import { runDemo, runExamples } from "./harness/run-example.js";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXPECTED: Record<string, string> = {
@@ -95,6 +93,7 @@ const EXPECTED: Record<string, string> = {
     "[ 'dev-jane trigger_only null', 'qc-1 full stay' ]",
   ].join("\n"),
   "claimed-work.ts": ["1 at work", "1 at work", "[ { state: 'done', epoch: 2, attempt: 1 } ]"].join("\n"),
+  "hello.ts": "Hello Ann!",
   "lease.ts": "exporting under epoch 1, aborted: false",
 };
 
@@ -137,21 +136,29 @@ test("every link into the repository leads somewhere", () => {
   }
 });
 
+test("every command stands in the table of commands", () => {
+  const table = readFileSync(join(ROOT, "docs/cli.md"), "utf8").split("## Which database")[0]!;
+  expect(COMMAND_NAMES.filter((name) => !new RegExp(`[|,] \`${name}[ \`]`).test(table))).toEqual([]);
+});
+
+test("the README names every page and fits a screen", () => {
+  const text = readFileSync(join(ROOT, "README.md"), "utf8");
+  const pages = documents.filter((name) => name !== "README.md");
+  expect(pages.filter((page) => !text.includes(`](${page})`))).toEqual([]);
+  expect(text.split("\n").length).toBeLessThanOrEqual(55);
+});
+
 describe("every example works", () => {
+  let printed: ReadonlyMap<string, Promise<string>>;
+  let demonstration: Promise<string>;
+  beforeAll(() => {
+    printed = runExamples(Object.keys(EXPECTED), inject("databaseUrl"));
+    demonstration = runDemo("--once", "--json");
+    demonstration.catch(() => {}); // its test tells
+  });
   for (const [file, output] of Object.entries(EXPECTED)) {
     test(file, async () => {
-      const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
-      const run = promisify(execFile);
-      const { stdout } = await run(
-        process.execPath,
-        ["--import", import.meta.resolve("tsx"), join(ROOT, "examples", file)],
-        {
-          cwd: folder,
-          env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
-        },
-      );
-      expect(stdout.trim()).toBe(output);
-      await rm(folder, { recursive: true, force: true });
+      expect(await printed.get(file)).toBe(output);
     });
   }
 
@@ -169,17 +176,7 @@ describe("every example works", () => {
   });
 
   test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
-    const folder = await mkdtemp(join(tmpdir(), "holdfast-demo-"));
-    const run = promisify(execFile);
-    const { stdout } = await run(
-      process.execPath,
-      ["--import", import.meta.resolve("tsx"), join(ROOT, "examples/demo.ts"), "--once", "--json"],
-      {
-        cwd: folder,
-        env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
-      },
-    );
-    expect(JSON.parse(stdout.trim().split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
-    await rm(folder, { recursive: true, force: true });
+    const stdout = await demonstration;
+    expect(JSON.parse(stdout.split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
   });
 });

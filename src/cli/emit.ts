@@ -1,7 +1,8 @@
 // `holdfast emit`: emits an event, and tells what it has started.
 
 import { codecs } from "../kernel/codecs.js";
-import { type EmittedRun, Emitter } from "../trigger/emitter.js";
+import type { EmittedRun } from "../trigger/emitted.js";
+import { Emitter } from "../trigger/emitter.js";
 import { event } from "../trigger/event.js";
 import type { Call, Command, Report } from "./command.js";
 import { CommandMisused } from "./error.js";

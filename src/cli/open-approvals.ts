@@ -9,6 +9,8 @@ export interface OpenApproval {
   /** Which time this name is asked for. */
   readonly nth: string;
   readonly ask: string;
+  /** What is done if they agree; undefined when the question says it all. */
+  readonly plan: unknown;
   readonly choices: readonly string[];
   readonly to: string | null;
   readonly deadline: number | null;
@@ -27,14 +29,15 @@ export function openApprovals(entries: readonly JournalEntry[]): OpenApproval[] 
     .map(({ name, key, at, payload }) => {
       const decoded = payload && decode(payload);
       const asked = decoded && "value" in decoded ? (decoded.value as Partial<Asked> | null) : null;
-      const { ask = "", choices = [], to = null, timeoutMs = null, hash = "" } = asked ?? {};
+      const { ask = "", plan, choices = [], to = null, timeoutMs = null, hash = "" } = asked ?? {};
       const deadline = timeoutMs === null ? null : at + timeoutMs;
-      return { name, nth: key ?? "", ask, choices, to, deadline, hash };
+      return { name, nth: key ?? "", ask, plan, choices, to, deadline, hash };
     });
 }
 
 interface Asked {
   readonly ask: string;
+  readonly plan: unknown;
   readonly choices: readonly string[];
   readonly to: string | null;
   readonly timeoutMs: number | null;

@@ -14,8 +14,9 @@ export interface PendingWait {
 }
 
 export function pendingWaits(entries: readonly JournalEntry[]): PendingWait[] {
-  const approvals = openApprovals(entries).map(({ name, ask, choices, to, deadline }): PendingWait => {
-    const detail = `${ask} (${choices.join(", ")})${to === null ? "" : ` asked of ${to}`}`;
+  const approvals = openApprovals(entries).map(({ name, ask, plan, choices, to, deadline }): PendingWait => {
+    const shown = plan === undefined ? ask : `${ask} Plan: ${JSON.stringify(plan)}`;
+    const detail = `${shown} (${choices.join(", ")})${to === null ? "" : ` asked of ${to}`}`;
     return { kind: "approval", name, detail, deadline };
   });
   return [...approvals, ...entries.flatMap((entry) => pendingWait(entry, entries) ?? [])];

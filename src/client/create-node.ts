@@ -1,20 +1,16 @@
 // `createNode`: a process that starts runs, works on them, and gives them back when it stops.
 
-import { type AnyActor, definitionsOf } from "../actor/actor.js";
-import type { Strategies } from "../actor/named-strategy.js";
-import type { Tasks } from "../dag/named-task.js";
+import { definitionsOf } from "../actor/actor.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
 import type { Program } from "../engine/program.js";
 import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/routing.js";
 import { StartGate } from "../engine/start-gate.js";
-import type { Codec } from "../kernel/codec.js";
 import { type Codecs, codecs as openCodecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { InvalidInput } from "../kernel/error.js";
 import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type ModeState, nodeMode } from "../kernel/node-mode.js";
-import type { SettingOptions, Settings } from "../kernel/setting-options.js";
+import type { Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
@@ -24,12 +20,13 @@ import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
-import type { Household, RunOfServices, Services } from "../program/household.js";
+import type { Household, Services } from "../program/household.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
-import { type EmitOptions, type Emitted, Emitter } from "../trigger/emitter.js";
+import type { Emitted } from "../trigger/emitted.js";
+import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
 import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
@@ -37,52 +34,25 @@ import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
 import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
-import { findIdentity, type Identity, type IdentityOptions } from "./identity.js";
-import type { Logger } from "./logger.js";
+import { findIdentity } from "./identity.js";
 import { type Instances, instancesOf } from "./machines.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
+import {
+  claimingOf,
+  expiryOf,
+  type FoundNodeOptions,
+  type NodeOptions,
+  stacksOf,
+  sweeperOf,
+} from "./node-options.js";
 import { type Nodes, nodesOf } from "./nodes.js";
-import { type Listening, type SignalOption, signalsOf, stopOnSignals } from "./process-signals.js";
+import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
-
-export interface NodeOptions<Executor extends string = string>
-  extends SettingOptions,
-    IdentityOptions,
-    RoutingOptions<Executor> {
-  readonly store: Store;
-  readonly programs: readonly (AnyDefinition | AnyActor)[];
-  /** Whether every node takes back the runs of dead ones, one at a time under a lease, or this one never. Default: every. */
-  readonly sweeper?: "every" | "one" | "off";
-  /**
-   * `false`: this node is the only one of its env and stack. It renews a claim once at most, and does not start beside
-   * another that lives. Default: true.
-   */
-  readonly claiming?: boolean;
-  /** Also works on what waits in other stacks and is worked on by nobody there: `"all"`, or some. Default: none. */
-  readonly takeDeferred?: "all" | string | readonly string[];
-  /** Asked for a right before the work of each run begins: see `WorkClaims`. Default: none, and nothing is asked. */
-  readonly claims?: ClaimsOption;
-  /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
-  readonly deferredExpiry?: Duration | false;
-  /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
-  readonly signals?: SignalOption;
-  /** The first writes; `json` is always readable. */
-  readonly codecs?: readonly Codec[];
-  readonly bus?: Bus<NodeEvents>;
-  readonly logger?: Logger;
-  /** By name, what definitions in the database may use. With one of these, the node loads them and works on them. */
-  readonly strategies?: Strategies;
-  readonly tasks?: Tasks;
-  /** What programs find in `ctx.services`. */
-  readonly services?: Services;
-  /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
-  readonly perRun?: (run: RunOfServices) => Partial<Services> | Promise<Partial<Services>>;
-}
 
 export interface InstanceOptions {
   /** Default: a new one. */
@@ -90,9 +60,6 @@ export interface InstanceOptions {
   /** Your own transaction: the instance is there when you commit. */
   readonly tx?: Transaction;
 }
-
-/** The identity is found, and nothing is taken from the environment. */
-export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identity;
 
 type Told = ReturnType<typeof nodeTelemetry>;
 
@@ -153,7 +120,7 @@ export class Node implements AsyncDisposable {
     const opened = openCodecs(codecs);
     const told = nodeTelemetry(this.#info, this.#bus, logger);
     const modes = new Modes();
-    const expiresInMs = deferredExpiry === false ? null : toMs(deferredExpiry ?? "1d", "deferredExpiry");
+    const expiresInMs = expiryOf(deferredExpiry);
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
     this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
@@ -362,27 +329,11 @@ export class Node implements AsyncDisposable {
   }
 }
 
-function sweeperOf(sweeper: NodeOptions["sweeper"] = "every"): "every" | "one" | "off" {
-  if (sweeper === "every" || sweeper === "one" || sweeper === "off") return sweeper;
-  throw new InvalidInput("sweeper", 'must be "every", "one" or "off"');
-}
-
 /** What a definition is made of goes by its name, too: a mode for an actor is one for all it expects. */
 function servedBy(definition: AnyDefinition, household: Household, modes: Modes): readonly Program[] {
   const served = definition.serve(household);
   for (const { name } of served) modes.belongs(name, definition.name);
   return served;
-}
-
-/** Undefined: none. Null: all. */
-function stacksOf(takeDeferred: NodeOptions["takeDeferred"]): readonly string[] | null | undefined {
-  if (takeDeferred === undefined || takeDeferred === "all") return takeDeferred && null;
-  return [takeDeferred].flat().map((stack) => stackName(stack, "takeDeferred"));
-}
-
-function claimingOf(claiming: boolean = true): boolean {
-  if (typeof claiming === "boolean") return claiming;
-  throw new InvalidInput("claiming", "must be true or false");
 }
 
 export async function createNode<const Executor extends string = "default">(

@@ -1,10 +1,12 @@
 // Where the run of a graph was, read from its journal alone: whoever looks need not have its code.
 
-import { type ForkInput, isFork, type NodeRecord } from "../graph/fold.js";
-import { PositionUnknown } from "../graph/load.js";
+import type { NodeRecord } from "../graph/fold.js";
+import { isFork } from "../graph/fork-input.js";
+import { PositionUnknown } from "../graph/needs-people.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { StoredError } from "../kernel/recorded-error.js";
 import type { JournalEntry } from "../store/contract/journal.js";
+import type { RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 
 /** One node that a run came to. */
@@ -37,6 +39,30 @@ export async function graphHistory(store: Store, codecs: Codecs, runId: string):
   return page && historyOf(page.entries, codecs);
 }
 
+/** Read from the end: however long the run has been going on, where it is stands among its last entries. */
+export async function graphPosition(
+  store: Store,
+  codecs: Codecs,
+  { id, seq, baseSeq }: Pick<RunRecord, "id" | "seq" | "baseSeq">,
+): Promise<string | null> {
+  for (let before = seq; before > baseSeq; before = Math.max(before - PAGE, baseSeq)) {
+    const after = Math.max(before - PAGE, baseSeq);
+    const page = await store.journal.read(id, { after, limit: before - after });
+    const position = (page?.entries ?? []).map((entry) => positionIn(entry, codecs)).findLast((one) => one !== null);
+    if (position) return position;
+  }
+  return null;
+}
+const PAGE = 100;
+
+/** Where the run is after this entry; null when that entry does not tell. */
+function positionIn({ kind, name, payload }: JournalEntry, codecs: Codecs): string | null {
+  const value = () => codecs.decode(payload!);
+  if (kind === "begun") return `${(value() as { start: string }).start}:1`;
+  if (kind === "snapshot") return (value() as { frames: { "": { at: string } } }).frames[""].at;
+  return kind === "node" && !name.includes("/") ? ((value() as NodeRecord).next ?? null) : null;
+}
+
 export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): GraphHistory {
   const start = entries[0]!;
   const input = start.payload ? codecs.decode(start.payload) : undefined;
@@ -57,11 +83,14 @@ export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): Gra
     else if (kind === "node" && name.includes("/")) Object.assign(inner, named(name, (value() as NodeRecord).update));
     else if (kind === "node") {
       const { update, failure = null, next = null } = value() as NodeRecord;
-      visits.splice(-1, 1, { ...visits.at(-1)!, next, updates: { ...inner, ...update }, failure, to: at });
+      // How it began is not told when the first state was too large to be written twice.
+      const from = visits.pop()?.from ?? start.at;
+      const here = `${name}:${key}`;
+      visits.push({ position: here, next, updates: { ...inner, ...update }, failure, from, to: at });
       position = next === null ? position : arrive(next, at);
     }
   }
-  const fork = isFork(input) ? (input as ForkInput) : null;
+  const fork = isFork(input) ? input : null;
   const forkedFrom = fork && { run: fork["~fork"].run, from: fork["~fork"].from };
   return { visits, position, forkedFrom, input: fork ? fork.input : input };
 }

@@ -1,15 +1,15 @@
 // What can be done with the run of a graph besides waiting for it: see where it is, fork it, take it back, compare it.
 
-import type { ForkInput } from "../graph/fold.js";
+import type { ForkInput } from "../graph/fork-input.js";
 import type { AnyGraph, Graph, NodeOf, StateOf } from "../graph/graph-value.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import { nodeName } from "../kernel/name.js";
 import type { NewRun } from "../kernel/new-run.js";
 import type { RunState } from "../kernel/run-state.js";
 import type { RunRecord } from "../store/contract/runs.js";
 import { diffHistories, type RunDiff } from "./diff-histories.js";
-import { findVisit, type GraphHistory, graphHistory, type Visit } from "./graph-history.js";
+import { findVisit, type GraphHistory, graphHistory, graphPosition, type Visit } from "./graph-history.js";
 import { type RunHandle, RunUnknown } from "./run-handle.js";
 import type { Runs, RunsOptions } from "./runs.js";
 
@@ -64,8 +64,9 @@ export class GraphRuns {
 
   /** Where the run is. Give it to `toMermaid`. */
   async position(runId: string): Promise<GraphPosition> {
-    const { state } = await this.#record(runId);
-    return { position: (await this.#history(runId)).position, state };
+    const record = await this.#record(runId);
+    const { store, codecs } = this.#options;
+    return { position: await graphPosition(store, codecs, record), state: record.state };
   }
 
   /** The nodes it came to, in order, those it has from the run it was forked from first. */
@@ -91,7 +92,9 @@ export class GraphRuns {
   async forkRun<Out>(runId: string, options: ForkOptions, graph?: AnyGraph): Promise<RunHandle<Out>> {
     const { store, codecs, world } = this.#options;
     const { from, state, by = "client", priority } = options;
-    const [record, history] = [await this.#record(runId), await this.#history(runId)];
+    const record = await this.#record(runId);
+    if (graph) expectRunOf(graph, record);
+    const history = await this.#history(runId);
     const visit = findVisit(history, runId, from);
     const input: ForkInput = {
       "~fork": {
@@ -118,11 +121,12 @@ export class GraphRuns {
   }
 
   /** Takes a run that has failed back to a node it came to: the same run goes on from there, with fresh visits. */
-  rewind<G extends AnyGraph>(
-    _graph: G,
+  async rewind<G extends AnyGraph>(
+    graph: G,
     runId: string,
     options: RewindOptions<StateOf<G>, NodeOf<G>>,
   ): Promise<RunHandle<OutputOf<G>>> {
+    expectRunOf(graph, await this.#record(runId));
     return this.rewindRun(runId, options as RewindOptions);
   }
 
@@ -153,6 +157,14 @@ export class GraphRuns {
     if (!record) throw new RunUnknown(runId);
     return record;
   }
+}
+
+function expectRunOf({ name }: AnyGraph, { id, group }: RunRecord): void {
+  if (group.program !== name)
+    throw new InvalidInput(
+      "runId",
+      `run ${id} is one of ${JSON.stringify(group.program)}, not of ${JSON.stringify(name)}`,
+    );
 }
 
 type OutputOf<G> = G extends Graph<string, infer _S, infer _N, infer _In, infer Out, infer _P> ? Out : never;

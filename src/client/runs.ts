@@ -1,10 +1,11 @@
 // Starts runs and finds them again: what a node and a client have in common. It never claims anything.
 
 import type { StartGate } from "../engine/start-gate.js";
+import { isFork } from "../graph/fork-input.js";
 import { payloadHash } from "../kernel/canonical.js";
 import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import type { NewKey, NewRun } from "../kernel/new-run.js";
@@ -112,6 +113,7 @@ export class Runs {
 
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
+    if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` makes a run of another's state");
     const { name: program, queue, version, limits, stacks } = startable;
     const { world, codecs, env, crashLimit } = this.#options;
     return {

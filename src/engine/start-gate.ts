@@ -27,6 +27,12 @@ export class StartGate {
     return this.#options.modes.state.mode === "disabled";
   }
 
+  /** Some of what it starts is left to others, and stamped with that. */
+  get defers(): boolean {
+    const { mode, overrides } = this.#options.modes.state;
+    return mode === "trigger_only" || Object.values(overrides).includes("trigger_only");
+  }
+
   isDisabled(program: string): boolean {
     return this.#options.modes.of(program) === "disabled";
   }

@@ -3,8 +3,11 @@
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { AppendEffect } from "../kernel/effect.js";
+import { LimitExceeded } from "../kernel/error.js";
 import type { FrameRecord } from "./fold.js";
+import { frozen } from "./frozen.js";
 import type { Memory } from "./memory.js";
+import { StateFailed } from "./needs-people.js";
 import { parsePosition } from "./position.js";
 
 /** So long those who watch wait to be told of the first node. With the result of a quick one it costs no commit of its own. */
@@ -18,7 +21,8 @@ export class Beginning {
 
   constructor(memory: Memory, session: Session, codecs: Codecs) {
     this.#session = session;
-    this.#effects = memory.begun ? NOTHING : effectsOf(memory, codecs);
+    // Behind the entry of a node it would say nothing, and name the wrong one as the first.
+    this.#effects = memory.begun || memory.recorded > 0 || !memory.isQuiet ? NOTHING : effectsOf(memory, codecs);
     this.#cancel = this.#effects.length === 0 ? () => {} : session.world.after(TELL_AFTER_MS, () => this.tell());
   }
 
@@ -38,13 +42,19 @@ export class Beginning {
   }
 }
 
-/** None when the state is too large to be written twice: the run goes on from its input. */
+/**
+ * None when the state is too large to be written twice: the run goes on from its input. One that cannot be stored at all fails the
+ * run. It goes on with what is stored: what nodes see must not depend on a crash.
+ */
 function effectsOf(memory: Memory, codecs: Codecs): readonly AppendEffect[] {
-  const { state, at } = memory.frames.get("")!;
-  const record: FrameRecord = { state, start: parsePosition(at).node };
+  const frame = memory.frames.get("")!;
+  const record: FrameRecord = { state: frame.state, start: parsePosition(frame.at).node };
   try {
-    return [{ kind: "append", entry: { kind: "begun", name: "", payload: codecs.encode(record, "state") } }];
-  } catch {
-    return NOTHING;
+    const payload = codecs.encode(record, "init");
+    memory.frames.set("", { ...frame, state: frozen((codecs.decode(payload) as FrameRecord).state) });
+    return [{ kind: "append", entry: { kind: "begun", name: "", payload } }];
+  } catch (error) {
+    if (error instanceof LimitExceeded) return NOTHING;
+    throw new StateFailed("init", error);
   }
 }

@@ -1,6 +1,7 @@
 // Whether a graph can be run at all: every edge leads to a node, every node can be reached, and from each there is a way to an end.
 
 import { HoldfastError } from "../kernel/error.js";
+import { stepName } from "../kernel/name.js";
 import type { EdgeValue, GraphPlan } from "./plan.js";
 import { END } from "./position.js";
 
@@ -56,6 +57,15 @@ export function checkPlan(name: string, { start, nodes, edges }: Pick<GraphPlan,
   const caught = Object.keys(nodes).filter((node) => !leaving.has(node));
   if (caught.length > 0)
     throw new GraphInvalid(name, "no way to an end", `from ${caught.map(quote).join(", ")} no edge leads to "end".`);
+}
+
+/** A gate is told its decision by the name of its path: one that no message may have could never be opened. */
+export function checkPaths(nodes: GraphPlan["nodes"], outer = ""): void {
+  for (const [name, node] of Object.entries(nodes)) {
+    const path = stepName(`${outer}${name}`, `nodes.${outer}${name}`);
+    if (node.kind === "parallel") checkPaths(node.branches, `${path}/`);
+    if (node.kind === "subgraph") checkPaths(node.graph.plan.nodes, `${path}/`);
+  }
 }
 
 export function targetsOf({ to, failed }: EdgeValue): readonly string[] {

@@ -2,6 +2,8 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
+import type { Effect } from "../kernel/effect.js";
+import { LimitExceeded } from "../kernel/error.js";
 import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
@@ -10,12 +12,12 @@ import { settlement } from "../workflow/execute.js";
 import { messageTaker } from "../workflow/take-messages.js";
 import { Beginning } from "./beginning.js";
 import type { AnyGraph } from "./graph-value.js";
-import { type Loaded, load, PositionUnknown } from "./load.js";
+import { load } from "./load.js";
 import type { Memory } from "./memory.js";
-import { GraphChanged } from "./plan-at.js";
+import { NeedsPeople, StateFailed } from "./needs-people.js";
 import { GraphRun } from "./run-graph.js";
 import type { RunParts } from "./scene.js";
-import { snapshotEffect } from "./snapshot-effect.js";
+import { beginsEffect } from "./snapshot-effect.js";
 
 export function graphProgram(graph: AnyGraph, household: Household): Program {
   const { kind, name, version, queue, limits, breaker } = graph;
@@ -25,20 +27,21 @@ export function graphProgram(graph: AnyGraph, household: Household): Program {
 async function execute(graph: AnyGraph, household: Household, session: Session): Promise<void> {
   const { plan } = graph;
   const { codecs } = household;
-  let loaded: Loaded;
+  let memory: Memory;
+  let beginning: Beginning;
   try {
-    loaded = await load(session, plan, codecs);
+    const loaded = await load(session, plan, codecs);
+    memory = loaded.memory;
+    // Awaited: written behind an entry of a node, it would undo it.
+    if (loaded.unwritten) await session.commit([beginsEffect(memory, codecs)]);
+    if (loaded.unwritten) memory.begun = true;
+    beginning = new Beginning(memory, session, codecs);
   } catch (error) {
-    if (!isForPeople(error)) throw error;
-    await session.commit([{ kind: "fail", as: "quarantined", reason: storeError(codecs, error) }]);
+    const end = endOf(error, household);
+    if (!end) throw error;
+    await session.commit([end]);
     return;
   }
-  const { memory, unwritten } = loaded;
-  const moved = unwritten && snapshotEffect(memory, codecs, "begins");
-  // Awaited: written behind an entry of a node, it would undo it.
-  if (moved) await session.commit([moved]);
-  if (unwritten) memory.begun = true;
-  const beginning = new Beginning(memory, session, codecs);
   const replay = new Replay(session, readRecorded(remembered(memory, session), session.run.baseSeq), {
     timeoutMs: plan.bounds.timeoutMs,
     historyLimit: Number.POSITIVE_INFINITY,
@@ -79,13 +82,18 @@ async function begin(graph: AnyGraph, household: Household, under: Under): Promi
   return new GraphRun({ ...under, plan: graph.plan, codecs, services }).run();
 }
 
-function settle(outcome: Outcome, { codecs }: Household, session: Session) {
-  if (outcome.kind === "threw" && isForPeople(outcome.error))
-    return { kind: "fail", as: "quarantined", reason: storeError(codecs, outcome.error) } as const;
-  return settlement(outcome, codecs, session);
+function settle(outcome: Outcome, household: Household, session: Session): Effect {
+  const end = outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, household);
+  return end || settlement(outcome, household.codecs, session);
 }
 
-/** The graph was changed under the run, or where it should go on is gone: neither is the run's own failure. */
-function isForPeople(error: unknown): boolean {
-  return error instanceof GraphChanged || error instanceof PositionUnknown;
+/** How a run ends that cannot be gone on with; null: that is not its own doing, and its lease brings it back. */
+function endOf(error: unknown, { codecs }: Household): Effect | null {
+  // What `init` throws is the run's own failure, as if a workflow's function had thrown it.
+  if (error instanceof StateFailed && error.by === "init")
+    return { kind: "fail", as: "failed", reason: storeError(codecs, error.cause) };
+  // A state that cannot be written down, of a fork or a rewind, cannot be found again after a crash.
+  if (error instanceof NeedsPeople || error instanceof LimitExceeded)
+    return { kind: "fail", as: "quarantined", reason: storeError(codecs, error) };
+  return null;
 }

@@ -4,8 +4,10 @@
 import type { Codecs } from "../kernel/codecs.js";
 import type { StoredError } from "../kernel/recorded-error.js";
 import type { JournalEntry } from "../store/contract/journal.js";
+import { isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";
 import { decodeSnapshot, type Frame, Memory, type Rewind } from "./memory.js";
+import { StateFailed } from "./needs-people.js";
 import type { GraphPlan } from "./plan.js";
 import { planAt } from "./plan-at.js";
 import {
@@ -47,27 +49,46 @@ export interface FoldOptions {
   readonly baseSeq: number;
 }
 
-/** Entries from the start of the generation, or from a snapshot. */
-export function fold(entries: readonly JournalEntry[], options: FoldOptions): Memory {
+/** Entries from the start of the generation, or from a snapshot; `until` ends it early. */
+export function fold(
+  entries: readonly JournalEntry[],
+  options: FoldOptions,
+  until: (memory: Memory) => boolean = () => false,
+): Memory {
   let memory = new Memory();
-  for (const entry of entries) memory = next(memory, entry, options);
+  const isTold = isBegunFirst(entries);
+  for (const entry of entries) {
+    memory = next(memory, entry, options, isTold);
+    if (until(memory)) return memory;
+  }
   return memory;
 }
 
+/** The first state stands in the log before anything was built on it: then it is not worked out again. */
+function isBegunFirst(entries: readonly JournalEntry[]): boolean {
+  return entries.find(({ kind }) => FIRST_OF_ALL.includes(kind))?.kind === "begun";
+}
+const FIRST_OF_ALL: readonly string[] = ["begun", "node", "item", "frame", "node.failed", "item.failed"];
+
 /** The memory after this entry; the one before it may be changed. */
-export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId, baseSeq }: FoldOptions): Memory {
+function next(
+  memory: Memory,
+  entry: JournalEntry,
+  { plan, codecs, runId, baseSeq }: FoldOptions,
+  isTold: boolean,
+): Memory {
   const { kind, name, key, payload, at } = entry;
   const value = () => (payload ? codecs.decode(payload) : undefined);
   switch (kind) {
     case "start":
-      return begin(new Memory(), plan, value(), at);
+      return begin(plan, value(), at, isTold);
     case "snapshot":
       return decodeSnapshot(entry, runId, baseSeq, codecs);
     case "frame":
       enter(memory, { path: name, visit: key! }, value() as FrameRecord);
       return memory;
     case "node":
-      leave(memory, plan, { path: name, visit: key! }, value() as NodeRecord);
+      leaveAgain(memory, plan, { path: name, visit: key! }, value() as NodeRecord);
       return memory;
     case "item":
       keep(memory, { path: name, visit: key! }, { value: value() });
@@ -106,9 +127,15 @@ export function next(memory: Memory, entry: JournalEntry, { plan, codecs, runId,
 }
 
 /** A run as it was started. The state of a fork is written down before it does anything; here it has none yet. */
-export function begin(memory: Memory, plan: GraphPlan, input: unknown, at: number): Memory {
+function begin(plan: GraphPlan, input: unknown, at: number, isTold: boolean): Memory {
+  const memory = new Memory();
   memory.since = at;
-  if (!isFork(input)) enter(memory, ROOT, { state: plan.init(input), start: plan.start });
+  if (isTold || isFork(input)) return memory;
+  try {
+    enter(memory, ROOT, { state: plan.init(input), start: plan.start });
+  } catch (error) {
+    throw new StateFailed("init", error);
+  }
   return memory;
 }
 
@@ -117,17 +144,6 @@ function begun(memory: Memory, record: FrameRecord): Memory {
   memory.begun = true;
   if (memory.recorded === 0 && memory.results.size === 0) enter(memory, ROOT, record);
   return memory;
-}
-
-/** What the run of a fork is started with. */
-export interface ForkInput {
-  readonly "~fork": { readonly run: string; readonly from: string; readonly state: Fields | null; readonly by: string };
-  /** Of the run it was forked from: what limits go by. */
-  readonly input: unknown;
-}
-
-export function isFork(input: unknown): input is ForkInput {
-  return typeof input === "object" && input !== null && Object.hasOwn(input, "~fork");
 }
 
 export function enter(memory: Memory, place: Place, { state, start }: FrameRecord): void {
@@ -153,7 +169,7 @@ export function leave(memory: Memory, plan: GraphPlan, place: Place, record: Nod
   const { frame: outer, node } = parentOf(place);
   const id: FrameId = frameId(outer);
   const frame = memory.frames.get(id)!;
-  const { reducers } = planAt(plan, outer.path);
+  const reducers = planAt(plan, outer.path)?.reducers ?? {};
   let state = frame.state;
   for (const update of updatesOf(memory, place, record)) state = reduced(reducers, state, update);
   memory.forget(place, { results: true });
@@ -162,6 +178,15 @@ export function leave(memory: Memory, plan: GraphPlan, place: Place, record: Nod
   memory.frames.set(id, { state, at: position, visits, moves: frame.moves + 1, failure: failed });
   memory.iterations++;
   memory.recorded++;
+}
+
+/** What was accepted then must be now; code that was changed since may not accept it. */
+function leaveAgain(memory: Memory, plan: GraphPlan, place: Place, record: NodeRecord): void {
+  try {
+    leave(memory, plan, place, record);
+  } catch (error) {
+    throw new StateFailed("reducer", error);
+  }
 }
 
 /** The updates of a node that is over, in the order in which they are applied. */

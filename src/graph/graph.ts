@@ -7,7 +7,7 @@ import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
 import type { Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
-import { checkPlan } from "./check-plan.js";
+import { checkPaths, checkPlan } from "./check-plan.js";
 import { graphProgram } from "./execute.js";
 import { frozen } from "./frozen.js";
 import type { Graph } from "./graph-value.js";
@@ -108,6 +108,7 @@ export function graph(name: string, options: AllOptions): Graph<string, Fields, 
   programName(name, "graph name");
   const plan = planOf(options);
   checkPlan(name, plan);
+  checkPaths(plan.nodes);
   const made: Graph<string, Fields, string, unknown, unknown> = {
     kind: "graph",
     name,

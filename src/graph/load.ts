@@ -3,25 +3,15 @@
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codecs.js";
-import { HoldfastError } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal.js";
-import { type FoldOptions, type ForkInput, fold, isFork, next } from "./fold.js";
+import { type FoldOptions, fold } from "./fold.js";
+import { type ForkInput, isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";
 import { type Frame, Memory, type Rewind } from "./memory.js";
+import { PositionUnknown } from "./needs-people.js";
 import type { GraphPlan } from "./plan.js";
 import { parsePosition, positionOf } from "./position.js";
 import type { Fields } from "./reducer.js";
-
-/** A run was to go on from a node that the run it comes from has not come to, or that run is gone. */
-export class PositionUnknown extends HoldfastError {
-  readonly code = "POSITION_UNKNOWN";
-
-  constructor(runId: string, position: string) {
-    super(
-      `Run ${runId} has not come to ${JSON.stringify(position)}, or is gone. \`graphs.history\` lists where it was.`,
-    );
-  }
-}
 
 export interface Loaded {
   readonly memory: Memory;
@@ -105,13 +95,10 @@ async function rewound(session: Session, now: Memory, { to, state }: Rewind, opt
 }
 
 /** The memory at the moment when the run came to this position; null when it never did. */
-export function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
-  let memory = new Memory();
-  for (const entry of entries) {
-    memory = next(memory, entry, options);
-    if (memory.frames.get("")?.at === position) return memory;
-  }
-  return null;
+function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
+  const isThere = (memory: Memory) => memory.frames.get("")?.at === position;
+  const memory = fold(entries, options, isThere);
+  return isThere(memory) ? memory : null;
 }
 
 function changed(frame: Frame, state: Fields | null): Frame {

@@ -1,8 +1,8 @@
 // What a graph is made of, as plain values: the kinds of nodes, edges and limits.
 
-import type { Duration } from "../kernel/duration.js";
 import type { Schema } from "../program/schema.js";
-import type { ApprovalOptions, Decision } from "../workflow/context.js";
+import type { Question } from "../workflow/approval-call.js";
+import type { Decision } from "../workflow/context.js";
 import type { Signal } from "../workflow/signal.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
@@ -48,15 +48,16 @@ export interface SubgraphNode<S> extends OfState<S> {
 
 export interface ApprovalNode<S> extends OfState<S> {
   readonly kind: "approval";
-  readonly question: Omit<ApprovalOptions<readonly string[]>, "ask">;
+  readonly rules: Pick<Question, "choices" | "to" | "otherwise"> & { readonly timeoutMs: number | null };
   readonly ask: (state: Readonly<S>) => string;
+  readonly plan: ((state: Readonly<S>) => unknown) | null;
   readonly apply: (state: Readonly<S>, decision: Decision<never>) => Update<S>;
 }
 
 export interface WaitNode<S> extends OfState<S> {
   readonly kind: "wait";
   readonly signal: Signal<never>;
-  readonly timeout: Duration | null;
+  readonly timeoutMs: number | null;
   readonly apply: (state: Readonly<S>, payload: never) => Update<S>;
 }
 

@@ -1,6 +1,7 @@
 // How a field of a graph's state takes an update: replaced, appended, merged, or by a function of your own.
 
 import { setOwn } from "../kernel/own-property.js";
+import { PermanentError } from "../workflow/step-call.js";
 import { frozen } from "./frozen.js";
 
 /** Pure: it is called again over the journal when a run goes on elsewhere. The first value of a field is taken as it is. */
@@ -35,9 +36,27 @@ export function reduced(reducers: Reducers, state: Fields, update: Fields): Fiel
 export function combined(reducers: Reducers, state: Fields, update: Fields): Fields {
   const next: Record<string, unknown> = { ...state };
   for (const [field, value] of Object.entries(update)) {
-    const reducer = Object.hasOwn(reducers, field) ? reducers[field] : undefined;
+    const reducer = reducerOf(reducers, field);
     const isFirst = !Object.hasOwn(state, field) || state[field] === undefined;
-    setOwn(next, field, reducer && !isFirst ? reducer(state[field], value) : value);
+    setOwn(next, field, reducer && !isFirst ? applied(reducer, field, state[field], value) : value);
   }
   return next;
+}
+
+/** Whether this update goes through a reducer, which may throw: then it is tried before anything is recorded. */
+export function isReduced(reducers: Reducers, update: Fields | null | undefined): boolean {
+  for (const field in update) if (reducerOf(reducers, field)) return true;
+  return false;
+}
+
+function reducerOf(reducers: Reducers, field: string): Reducers[string] {
+  return Object.hasOwn(reducers, field) ? reducers[field] : undefined;
+}
+
+function applied(reducer: NonNullable<Reducers[string]>, field: string, old: unknown, update: unknown): unknown {
+  try {
+    return reducer(old, update);
+  } catch (cause) {
+    throw new PermanentError(`The reducer of ${JSON.stringify(field)} could not take the update.`, { cause });
+  }
 }

@@ -9,10 +9,11 @@ import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
 import type { Memory } from "./memory.js";
+import { GraphChanged } from "./needs-people.js";
 import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
 import { own } from "./plan-at.js";
 import { END, frameId, type Place, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
-import { combined, type Fields } from "./reducer.js";
+import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode } from "./run-node.js";
 import type { RunParts, Scene, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
@@ -38,7 +39,10 @@ export class GraphRun implements Walker {
     const { memory } = this.parts;
     for (;;) {
       const frame = memory.frames.get(frameId(place))!;
-      if (frame.at === END) return frame.state;
+      if (frame.at === END) {
+        this.#expectWithinBudgets();
+        return frame.state;
+      }
       const { node, visit } = parsePosition(frame.at);
       const here = placeIn(place, node, visit);
       const spec = own(plan.nodes, node, here.path);
@@ -52,7 +56,9 @@ export class GraphRun implements Walker {
       };
       const finish = (record: NodeRecord): NodeRecord => {
         let after = state;
-        const updates = edge.choose ? updatesOf(memory, here, record) : [];
+        // Before it is recorded: an update that a reducer cannot take is this node's failure, and not the end of the run's journal.
+        const looks = edge.choose !== null || record.gather || isReduced(plan.reducers, record.update);
+        const updates = looks ? updatesOf(memory, here, record) : [];
         for (const update of updates) after = combined(plan.reducers, after, update);
         return leading(record, targetOf(node, edge, after));
       };
@@ -67,9 +73,12 @@ export class GraphRun implements Walker {
 
   /** Runs a node to its end; what came of it before is not done again. */
   async node(spec: AnyNode, scene: Scene): Promise<NodeRecord> {
-    const done = this.parts.memory.results.get(frameId(scene.place));
+    const { memory } = this.parts;
+    const id = frameId(scene.place);
+    const done = memory.results.get(id);
     if (done && "error" in done) throw decodeError(done.error);
     if (done) return done.value as NodeRecord;
+    if (spec.kind !== "subgraph" && memory.frames.has(id)) throw new GraphChanged(scene.place.path);
     return runNode(this, spec, scene);
   }
 
@@ -99,6 +108,8 @@ export class GraphRun implements Walker {
         work: (info) => work(info, spending),
         ahead: () => beginning.take(),
         along: (written, payload) => {
+          // Each attempt tells its progress from the start; what it told is forgotten with it, here as in the fold.
+          if (written.endsWith(".tried")) memory.told.delete(frameId(scene.place));
           const spent = spending.effects(scene.place, codecs);
           const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
           return more.length === 0 ? spent : [...spent, ...more];
@@ -121,7 +132,7 @@ export class GraphRun implements Walker {
     if (!scene.isLast && !isDue) return NOTHING;
     const after = memory.clone();
     leave(after, plan, scene.place, codecs.decode(payload) as NodeRecord);
-    if (scene.isLast) return this.#completion(after);
+    if (scene.isLast) return exceeded(plan.bounds, after.spent) ? NOTHING : this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;
     return effect ? [effect] : [];
@@ -143,7 +154,13 @@ export class GraphRun implements Walker {
     const next = `${path}:${visit}`;
     if (memory.iterations >= bounds.iterations) throw new IterationLimit(bounds.iterations, next);
     if (moves >= plan.bounds.iterations) throw new IterationLimit(plan.bounds.iterations, next);
-    const over = exceeded(bounds, memory.spent);
+    this.#expectWithinBudgets();
+  }
+
+  /** Also behind the last node: a run that has caught the error is over its budget all the same. */
+  #expectWithinBudgets(): void {
+    const { memory, plan } = this.parts;
+    const over = exceeded(plan.bounds, memory.spent);
     if (over) throw over;
   }
 }

@@ -1,14 +1,15 @@
 // How each kind of node is run.
 
-import { toMs } from "../kernel/duration.js";
+import { payloadHash } from "../kernel/canonical.js";
 import { decodeError } from "../kernel/recorded-error.js";
 import { parseInputNow } from "../program/parse-input.js";
 import { callId } from "../replay/recorded.js";
-import { type Answer, ApprovalCall, checkQuestion } from "../workflow/approval-call.js";
+import { type Answer, ApprovalCall, type Question } from "../workflow/approval-call.js";
 import { PermanentError } from "../workflow/step-call.js";
 import { WaitCall } from "../workflow/wait-call.js";
 import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { itemContext, nodeContext } from "./make-context.js";
+import { NeedsPeople, PlanChanged } from "./needs-people.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
 import type { Fields } from "./reducer.js";
@@ -26,6 +27,7 @@ export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise
   try {
     record = await work(run, spec, scene);
   } catch (error) {
+    if (error instanceof NeedsPeople) throw error; // no failure of the node's, and no edge leads out of it
     record = () => {
       throw error;
     };
@@ -58,6 +60,7 @@ function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promis
 /** Items begin in their order, so many at once. After a failure no more begin, and those under way come to their ends. */
 async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<() => NodeRecord> {
   const items = spec.items(scene.state);
+  if (!Array.isArray(items)) throw new PermanentError(`The items of ${scene.place.path} must be a list.`);
   const failures = new Map<number, unknown>();
   let begun = 0;
   const worker = async () => {
@@ -120,12 +123,13 @@ async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): 
 async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
   const { path: name, visit: key } = scene.place;
-  const { choices = ["approved", "denied"], to = null, timeout, default: otherwise = null } = spec.question;
-  const question = { ask: spec.ask(scene.state), choices, to, otherwise };
-  const title = `approval ${JSON.stringify(name)}`;
-  checkQuestion(question, title);
-  const timeoutMs = timeout === undefined ? null : toMs(timeout, title);
+  const { timeoutMs, ...rules } = spec.rules;
+  const shown = { ask: spec.ask(scene.state), ...rules };
+  const plan = spec.plan?.(scene.state);
+  const question: Question = plan === undefined ? shown : { ...shown, plan };
   const id = callId("approval", name, key);
+  const begun = replay.recorded.begun.get(id);
+  if (begun && !isSamePlan(codecs.decode(begun.payload!) as Question, question)) throw new PlanChanged(name, key);
   const { answer, took } = await new Promise<{ answer: Answer; took: string }>((done, reject) => {
     const resolve = (answer: Answer, took: string) => done({ answer, took });
     replay.ask(new ApprovalCall({ id, name, key, question, timeoutMs, replay, codecs, resolve, reject }));
@@ -133,11 +137,16 @@ async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Pr
   return () => ({ ...updateOf(spec.apply(scene.state, answer as never)), took });
 }
 
+/** Another wording is the same question. Another plan is not: whoever agreed did not agree to it. */
+function isSamePlan(asked: Question, now: Question): boolean {
+  return payloadHash(asked.plan ?? null) === payloadHash(now.plan ?? null);
+}
+
 async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: Scene): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
   const { name } = spec.signal;
   const key = frameId(scene.place);
-  const timeoutMs = spec.timeout === null ? null : toMs(spec.timeout, `wait ${JSON.stringify(scene.place.path)}`);
+  const { timeoutMs } = spec;
   const id = callId("wait", name, key);
   const { payload, took } = await new Promise<{ payload: unknown; took: string | null }>((done, reject) => {
     const resolve = (payload: unknown, took: string | null) => done({ payload, took });

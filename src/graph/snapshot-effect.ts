@@ -5,12 +5,21 @@ import type { AppendEffect } from "../kernel/effect.js";
 import { LimitExceeded } from "../kernel/error.js";
 import { encodeSnapshot, type Memory } from "./memory.js";
 
-/** `begins`: the run begins here, or was taken back to here. None when the state is larger than a value may be: the run goes on, and recovery reads back to the last one that fitted. */
-export function snapshotEffect(memory: Memory, codecs: Codecs, name: "" | "begins" = ""): AppendEffect | null {
+/** None when the state is larger than a value may be: the run goes on, and recovery reads back to the last one that fitted. */
+export function snapshotEffect(memory: Memory, codecs: Codecs): AppendEffect | null {
   try {
-    return { kind: "append", entry: { kind: "snapshot", name, payload: encodeSnapshot(memory, codecs) } };
+    return snapshot(memory, codecs, "");
   } catch (error) {
     if (error instanceof LimitExceeded) return null;
     throw error;
   }
+}
+
+/** The run begins here, or was taken back to here: nothing else in its journal says so. */
+export function beginsEffect(memory: Memory, codecs: Codecs): AppendEffect {
+  return snapshot(memory, codecs, "begins");
+}
+
+function snapshot(memory: Memory, codecs: Codecs, name: "" | "begins"): AppendEffect {
+  return { kind: "append", entry: { kind: "snapshot", name, payload: encodeSnapshot(memory, codecs) } };
 }

@@ -1,7 +1,8 @@
 // The state of a graph: its type, how its fields take updates, and the kinds of nodes that work on it.
 
-import type { Duration } from "../kernel/duration.js";
+import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import { checkQuestion } from "../workflow/approval-call.js";
 import type { ApprovalOptions, Decision } from "../workflow/context.js";
 import type { Signal } from "../workflow/signal.js";
 import { attemptRules, type NodeOptions } from "./attempt-rules.js";
@@ -33,8 +34,10 @@ type MapOptions<K> = NodeOptions & {
   readonly limit?: number;
 };
 
-type ApprovalNodeOptions<S, Choices extends readonly string[]> = Omit<ApprovalOptions<Choices>, "ask"> & {
+type ApprovalNodeOptions<S, Choices extends readonly string[]> = Omit<ApprovalOptions<Choices>, "ask" | "plan"> & {
   readonly ask: (state: Readonly<S>) => string;
+  /** What is to be done if they agree. Shown with the question; a decision on one plan never passes the gate for another. */
+  readonly plan?: (state: Readonly<S>) => unknown;
   readonly apply: (state: Readonly<S>, decision: Decision<Choices[number]>) => Update<S>;
 };
 
@@ -110,18 +113,28 @@ export function state<S extends object>(
       input: options.input,
       apply: options.apply,
     }),
-    approval: ({ ask, apply, ...question }: ApprovalNodeOptions<S, readonly string[]>) => ({
+    approval: ({ ask, plan, apply, ...question }: ApprovalNodeOptions<S, readonly string[]>) => ({
       kind: "approval",
       ask,
+      plan: plan ?? null,
       apply,
-      question,
+      rules: questionRules(question),
     }),
     wait: (signal: Signal<never>, { timeout, apply }: { timeout?: Duration; apply: WaitNode<S>["apply"] }) => ({
       kind: "wait",
       signal,
-      timeout: timeout ?? null,
+      timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout of a wait"),
       apply,
     }),
   };
   return made as unknown as State<S>;
+}
+
+/** Judged when the graph is made, so that a mistake is told before anybody is asked. */
+function questionRules(
+  options: Omit<ApprovalOptions<readonly string[]>, "ask" | "plan">,
+): ApprovalNode<unknown>["rules"] {
+  const { choices = ["approved", "denied"], to = null, timeout, default: otherwise = null } = options;
+  checkQuestion({ choices, otherwise }, "approval");
+  return { choices, to, otherwise, timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout of an approval") };
 }

@@ -21,31 +21,53 @@ export function lane<Item, Answer>(
   let waiting: Waiting<Item, Answer>[] = [];
   let running = false;
 
+  const fits = () => fitting(waiting, { ...limits, sizeOf: ({ item }) => limits.sizeOf(item) });
+
   function nextBatch(): Waiting<Item, Answer>[] {
-    const n = fitting(waiting, { ...limits, sizeOf: ({ item }) => limits.sizeOf(item) });
+    const n = fits();
     const batch = waiting.slice(0, n);
     waiting = waiting.slice(n);
     return batch;
   }
 
+  const isFull = () => waiting.length >= limits.maxRows || (waiting.length > 0 && fits() < waiting.length);
+
   async function run(): Promise<void> {
     running = true;
     try {
-      // One turn, so that the callers whom the last flush has answered can come back with their next item.
-      for (await world.turn(); waiting.length > 0; await world.turn()) await send(nextBatch());
+      await world.turn();
+      let sent = sendNext();
+      while (sent) {
+        const tell = await sent;
+        // A whole batch waits already: it leaves before those who are answered now are busy with their next item.
+        const ahead = isFull() ? sendNext() : null;
+        tell();
+        // One turn, so that the callers whom the last flush has answered can come back with their next item.
+        await world.turn();
+        sent = ahead ?? sendNext();
+      }
     } finally {
       running = false;
     }
   }
 
-  async function send(batch: readonly Waiting<Item, Answer>[]): Promise<void> {
+  function sendNext(): Promise<() => void> | null {
+    return waiting.length > 0 ? send(nextBatch()) : null;
+  }
+
+  /** Answers how to tell the callers. */
+  async function send(batch: readonly Waiting<Item, Answer>[]): Promise<() => void> {
     try {
       const answers = await flush(batch.map(({ item }) => item));
-      batch.forEach(({ resolve }, i) => {
-        resolve(answers[i]!);
-      });
+      return () => {
+        batch.forEach(({ resolve }, i) => {
+          resolve(answers[i]!);
+        });
+      };
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      return () => {
+        for (const { reject } of batch) reject(error);
+      };
     }
   }
 

@@ -42,7 +42,7 @@ export class TimerLoop {
   readonly #machines: ReadonlyMap<string, AnyMachine>;
   readonly #groups: readonly RunGroup[];
   readonly #stopped = new AbortController();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<number>>();
   #groupIds: ReadonlySet<number> = new Set();
   #loop: Promise<void> = Promise.resolve();
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -85,12 +85,13 @@ export class TimerLoop {
     if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.knock(0);
   }
 
-  /** Takes what is due and waits for what comes of it. Answers how many there were. */
+  /** Takes what is due and waits for what comes of it, and of what was taken before. Answers how many there were. */
   async untilFired(): Promise<number> {
     if (this.#groups.length === 0) return 0;
-    const { timers } = await this.#round();
-    await Promise.all(this.#underWay);
-    return timers;
+    const others = [...this.#underWay];
+    const { done } = await this.#round();
+    const fired = await Promise.all([...others, done]);
+    return fired.reduce((sum, timers) => sum + timers, 0);
   }
 
   async #run(): Promise<void> {
@@ -126,14 +127,20 @@ export class TimerLoop {
     }
   }
 
-  async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null; readonly timers: number }> {
-    const { store } = this.#options.instances;
+  /** It is under way from the moment it asks: who waits for what fires waits for what is being taken, too. */
+  async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null; readonly done: Promise<number> }> {
+    const { bus, instances } = this.#options;
     const claim = { groups: this.#groups, limit: PAGE, leaseMs: LEASE_MS, mostAttempts: RETRY.attempts };
-    const claimed = await store.machines.claimTimers(claim);
-    const work = this.#fireAll(claimed).catch((error: unknown) => this.#options.bus.emit("timers.failed", { error }));
-    const done: Promise<void> = work.finally(() => this.#underWay.delete(done));
+    const claimed = instances.store.machines.claimTimers(claim);
+    const fire = async (taken: ClaimedTimers) => {
+      await this.#fireAll(taken).catch((error: unknown) => bus.emit("timers.failed", { error }));
+      return taken.timers.length;
+    };
+    const work = claimed.then(fire, () => 0);
+    const done: Promise<number> = work.finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
-    return { full: claimed.timers.length >= PAGE, nextMs: claimed.nextMs, timers: claimed.timers.length };
+    const { timers, nextMs } = await claimed;
+    return { full: timers.length >= PAGE, nextMs, done };
   }
 
   /** Those that failed before come one by one: what kills its process takes none of the others with it again and again. */

@@ -50,6 +50,18 @@ export interface ReplayLimits {
   readonly historyLimit: number;
 }
 
+/** Stands for a call that has been told its ending. */
+const OVER: Call = {
+  id: "",
+  title: "",
+  started: true,
+  running: false,
+  deadline: null,
+  start() {},
+  expire() {},
+  tell() {},
+};
+
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
@@ -286,6 +298,8 @@ export class Replay {
   #tell({ ending, call }: { ending: Ending; call: Call }): void {
     this.#untold.delete(ending);
     this.#open.delete(call);
+    // Known to be over, but not kept: it holds what its step was given, and a graph may go round for ever.
+    this.#calls.set(call.id, OVER);
     call.tell(ending.entry);
   }
 

@@ -7,9 +7,11 @@ import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/cont
 import type {
   DebounceAnswer,
   EventToMatch,
+  EventToStart,
   Matched,
   NewDebounced,
   SettleDebounced,
+  StartAnswer,
   Subscription,
 } from "../store/contract/events.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
@@ -64,6 +66,7 @@ export type Applied =
       readonly events: readonly EventToMatch[];
       readonly answers: readonly (readonly Matched[])[];
     }
+  | { readonly op: "start"; readonly events: readonly EventToStart[]; readonly answers: readonly StartAnswer[] }
   | { readonly op: "debounce"; readonly events: readonly NewDebounced[]; readonly answers: readonly DebounceAnswer[] }
   | {
       readonly op: "settle";
@@ -118,6 +121,8 @@ export function describeApplied(applied: Applied): string {
       return `subscribe ${applied.subscriptions.length}, ${applied.removed} removed`;
     case "match":
       return `match ${list(applied.events, ({ event }, i) => `${event}:${applied.answers[i]!.length}`)}`;
+    case "start":
+      return `start ${list(applied.events, ({ event }, i) => `${event}:${shownStart(applied.answers[i]!, id)}`)}`;
     case "debounce":
       return `debounce ${list(applied.events, ({ run, ticket }, i) => `${ticket.subject}:${id(run.id)}:${shownGatherer(applied.answers[i]!)}`)}`;
     case "settle":
@@ -129,6 +134,11 @@ export function describeApplied(applied: Applied): string {
     case "send":
       return `send ${list(applied.messages, ({ runId, key }, i) => `${id(runId)}:${key}:${applied.answers[i]!.outcome}`)}`;
   }
+}
+
+function shownStart(answer: StartAnswer, id: (runId: string) => string): string {
+  if (answer.outcome !== "started") return answer.outcome;
+  return answer.runs.map(({ runId, outcome }) => `${id(runId)}:${outcome}`).join(",");
 }
 
 function shownGatherer(answer: DebounceAnswer): string {

@@ -6,7 +6,7 @@ import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { Emitted } from "../trigger/emitter.js";
+import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
 import type { Signal } from "../workflow/signal.js";
 import type { History } from "./check/history.js";

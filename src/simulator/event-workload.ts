@@ -46,6 +46,8 @@ export class EventWorkload implements Workload {
       workflow("noted", { on: [on(happened, { where: { kind: "a" } })] }, (ctx) => work(ctx)),
       workflow("seen", { on: [on(happened)] }, (ctx) => work(ctx)),
       workflow("gathered", { on: [debounced], ...(slots !== null && { concurrency: slots }) }, (ctx) => work(ctx)),
+      // Beside what gathers it, each of these events starts a run of its own.
+      workflow("counted", { on: [on(ticked)] }, (ctx) => work(ctx)),
       workflow("fragile", { on: [on(tried)], circuitBreaker }, (ctx, { fails }) => work(ctx, fails)),
       workflow("timed", { on: [every("1s")], circuitBreaker }, (ctx, { window }) =>
         work(ctx, /[1-4]\.\d+Z$/.test(window)),
@@ -138,8 +140,9 @@ function runsByEvent(history: History): Map<string, ModelRun[]> {
   const { decode } = codecs();
   const runs = new Map<string, ModelRun[]>();
   for (const run of history.runs.values()) {
-    const input = decode(run.journal[0]!.payload!) as { type?: string; no?: string; window?: string } | number;
-    const name = typeof input === "object" && input.type !== ticked.name ? (input.no ?? input.window) : undefined;
+    const input = decode(run.journal[0]!.payload!) as { no?: string | number; window?: string } | number;
+    const named = typeof input === "object" && run.program !== "gathered";
+    const name = named ? (input.no ?? input.window) : undefined;
     if (name !== undefined) runs.set(`${run.program} ${name}`, [...(runs.get(`${run.program} ${name}`) ?? []), run]);
   }
   return runs;

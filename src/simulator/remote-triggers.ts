@@ -21,6 +21,8 @@ export function remoteEvents(link: Link, recorded: Recorder): EventStore {
     subscriptions: (env) => link.call("list subscriptions", () => events.subscriptions(env)),
     match: (asked) =>
       link.call("match", () => recorded(events.match(asked), (answers) => ({ op: "match", events: asked, answers }))),
+    start: (asked) =>
+      link.call("start", () => recorded(events.start(asked), (answers) => ({ op: "start", events: asked, answers }))),
     debounce: (gathered) =>
       link.call("debounce", () =>
         recorded(events.debounce(gathered), (answers) => ({ op: "debounce", events: gathered, answers })),

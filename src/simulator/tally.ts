@@ -22,7 +22,12 @@ export class Tally {
     else if (applied.op === "probe") this.add(`probe ${applied.taken ? "taken" : "refused"}`);
     else if (applied.op === "breakers") for (const { state } of applied.answers) this.add(`breaker ${state}`);
     else if (applied.op === "insert") for (const { outcome } of applied.answers) this.add(`insert ${outcome}`);
-    else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
+    else if (applied.op === "start") {
+      for (const answer of applied.answers) {
+        if (answer.outcome === "started") for (const { outcome } of answer.runs) this.add(`insert ${outcome}`);
+        else this.add(`start ${answer.outcome}`);
+      }
+    } else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
     else this.add(applied.op);
     if (applied.op === "commit" && applied.commits.some(({ effects }) => effects.at(-1)?.kind === "continue"))
       this.add("begun anew");

@@ -19,7 +19,7 @@ export interface Question {
 }
 
 /** Throws before anything is asked: nobody could answer a question without choices, or with a default that is none. */
-export function checkQuestion({ choices, otherwise }: Question, path: string): void {
+export function checkQuestion({ choices, otherwise }: Pick<Question, "choices" | "otherwise">, path: string): void {
   const isText = Array.isArray(choices) && choices.every((one) => typeof one === "string" && one !== "");
   if (!isText || choices.length === 0)
     throw new InvalidInput(`${path}.choices`, "must be a list of texts, at least one");

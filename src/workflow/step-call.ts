@@ -286,6 +286,7 @@ class Attempt implements StepInfo {
   readonly #replay: Replay;
   #limit: AbortController | null = null;
   #signal: AbortSignal | null = null;
+  #reason: unknown = null;
 
   constructor(replay: Replay, call: string, attempt: number) {
     const { runId, baseSeq, epoch } = replay.session.run;
@@ -299,12 +300,15 @@ class Attempt implements StepInfo {
   get signal(): AbortSignal {
     if (!this.#signal) {
       this.#limit = new AbortController();
+      if (this.#reason !== null) this.#limit.abort(this.#reason);
       this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
     }
     return this.#signal;
   }
 
+  /** Remembered, too: an attempt whose time is over may ask for its signal only then. */
   abort(reason: unknown): void {
+    this.#reason = reason;
     this.#limit?.abort(reason);
   }
 }

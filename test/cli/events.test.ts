@@ -5,7 +5,7 @@ import { createNode } from "../../src/client/create-node.js";
 import { event, on } from "../../src/trigger/event.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
-import { holdfast, typed } from "./holdfast.js";
+import { typed } from "./holdfast.js";
 
 const { store, url, schema } = scene();
 const env = { HOLDFAST_DATABASE_URL: url };
@@ -40,7 +40,7 @@ test("subscriptions are listed, and an event tells what it has started", async (
   expect((await also("subscriptions", "order.paid", "--json")).json.subscriptions).toHaveLength(3);
 
   const payload = '{"order": "o-1", "kind": "disk"}';
-  const first = await holdfast(["emit", "order.paid", payload, "--id", "e-1", "--schema", schema], { env });
+  const first = await also("emit", "order.paid", payload, "--id", "e-1");
   expect(first).toMatchObject({ code: 0 });
   expect(first.stdout).toMatch(
     /^PROGRAM +OUTCOME +RUN\nbill +started +\S+\ncount +started +\S+\nmail +debounced +\S+\n$/,

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommandLine } from "../../src/cli/command-line.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
+import { compiled } from "../harness/compiled.js";
 
 export interface Outcome {
   readonly code: number;
@@ -20,15 +21,14 @@ export interface Around {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-const LOADER = import.meta.resolve("tsx");
-const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
+const MAIN = compiled(join(import.meta.dirname, "../../src/cli/main.ts"));
 
 /** The program itself. */
 export function holdfast(words: readonly string[], { cwd = tmpdir(), env = {} }: Around = {}): Promise<Outcome> {
   const { PATH, HOME } = process.env;
   return new Promise((resolve) => {
     const options = { cwd, env: { PATH, HOME, USER: "ann", ...env }, timeout: 20_000, maxBuffer: 16 * 1024 * 1024 };
-    const child = execFile(process.execPath, ["--import", LOADER, MAIN, ...words], options, (_, stdout, stderr) => {
+    const child = execFile(process.execPath, [MAIN, ...words], options, (_, stdout, stderr) => {
       resolve(outcome(child.exitCode ?? -1, stdout, stderr));
     });
   });

@@ -5,11 +5,10 @@ import { systemWorld } from "../../src/kernel/system-world.js";
 import { cron, every } from "../../src/trigger/schedule.js";
 import { isSchedule, scheduleKey, writeSpec } from "../../src/trigger/schedule-spec.js";
 import { scene } from "../store/scene.js";
-import { holdfast, typed } from "./holdfast.js";
+import { typed } from "./holdfast.js";
 
 const { store, url, schema } = scene();
 const env = { HOLDFAST_DATABASE_URL: url };
-const run = (...words: string[]) => holdfast([...words, "--schema", schema], { env });
 const also = (...words: string[]) => typed([...words, "--schema", schema], { env });
 
 async function declare(program: string, ...on: ReturnType<typeof cron | typeof every>[]): Promise<readonly string[]> {
@@ -22,7 +21,7 @@ async function declare(program: string, ...on: ReturnType<typeof cron | typeof e
 }
 
 test("an env without schedules says how to get one", async () => {
-  const { code, stdout } = await run("schedules");
+  const { code, stdout } = await also("schedules");
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("No schedules in env default.") });
   expect((await also("schedules", "--json")).json).toEqual({ ok: true, schedules: [] });
 });
@@ -40,7 +39,7 @@ test("lists, pauses, resumes and fires", async () => {
   );
   expect(stdout).toMatch(/sync +every 5m +on .* all/);
 
-  const paused = await run("schedules", "pause", "sync");
+  const paused = await also("schedules", "pause", "sync");
   expect(paused).toMatchObject({ code: 0, stdout: "sync is paused.\n" });
   const { json } = await also("schedules", "--json");
   const sync = json.schedules.find(({ id }: { id: string }) => id === ids[0]);

@@ -9,11 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 
 const { url, schema } = testSchema();
-const CHILD = join(import.meta.dirname, "signals.child.ts");
-const LOADER = import.meta.resolve("tsx");
+const CHILD = compiled(join(import.meta.dirname, "signals.child.ts"));
 const pids = new Set<number>();
 let store: PostgresStore;
 
@@ -66,7 +66,7 @@ function isThere(pid: number): boolean {
 }
 
 const node = (stepMs: number, graceMs: number, ...more: string[]) => {
-  const words = ["--import", LOADER, CHILD, url, schema, String(stepMs), String(graceMs), ...more];
+  const words = [CHILD, url, schema, String(stepMs), String(graceMs), ...more];
   return run(process.execPath, words, process.cwd());
 };
 
@@ -135,7 +135,7 @@ describe("a process whose node listens", () => {
 
   test.each(["", "exec "])("stops in order under npm run, script begins with %j", async (how) => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-npm-"));
-    const words = [process.execPath, "--import", LOADER, CHILD, url, schema, "1000", "25000"];
+    const words = [process.execPath, CHILD, url, schema, "1000", "25000"];
     const scripts = { work: how + words.map((word) => JSON.stringify(word)).join(" ") };
     await writeFile(join(folder, "package.json"), JSON.stringify({ name: "app", private: true, scripts }));
     const { child, ended, said, pid } = await run("npm", ["run", "work"], folder);

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { startEmbedded, stopEmbedded } from "../../src/embedded/index.js";
 import { startEmbedded as startWithInternals } from "../../src/embedded/start.js";
+import { compiled } from "../harness/compiled.js";
 import { startChild } from "./child.js";
 import { initialisedDataDir, isRoot, query, scratchDataDir, scratchFolder } from "./scratch.js";
 
@@ -58,7 +59,7 @@ describe.runIf(isRoot)("as root", () => {
     const refuge = join(folder, "refuge");
     await placeProject(project);
     await chmod(project, 0o700);
-    const around = { cwd: project, script: join(project, "test/embedded/start.child.ts") };
+    const around = { cwd: project, script: join(project, "test/embedded/start.child.js") };
 
     const first = startChild({ refuge }, around);
     const started = await first.started;
@@ -134,7 +135,7 @@ async function installBinaries(folder: string): Promise<void> {
 async function placeProject(folder: string): Promise<void> {
   await mkdir(folder);
   for (const path of ["package.json", "src/embedded", "src/kernel", "test/embedded"]) {
-    await cp(join(REPOSITORY, path), join(folder, path), { recursive: true });
+    await cp(compiled(join(REPOSITORY, path)), join(folder, path), { recursive: true });
   }
   const installed = new Set<string>();
   const queue = [...INSTALLED];

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { EmbeddedOptions } from "../../src/embedded/index.js";
+import { compiled } from "../harness/compiled.js";
 
 export interface ChildRequest {
   options?: Omit<EmbeddedOptions, "onNotice">;
@@ -43,11 +44,10 @@ export interface StartChild {
   signal(signal: NodeJS.Signals): Promise<void>;
 }
 
-const LOADER = import.meta.resolve("tsx");
-const SCRIPT = fileURLToPath(new URL("start.child.ts", import.meta.url));
+const SCRIPT = compiled(fileURLToPath(new URL("start.child.ts", import.meta.url)));
 
 export function startChild(request: ChildRequest, around: Surroundings = {}): StartChild {
-  const node = [process.execPath, "--import", LOADER, around.script ?? SCRIPT, JSON.stringify(request)];
+  const node = [process.execPath, around.script ?? SCRIPT, JSON.stringify(request)];
   const [program, ...args] = [...(around.wrapper ?? []), ...node];
   const child = spawn(program!, args, {
     stdio: ["pipe", "pipe", "pipe"],

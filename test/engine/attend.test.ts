@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 
 const { url, schema, pool } = testSchema();
@@ -71,7 +72,7 @@ describe("presence", () => {
   });
 
   test("the runs of a killed process are taken over long before its lease is over", async () => {
-    const victim = fork(join(import.meta.dirname, "attend.child.ts"), [url, schema], { execArgv: ["--import", "tsx"] });
+    const victim = fork(compiled(join(import.meta.dirname, "attend.child.ts")), [url, schema], { execArgv: [] });
     await once(victim, "message");
     await using starter = await createNode({ store, programs: [], ...SLOW });
     const run = await starter.start(order);

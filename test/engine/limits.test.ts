@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createNode, type Node } from "../../src/client/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { type LimitedInput, limitedOrder, PER_CUSTOMER } from "./limited-order.js";
 
@@ -30,8 +31,8 @@ afterAll(async () => {
 });
 
 async function startNode(identity: string): Promise<ChildProcess> {
-  const file = join(import.meta.dirname, "limits.child.ts");
-  const child = fork(file, [url, schema, identity], { execArgv: ["--import", "tsx"] });
+  const file = compiled(join(import.meta.dirname, "limits.child.ts"));
+  const child = fork(file, [url, schema, identity], { execArgv: [] });
   children.push(child);
   await once(child, "message");
   return child;

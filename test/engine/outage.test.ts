@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Database } from "../../chaos/database.js";
 import { createNode, type Node, workflow } from "../../src/index.js";
 import { type PostgresStore, postgres } from "../../src/store/postgres/index.js";
+import { compiled } from "../harness/compiled.js";
 
 const NODES = ["a", "b", "c"];
 const OUTAGE_MS = 20_000;
@@ -49,8 +50,8 @@ afterAll(async () => {
 });
 
 async function spawn(node: string): Promise<void> {
-  const child = fork(join(import.meta.dirname, "outage.child.ts"), [database.url, node], {
-    execArgv: ["--import", "tsx"],
+  const child = fork(compiled(join(import.meta.dirname, "outage.child.ts")), [database.url, node], {
+    execArgv: [],
   });
   child.on("message", (message: Omit<Told, "node">) => told.push({ node, ...message }));
   child.on("exit", (code) => ended.push(`${node} ended with ${code}`));

@@ -1,6 +1,6 @@
 // Schedules across processes: five of them race for every window, and are killed while they do.
 //
-// HOLDFAST_WINDOWS=60 watches sixty windows instead of twenty.
+// HOLDFAST_WINDOWS=60 watches sixty windows instead of twelve.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 
-const WINDOWS = Number(process.env["HOLDFAST_WINDOWS"] ?? 20);
+const WINDOWS = Number(process.env["HOLDFAST_WINDOWS"] ?? 12);
 const NODES = 5;
 const { url, schema, pool } = testSchema();
 const store = openPostgres(url, { schema });
@@ -27,8 +28,8 @@ afterAll(async () => {
 });
 
 async function startNode(): Promise<ChildProcess> {
-  const file = join(import.meta.dirname, "schedules.child.ts");
-  const child = fork(file, [url, schema, `node-${started++}`], { execArgv: ["--import", "tsx"] });
+  const file = compiled(join(import.meta.dirname, "schedules.child.ts"));
+  const child = fork(file, [url, schema, `node-${started++}`], { execArgv: [] });
   children.push(child);
   await once(child, "message");
   return child;

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { postgres } from "../../src/store/postgres/index.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 
 const { url, schema, pool } = testSchema();
@@ -20,8 +21,8 @@ beforeAll(async () => {
 
 test("10,000 sleeping runs cost a node no memory and no statements", { timeout: 120_000 }, async () => {
   const args = [url, schema, WARM_UP, SLEEPING, WATCH_MS].map(String);
-  const child = fork(join(import.meta.dirname, "sleepers.child.ts"), args, {
-    execArgv: ["--expose-gc", "--import", "tsx"],
+  const child = fork(compiled(join(import.meta.dirname, "sleepers.child.ts")), args, {
+    execArgv: ["--expose-gc"],
   });
   const [{ grownBytes, active, statements }] = await once(child, "message");
   const { rows } = await pool.query(`select state, count(*)::int as n from ${schema}.runs group by state`);

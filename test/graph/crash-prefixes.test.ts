@@ -4,7 +4,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode, type Node } from "../../src/client/create-node.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
-import { append, graph, signal, state } from "../../src/index.js";
+import { fold } from "../../src/graph/fold.js";
+import { append, graph, PermanentError, signal, state } from "../../src/index.js";
+import { codecs } from "../../src/kernel/codecs.js";
 import type { JournalEntry } from "../../src/store/contract/journal.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
@@ -22,7 +24,7 @@ const ran: { runId: string; what: string }[] = [];
 const did = (ctx: { runId: string; node: string; visit: string }) => {
   ran.push({ runId: ctx.runId, what: `${ctx.node}:${ctx.visit}` });
 };
-const soon = { timeout: 20_000 };
+const soon = { timeout: "20s" } as const;
 
 const inner = graph("prefix-inner", {
   state: state<{ left: number }>(),
@@ -77,7 +79,36 @@ const journey = graph("journey", {
     bell: "pay",
     pay: "end",
   },
+  limits: { timeout: "1h" },
   snapshotEvery: 3,
+});
+/** Fails while it is bad; then it is forked, and taken back. */
+const D = state<{ bad: boolean; log: string[] }>({ log: append() });
+const detour = graph("detour", {
+  state: D,
+  start: "plan",
+  nodes: {
+    plan: (ctx) => did(ctx),
+    each: D.map(
+      () => ["a", "b"],
+      (ctx, item) => {
+        did(ctx);
+        return item;
+      },
+      { into: "log" },
+    ),
+    sub: D.subgraph(inner, { input: () => 2, apply: () => ({ log: ["sub"] }) }),
+    review: D.approval({ ask: () => "?", choices: ["denied", "approved"], apply: () => {} }),
+    last: D.node({ retry: 1 }, (ctx) => {
+      did(ctx);
+      return { log: ["last"] };
+    }),
+    check: D.node({ retry: 1 }, (_ctx, s) => {
+      if (s.bad) throw new PermanentError("bad");
+    }),
+  },
+  edges: { plan: "each", each: "check", check: "sub", sub: "review", review: "last", last: "end" },
+  snapshotEvery: 2,
 });
 const begin: Journey = { round: 0, items: [], log: [], ok: false };
 
@@ -86,7 +117,7 @@ const store = openPostgres(url, { schema });
 let node: Node;
 beforeAll(async () => {
   await store.migrate();
-  node = await createNode({ store, ...QUICK, programs: [journey] });
+  node = await createNode({ store, ...QUICK, programs: [journey, detour] });
 });
 afterAll(async () => {
   await node.stop();
@@ -97,56 +128,94 @@ const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
 const recorded = (entries: readonly JournalEntry[]) =>
   entries.filter(({ kind }) => kind === "node" || kind === "item").map(({ name, key }) => `${name}:${key}`);
 
-/** Denies the first round, approves the second, rings the bell: whatever the run still waits for. */
-async function attend(run: RunHandle<unknown>): Promise<void> {
-  await expect
-    .poll(async () => {
-      const { state: now } = await run.status();
-      if (now !== "parked") return now;
-      const entries = await entriesOf(run.id);
-      const visits = entries.filter(({ kind }) => kind === "approval.begun").map(({ key }) => key!);
-      const taken = entries.filter(({ kind }) => kind === "take").map(({ key }) => key);
-      const open = visits.filter((visit) => !taken.includes(`wait:review:${visit}`)).at(-1);
-      const choice = open === "1" ? "denied" : "approved";
-      if (open) {
-        expect(ran.some(({ runId, what }) => runId === run.id && what === "pay:1")).toBe(false);
-        await run.decide("review", { choice, by: "ann", nth: open }).catch(() => {});
-      } else await run.signal(go, "ben", { id: "once" }).catch(() => {});
-      return now;
-    }, soon)
-    .toBe("completed");
+/** Denies the first round, approves the second, rings the bell: whatever the run waits for when it parks. Answers when it has ended. */
+async function attend(run: RunHandle<unknown>, after = 0): Promise<unknown> {
+  for await (const event of run.watch({ after })) {
+    if (event.type !== "released" || event.as !== "parked") continue;
+    const entries = await entriesOf(run.id);
+    const visits = entries.filter(({ kind }) => kind === "approval.begun").map(({ key }) => key!);
+    const taken = entries.filter(({ kind }) => kind === "take").map(({ key }) => key);
+    const open = visits.filter((visit) => !taken.includes(`wait:review:${visit}`)).at(-1);
+    const choice = open === "1" ? "denied" : "approved";
+    if (open) {
+      expect(ran.some(({ runId, what }) => runId === run.id && ["pay:1", "last:1"].includes(what))).toBe(false);
+      await run.decide("review", { choice, by: "ann", nth: open }).catch(() => {});
+    } else await run.signal(go, "ben", { id: "once" }).catch(() => {});
+  }
+  return run.result(soon);
 }
 
 test("a run goes on from every prefix of its journal with what is left, once, to the same result", async () => {
   const whole = await node.start(journey, begin);
   await attend(whole);
-  const result = await whole.result();
   const log = await entriesOf(whole.id);
   expect(log.length).toBeGreaterThan(40);
-  expect(log.filter(({ kind }) => kind === "snapshot").length).toBeGreaterThan(3);
+  await expectSameFromEveryPrefix(whole, log, 1);
+  expectSnapshotsToBeTheFold(whole.id, log);
+});
+
+test("a fork and a run that was taken back go on from every prefix, too", async () => {
+  const failed = await node.start(detour, { bad: true, log: [] });
+  await expect(failed.result(soon)).rejects.toThrow("bad");
+  const forked = await node.graphs.fork(detour, failed.id, { from: "each", state: { bad: false } });
+  await attend(forked);
+  await expectSameFromEveryPrefix(forked, await entriesOf(forked.id), 1);
+  await node.graphs.rewind(detour, failed.id, { to: "each", by: "ann", why: "bad", state: { bad: false } });
+  await attend(failed);
+  const log = await entriesOf(failed.id);
+  await expectSameFromEveryPrefix(failed, log, log.findIndex(({ kind }) => kind === "redriven") + 1);
+});
+
+/** Cut behind each entry from `first` on, the run does what is left and nothing that is recorded. */
+async function expectSameFromEveryPrefix(whole: RunHandle<unknown>, log: readonly JournalEntry[], first: number) {
+  const result = await whole.result(soon);
   const everything = recorded(log).sort();
   expect(new Set(everything).size).toBe(everything.length);
-
+  const lengths = Array.from({ length: log.length - first }, (_, i) => first + i);
   await Promise.all(
-    log.slice(0, -1).map(async (_, i) => {
-      const run = await node.start(journey, begin, { delay: "1h" });
-      await cutTo(whole.id, run.id, i + 1);
-      const before = recorded(log.slice(0, i + 1));
-      await attend(run);
-      expect(await run.result()).toEqual(result);
-      const after = await entriesOf(run.id);
-      expect(recorded(after).sort()).toEqual(everything);
+    lengths.map(async (length) => {
+      const run = await startLater(log);
+      await cutTo(whole.id, run.id, length);
+      const before = recorded(log.slice(0, length));
+      expect(await attend(run, length)).toEqual(result);
+      expect(recorded(await entriesOf(run.id)).sort()).toEqual(everything);
       const again = ran.filter(({ runId }) => runId === run.id).map(({ what }) => what);
       expect(again.filter((what) => before.includes(what))).toEqual([]);
       expect(new Set(again).size).toBe(again.length);
     }),
   );
-}, 60_000);
+}
+
+function startLater([start]: readonly JournalEntry[]): Promise<RunHandle<unknown>> {
+  const later = { delay: "1h" } as const;
+  return start!.name === "detour"
+    ? node.start(detour, { bad: true, log: [] }, later)
+    : node.start(journey, begin, later);
+}
+
+/** What a snapshot says is what its journal says, all of it: whoever reads on from it remembers the same. */
+function expectSnapshotsToBeTheFold(runId: string, log: readonly JournalEntry[]): void {
+  const options = { plan: journey.plan, codecs: codecs(), runId, baseSeq: 0 };
+  const snapshots = log.filter(({ kind }) => kind === "snapshot");
+  expect(snapshots.length).toBeGreaterThan(3);
+  for (const snapshot of snapshots) {
+    const others = log.filter(({ seq, kind }) => seq < snapshot.seq && kind !== "snapshot");
+    const [read, folded] = [fold([snapshot], options), fold(others, options)].map((memory) => {
+      const mail = memory.mail.map(({ name, key, payload }) => ({ name, key, payload }));
+      const { spent, iterations, recorded, since, calls, results } = memory;
+      return { frames: [...memory.frames], mail, spent, iterations, recorded, since, calls, results: results.size };
+    });
+    expect(read).toEqual(folded);
+  }
+}
 
 /** As if the holder had died when its last commit of these entries was written. */
 async function cutTo(from: string, to: string, length: number): Promise<void> {
   await pool.query(
-    `with copied as (
+    `with begun as (
+       update ${schema}.journal j set data = o.data, codec = o.codec, at = o.at from ${schema}.journal o
+       where j.run_id = $2::uuid and j.seq = 1 and o.run_id = $1::uuid and o.seq = 1
+     ), copied as (
        insert into ${schema}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
        select $2::uuid, seq, epoch, kind, name, key, codec, data, at from ${schema}.journal
        where run_id = $1::uuid and seq between 2 and $3

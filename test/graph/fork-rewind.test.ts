@@ -179,4 +179,128 @@ onBothStores((bench) => {
       state: "completed",
     });
   });
+
+  test("a run of another graph is neither forked nor rewound as this one", async () => {
+    const other = graph("other-trip", { state: S, start: "plan", nodes: { plan: () => {} }, edges: { plan: "end" } });
+    const run = await node.start(trip, "tea");
+    await run.result(limit);
+    await expect(node.graphs.fork(other, run.id, { from: "plan" })).rejects.toThrow(
+      'one of "trip", not of "other-trip"',
+    );
+    const wish = { to: "plan", by: "ann", why: "?" } as const;
+    await expect(node.graphs.rewind(other, run.id, wish)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  test("a run is forked while it works and while it waits, and both go on", async () => {
+    const gated = graph("gated-trip", {
+      state: S,
+      start: "plan",
+      nodes: {
+        plan: () => ({ n: 1, log: ["planned"] }),
+        each: S.map(
+          (s) => [s.topic, "and"],
+          (_ctx, item) => item,
+          { into: "log" },
+        ),
+        gate: S.approval({ ask: (s) => s.topic, apply: (_s, d) => ({ log: [d.outcome] }) }),
+      },
+      edges: { plan: "each", each: "gate", gate: "end" },
+      limits: { timeout: "1h" },
+    });
+    const owner = await bench.open({ programs: [gated] });
+    const old = await owner.start(gated, { topic: "tea", n: 0, log: [] });
+    await expect.poll(async () => (await old.status()).state, { timeout: 8_000 }).toBe("parked");
+    const [gate, each] = await Promise.all([
+      owner.graphs.fork(gated, old.id, { from: "gate", state: { topic: "milk" } }),
+      owner.graphs.fork(gated, old.id, { from: "each", state: { topic: "milk" } }),
+    ]);
+    for (const [run, by] of [
+      [old, "ann"],
+      [gate, "ben"],
+      [each, "cat"],
+    ] as const) {
+      await expect.poll(async () => (await run.status()).state, { timeout: 8_000 }).toBe("parked");
+      await run.decide("gate", { choice: run === old ? "denied" : "approved", by });
+    }
+    expect((await old.result(limit)).log).toEqual(["planned", "tea", "and", "denied"]);
+    expect((await gate.result(limit)).log).toEqual(["planned", "tea", "and", "approved"]);
+    expect((await each.result(limit)).log).toEqual(["planned", "milk", "and", "approved"]);
+    await owner.stop();
+  });
+
+  test("a redrive does what failed inside a map, a branch and a subgraph, and nothing that was done", async () => {
+    const did: string[] = [];
+    let isBad = true;
+    const work = (what: string, fails: boolean) => {
+      if (fails && isBad) throw new PermanentError(`${what} is bad`);
+      did.push(what);
+      return what;
+    };
+    const inner = graph("inner-parts", {
+      state: S,
+      start: "one",
+      nodes: { one: () => ({ log: [work("one", false)] }), two: () => ({ log: [work("two", true)] }) },
+      edges: { one: "two", two: "end" },
+    });
+    const parts = graph("parts", {
+      state: S,
+      start: "fan",
+      nodes: {
+        fan: S.parallel({
+          left: () => ({ log: [work("left", false)] }),
+          right: () => ({ log: [work("right", true)] }),
+          items: S.map(
+            () => [0, 1, 2],
+            (_ctx, i) => work(`item ${i}`, i === 1),
+            { into: "log", limit: 1 },
+          ),
+          inside: S.subgraph(inner, { input: (s) => s, apply: (_s, last) => ({ log: last.log }) }),
+        }),
+      },
+      edges: { fan: "end" },
+    });
+    const owner = await bench.open({ programs: [parts] });
+    const run = await owner.start(parts, { topic: "", n: 0, log: [] });
+    await expect(run.result(limit)).rejects.toMatchObject({ cause: { message: "right is bad" } });
+    expect(did.sort()).toEqual(["item 0", "left", "one"]);
+    isBad = false;
+    did.length = 0;
+    await run.retry();
+    expect((await run.result(limit)).log).toEqual(["left", "right", "item 0", "item 1", "item 2", "one", "two"]);
+    expect(did.sort()).toEqual(["item 1", "item 2", "right", "two"]);
+    await owner.stop();
+  });
+
+  test("a state too large to be written down is not forked or rewound, and the run says why", async () => {
+    const big = graph("big-trip", {
+      state: S,
+      start: "fill",
+      nodes: {
+        fill: S.map(
+          () => [1, 2, 3],
+          () => "x".repeat(500_000),
+          { into: "log" },
+        ),
+        last: S.node({ retry: 1 }, (_ctx, s) => {
+          if (s.topic === "bad") throw new PermanentError("no");
+          return { n: s.log.length };
+        }),
+      },
+      edges: { fill: "last", last: "end" },
+      output: (s) => s.n,
+      snapshotEvery: 1,
+    });
+    const owner = await bench.open({ programs: [big] });
+    const run = await owner.start(big, { topic: "bad", n: 0, log: [] });
+    await expect(run.result(limit)).rejects.toMatchObject({ cause: { message: "no" } });
+    const quarantined = { state: "quarantined", cause: { code: "LIMIT_EXCEEDED" } };
+    const forked = await owner.graphs.fork(big, run.id, { from: "last", state: { topic: "good" } });
+    await expect(forked.result(limit)).rejects.toMatchObject(quarantined);
+    await owner.graphs.rewind(big, run.id, { to: "last", by: "ann", why: "?", state: { topic: "good" } });
+    await expect(run.result(limit)).rejects.toMatchObject(quarantined);
+    expect(
+      await owner.graphs.fork(big, run.id, { from: "fill", state: { topic: "good" } }).then((r) => r.result(limit)),
+    ).toBe(3);
+    await owner.stop();
+  });
 });

@@ -159,6 +159,94 @@ onBothStores((bench) => {
     await second.stop();
   });
 
+  test("a decision is bound to the plan that was shown: on another one it is stale, and other code cannot use it", async () => {
+    let carried = 0;
+    const spending = (cents: number) =>
+      graph("spending", {
+        state: S,
+        start: "review",
+        nodes: {
+          review: S.approval({
+            ask: () => (cents > 100 ? "Spend it, please?" : "Spend it?"),
+            plan: (s) => ({ topic: s.topic, cents }),
+            apply: (_s, d) => ({ ok: d.outcome === "approved" }),
+          }),
+          pay: () => {
+            carried = cents;
+          },
+        },
+        edges: { review: "pay", pay: "end" },
+      });
+    const first = await bench.open({ programs: [spending(100)] });
+    const { id } = await first.start(spending(100), begin);
+    const run = first.run<Draft>(id);
+    await parked(run);
+    const question = JSON.parse((await asked(id))[0]!.payload!.data);
+    expect(question.plan).toEqual({ topic: "tea", cents: 100 });
+    const decision = { choice: "approved", by: "ann" };
+    await expect(run.decide("review", { ...decision, shown: "of 90 cents" })).rejects.toMatchObject({
+      code: "DECISION_STALE",
+    });
+    await run.decide("review", { ...decision, shown: question.hash }, {});
+    await run.result(limit);
+    expect(carried).toBe(100);
+
+    const other = first.run((await first.start(spending(100), begin)).id);
+    await parked(other);
+    await first.stop();
+    const second = await bench.open({ programs: [spending(999)] });
+    await second.run(other.id).decide("review", decision);
+    await expect(other.result(limit)).rejects.toMatchObject({ state: "quarantined", cause: { code: "PLAN_CHANGED" } });
+    await second.graphs.rewind(spending(999), other.id, { to: "review", by: "ann", why: "a new price" });
+    await expect.poll(async () => (await asked(other.id)).length, soon).toBe(2);
+    expect(carried).toBe(100);
+    await parked(other);
+    await second.run(other.id).decide("review", { ...decision, nth: 2 });
+    await other.result(limit);
+    expect(carried).toBe(999);
+    await second.stop();
+  });
+
+  test("a gate inside a subgraph is asked by its path with its own question, and its decision opens no other", async () => {
+    const inner = graph("inner-gates", {
+      state: S,
+      start: "first",
+      nodes: {
+        first: S.approval({ ask: (s) => `First of ${s.topic}?`, apply: () => ({ log: ["first"] }) }),
+        second: S.approval({ ask: (s) => `Second of ${s.topic}?`, apply: () => ({ log: ["second"] }) }),
+      },
+      edges: { first: "second", second: "end" },
+    });
+    const outer = graph("outer-gates", {
+      state: S,
+      start: "sub",
+      nodes: { sub: S.subgraph(inner, { input: (s) => s, apply: (_s, last) => ({ log: last.log }) }) },
+      edges: { sub: "end" },
+    });
+    const owner = await bench.open({ programs: [outer] });
+    const run = await owner.start(outer, begin);
+    await parked(run);
+    await run.decide("sub/first", { choice: "approved", by: "ann", nth: "1.1" });
+    await expect.poll(async () => (await asked(run.id)).length, soon).toBe(2);
+    await parked(run);
+    const questions = (await asked(run.id)).map(({ name, key, payload }) => [
+      name,
+      key,
+      JSON.parse(payload!.data).ask as string,
+    ]);
+    expect(questions).toEqual([
+      ["sub/first", "1.1", "First of tea?"],
+      ["sub/second", "1.1", "Second of tea?"],
+    ]);
+    await expect(run.decide("sub/first", { choice: "approved", by: "ben", nth: "1.1" })).rejects.toMatchObject({
+      code: "DECISION_CONFLICT",
+    });
+    expect((await run.status()).state).toBe("parked");
+    await run.decide("sub/second", { choice: "approved", by: "ben", nth: "1.1" });
+    expect((await run.result(limit)).log).toEqual(["first", "second"]);
+    await owner.stop();
+  });
+
   const graphOn = (queue: string) =>
     graph("moving", {
       state: S,

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
 import { append, createClient, graph, signal, state } from "../../src/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { QUICK } from "../workflow/node-suite.js";
 import { poison } from "./poison.js";
@@ -26,34 +27,35 @@ const dying = (...programs: Parameters<typeof createNode>[0]["programs"]) =>
   createNode({ store, ...QUICK, lease: 300, renewEvery: 250, programs });
 const entriesOf = async (id: string) => (await store.journal.read(id))!.entries;
 
-/** Loops to `stop`, then hangs or ends. */
-const loop = (name: string, stop: number, atStop: () => Promise<void>, snapshotEvery = 100) =>
+/** Many entries, then a loop to `stop`, where it hangs or ends. */
+const loop = (name: string, stop: number, atStop: () => Promise<void>, snapshotEvery = 100, items = 0) =>
   graph(name, {
     state: S,
-    start: "again",
+    start: "many",
     nodes: {
+      many: S.map(
+        () => Array.from({ length: items }, String),
+        (_ctx, item) => item,
+        { into: "log", limit: 1000 },
+      ),
       again: async (_ctx, s) => {
         if (s.n === stop) await atStop();
         return { n: s.n + 1 };
       },
     },
-    edges: { again: { to: ["again", "end"], choose: (s) => (s.n > stop ? "end" : "again") } },
-    limits: { iterations: 100_000 },
+    edges: { many: "again", again: { to: ["again", "end"], choose: (s) => (s.n > stop ? "end" : "again") } },
     snapshotEvery,
+    output: ({ n, log }) => ({ n, items: log.length }),
   });
 
-async function stuck(name: string, stop: number, snapshotEvery?: number): Promise<string> {
+async function stuck(name: string, stop: number, snapshotEvery?: number, items?: number): Promise<string> {
   let isThere = () => {};
   const there = new Promise<void>((resolve) => (isThere = resolve));
-  const program = loop(
-    name,
-    stop,
-    () => {
-      isThere();
-      return hang();
-    },
-    snapshotEvery,
-  );
+  const hangs = () => {
+    isThere();
+    return hang();
+  };
+  const program = loop(name, stop, hangs, snapshotEvery, items);
   const node = await dying(program);
   const { id } = await node.start(program, begin);
   await there;
@@ -61,39 +63,48 @@ async function stuck(name: string, stop: number, snapshotEvery?: number): Promis
   return id;
 }
 
-test("a run of hundreds of nodes goes on from its last snapshot: what is read does not grow with it", async () => {
-  const id = await stuck("long", 300);
-  const { seq } = (await store.runs.get(id))!;
-  expect(seq).toBeGreaterThan(300);
+/** Runs it to its end, and tells which parts of its journal were read. */
+async function goOn(id: string, program: ReturnType<typeof loop>) {
   const reads: { after?: number; limit?: number }[] = [];
-  const watched = {
-    ...store,
-    journal: {
-      read: (run: string, part = {}) => {
-        reads.push(part);
-        return store.journal.read(run, part);
-      },
-    },
+  const read = (run: string, part = {}) => {
+    reads.push(part);
+    return store.journal.read(run, part);
   };
-  const node = await createNode({
-    store: watched as typeof store,
-    ...QUICK,
-    programs: [loop("long", 300, async () => {})],
-  });
+  const watched = { ...store, journal: { ...store.journal, read } } as typeof store;
+  const node = await createNode({ store: watched, ...QUICK, programs: [program] });
   await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 20_000 }).toBe("completed");
-  expect(reads).toEqual([{ after: seq - 250, limit: 250 }]);
-  expect(await node.run<{ n: number }>(id).result()).toMatchObject({ n: 301 });
+  const [last] = (await entriesOf(id)).slice(-1);
   await node.stop();
-}, 60_000);
+  return { reads, result: JSON.parse(last!.payload!.data) };
+}
+
+test("a run with hundreds of entries goes on from its last snapshot: what is read does not grow with it", async () => {
+  const id = await stuck("long", 5, 3, 600);
+  const { seq } = (await store.runs.get(id))!;
+  expect(seq).toBeGreaterThan(600);
+  expect(
+    await goOn(
+      id,
+      loop("long", 5, async () => {}, 3, 600),
+    ),
+  ).toEqual({
+    reads: [{ after: seq - 250, limit: 250 }],
+    result: { n: 6, items: 600 },
+  });
+});
 
 test("a run whose snapshots are far apart is read back page by page", async () => {
-  const id = await stuck("sparse", 300, 10_000);
-  const node = await createNode({ store, ...QUICK, programs: [loop("sparse", 300, async () => {}, 10_000)] });
-  expect(await node.run<{ n: number }>(id).result(limit)).toMatchObject({ n: 301 });
-  const keys = (await entriesOf(id)).filter(({ kind }) => kind === "node").map(({ key }) => key);
-  expect(new Set(keys).size).toBe(301);
-  await node.stop();
-}, 60_000);
+  const id = await stuck("sparse", 5, 10_000, 600);
+  const { seq } = (await store.runs.get(id))!;
+  const { reads, result } = await goOn(
+    id,
+    loop("sparse", 5, async () => {}, 10_000, 600),
+  );
+  expect(reads.map(({ after }) => after)).toEqual([seq - 250, seq - 500, 0]);
+  expect(result).toEqual({ n: 6, items: 600 });
+  const keys = (await entriesOf(id)).filter(({ name }) => name === "again").map(({ key }) => key);
+  expect(keys).toEqual(["1", "2", "3", "4", "5", "6"]);
+});
 
 test.each([
   ["an entry is missing", "delete from {s}.journal where run_id = $1 and seq = 5"],
@@ -226,25 +237,20 @@ test("a gate that was asked keeps its deadline when its run is taken over", asyn
 });
 
 test("a node that tells its progress and kills its process is dead at the crash limit, and the progress told once", async () => {
+  const sweeper = await createNode({ store, ...QUICK, programs: [], presenceGrace: 100 });
   const { id } = await createClient({ store }).start(poison, { n: 0 });
-  await pool.query(`update ${schema}.runs set crash_limit = 3 where id = $1`, [id]);
-  let killed = 0;
-  while ((await store.runs.get(id))!.state !== "dead") {
-    expect(killed).toBeLessThan(6);
-    const child = fork(join(import.meta.dirname, "poison.child.ts"), [url, schema], { execArgv: ["--import", "tsx"] });
-    const dead = (async () => {
-      while ((await store.runs.get(id))!.state !== "dead") await new Promise((resolve) => setTimeout(resolve, 50));
-      child.disconnect();
-    })();
-    const [, signal] = (await once(child, "exit")) as [number | null, string | null];
-    if (signal === "SIGKILL") killed++;
-    void dead.catch(() => {});
-  }
-  // The first one got as far as to tell something: that was progress. The next three did not.
-  expect(killed).toBe(4);
+  await pool.query(`update ${schema}.runs set crash_limit = 2 where id = $1`, [id]);
+  const script = compiled(join(import.meta.dirname, "poison.child.ts"));
+  const children = Array.from({ length: 3 }, () => fork(script, [url, schema], { execArgv: [] }));
+  const ends = children.map(async (child) => (await once(child, "exit"))[1]);
+  await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 50_000 }).toBe("dead");
+  for (const child of children) if (child.connected) child.disconnect();
+  // The first one got as far as to tell something: that was progress. The next two did not.
+  expect((await Promise.all(ends)).filter((signal) => signal === "SIGKILL")).toHaveLength(3);
   const entries = await entriesOf(id);
   expect(entries.filter(({ kind }) => kind === "progress")).toHaveLength(1);
   expect(entries.at(-1)).toMatchObject({ kind: "dead" });
+  await sweeper.stop();
 }, 60_000);
 
 test("a graph that lost the node its run is at quarantines the run, which goes on when the node is back", async () => {
@@ -280,4 +286,120 @@ test("a graph that lost the node its run is at quarantines the run, which goes o
   await again.dead.redrive([run.id]);
   expect(await again.run(run.id).result(limit)).toMatchObject({ n: 2 });
   await again.stop();
+});
+
+test("orderly restarts in the middle of a node hand its run back: no attempt, no crash, and it is not ended", async () => {
+  let rounds = 0;
+  const aborted: unknown[] = [];
+  let began = () => {};
+  const rolled = graph("rolled", {
+    state: S,
+    start: "work",
+    nodes: {
+      work: S.node({ retry: 1 }, async (ctx) => {
+        if (rounds >= 4) return { n: ctx.attempt };
+        began();
+        return new Promise<never>((_, reject) => {
+          ctx.signal.addEventListener("abort", () => {
+            aborted.push((ctx.signal.reason as { code?: string }).code);
+            reject(ctx.signal.reason);
+          });
+        });
+      }),
+    },
+    edges: { work: "end" },
+  });
+  const { id } = await createClient({ store }).start(rolled, begin);
+  await pool.query(`update ${schema}.runs set crash_limit = 1 where id = $1`, [id]);
+  for (; rounds < 4; rounds++) {
+    const there = new Promise<void>((resolve) => (began = resolve));
+    const node = await createNode({ store, ...QUICK, programs: [rolled] });
+    await there;
+    await node.stop({ grace: 1 });
+    expect(await store.runs.get(id)).toMatchObject({ state: "waiting", failures: 0, crashes: 0 });
+  }
+  const last = await createNode({ store, ...QUICK, programs: [rolled] });
+  expect(await last.run(id).result(limit)).toMatchObject({ n: 1 });
+  expect(aborted).toEqual(Array(4).fill("NODE_STOPPING"));
+  await last.stop();
+});
+
+test("a node inside a subgraph is aborted with its run", async () => {
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  let tellAborted = (_code: unknown) => {};
+  const aborted = new Promise<unknown>((resolve) => (tellAborted = resolve));
+  const inner = graph("cancelled-inner", {
+    state: S,
+    start: "hang",
+    nodes: {
+      hang: async (ctx) => {
+        ctx.signal.addEventListener("abort", () => tellAborted((ctx.signal.reason as { code?: string }).code));
+        isThere();
+        await hang();
+      },
+    },
+    edges: { hang: "end" },
+  });
+  const outer = graph("cancelled", {
+    state: S,
+    start: "sub",
+    nodes: { sub: S.subgraph(inner, { input: (s) => s, apply: () => {} }) },
+    edges: { sub: { to: "end", failed: "sub" } },
+  });
+  const node = await createNode({ store, ...QUICK, programs: [outer] });
+  const run = await node.start(outer, begin);
+  await there;
+  await run.cancel({ by: "ann" });
+  expect(await aborted).toBe("RUN_OVER");
+  await expect(run.result(limit)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+  await node.stop();
+});
+
+test("a subgraph that lost the node a run is at is no failure for an edge: quarantined, and rewound out of it", async () => {
+  const I = state<{ n: number }>();
+  const inner = graph("shrunk-inner", {
+    state: I,
+    start: "count",
+    nodes: {
+      count: (_ctx, s) => ({ n: s.n + 1 }),
+      gate: I.approval({ ask: () => "?", apply: () => {} }),
+    },
+    edges: { count: "gate", gate: "end" },
+  });
+  const smaller = graph("shrunk-inner", {
+    state: I,
+    start: "count",
+    nodes: { count: (_ctx, s) => ({ n: s.n + 1 }) },
+    edges: { count: "end" },
+  });
+  const around = (sub: typeof inner | typeof smaller | null) =>
+    graph("shrunk", {
+      state: S,
+      start: "first",
+      nodes: {
+        first: () => ({ log: ["first"] }),
+        sub: sub
+          ? S.subgraph(sub as typeof smaller, { input: () => ({ n: 0 }), apply: () => ({ n: 1 }) })
+          : () => ({ n: 2 }),
+        rescue: () => ({ log: ["rescued"] }),
+      },
+      edges: { first: "sub", sub: { to: "end", failed: "rescue" }, rescue: "end" },
+    });
+  const old = await createNode({ store, ...QUICK, programs: [around(inner)] });
+  const runs = await Promise.all([1, 2].map(() => old.start(around(inner), begin)));
+  for (const run of runs) await expect.poll(async () => (await run.status()).state).toBe("parked");
+  await old.stop();
+  for (const [i, other] of [smaller, null].entries()) {
+    const node = await createNode({ store, ...QUICK, programs: [around(other)] });
+    const run = node.run<{ n: number; log: string[] }>(runs[i]!.id);
+    await run.decide("sub/gate", { choice: "approved", by: "ann", nth: "1.1" });
+    await expect(run.result(limit)).rejects.toMatchObject({
+      state: "quarantined",
+      cause: { code: "GRAPH_CHANGED" },
+    });
+    await node.graphs.rewind(around(other), run.id, { to: "first", by: "ann", why: "the gate is gone" });
+    expect(await run.result(limit)).toEqual({ n: i + 1, log: ["first"] });
+    await node.stop();
+  }
 });

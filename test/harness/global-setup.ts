@@ -1,4 +1,4 @@
-// Starts one PostgreSQL server for the whole test run, or uses the one in HOLDFAST_TEST_DATABASE_URL.
+// Starts one PostgreSQL server for the whole test run, or uses the one in HOLDFAST_TEST_DATABASE_URL; compiles what tests start.
 
 import { chmod, mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,6 +6,7 @@ import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startEmbedded } from "../../src/embedded/index.js";
+import { compileAll } from "./compiled.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -14,11 +15,18 @@ declare module "vitest" {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { folder, remove } = await compileAll();
+  project.provide("compiledFolder", folder);
   const given = process.env["HOLDFAST_TEST_DATABASE_URL"];
-  if (given !== undefined && given !== "") {
-    project.provide("databaseUrl", given);
-    return async () => {};
-  }
+  const { url, stop } = given ? { url: given, stop: async () => {} } : await ownServer();
+  project.provide("databaseUrl", url);
+  return async () => {
+    await stop();
+    await remove();
+  };
+}
+
+async function ownServer(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-test-"));
   // As root the server runs under another account, which must be able to pass through.
   await chmod(folder, 0o711);
@@ -26,13 +34,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dataDir: join(folder, "postgres"),
     settings: { max_connections: "400", max_wal_size: "2GB", shared_buffers: "256MB" },
   });
-  project.provide("databaseUrl", server.url);
-  return async () => {
+  const stop = async () => {
     const kept = await keptSchemas(server.url);
     await server.stop();
     if (kept.length === 0) await rm(folder, { recursive: true, force: true });
     else await keep(folder, kept);
   };
+  return { url: server.url, stop };
 }
 
 async function keptSchemas(url: string): Promise<string[]> {

@@ -91,4 +91,33 @@ describe("a lane", () => {
     await Promise.all(Array.from({ length: 20 }, caller));
     expect(sizes).toEqual([20, 20, 20, 20, 20]);
   });
+
+  test("a whole batch that waits leaves before the last one is answered; less than that waits for who comes back", async () => {
+    const told: string[] = [];
+    const send = open<number, number>(
+      async (items) => {
+        told.push(`sent ${items}`);
+        await new Promise(setImmediate);
+        return items;
+      },
+      { maxRows: 2 },
+    );
+    await Promise.all([1, 2, 3, 4, 5].map(async (n) => told.push(`answered ${await send(n)}`)));
+    expect(told).toEqual([
+      ...["sent 1,2", "sent 3,4", "answered 1", "answered 2"],
+      ...["answered 3", "answered 4", "sent 5", "answered 5"],
+    ]);
+  });
+
+  test("others have their turn however many batches follow each other", async () => {
+    let others = 0;
+    const send = open<number, number>(async (items) => items, { maxRows: 1 });
+    const other = setInterval(() => others++, 0);
+    const caller = async () => {
+      for (let i = 0; i < 200; i++) await send(i);
+    };
+    await Promise.all([caller(), caller(), caller()]);
+    clearInterval(other);
+    expect(others).toBeGreaterThan(0);
+  });
 });

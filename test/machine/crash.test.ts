@@ -11,6 +11,7 @@ import { createClient } from "../../src/client/create-client.js";
 import { createNode } from "../../src/client/create-node.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { crashMachines } from "./crash-machines.js";
 import { orderMachine } from "./order-machine.js";
@@ -32,8 +33,8 @@ afterAll(async () => {
 });
 
 async function startNode(): Promise<ChildProcess> {
-  const file = join(import.meta.dirname, "crash.child.ts");
-  const child = fork(file, [url, schema, `node-${started++}`], { execArgv: ["--import", "tsx"] });
+  const file = compiled(join(import.meta.dirname, "crash.child.ts"));
+  const child = fork(file, [url, schema, `node-${started++}`], { execArgv: [] });
   children.push(child);
   await once(child, "message");
   return child;

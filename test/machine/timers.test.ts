@@ -3,7 +3,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { assign, setup } from "xstate";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import { machine } from "../../src/machine/index.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";

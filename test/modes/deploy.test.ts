@@ -12,6 +12,7 @@ import { createNode, type NodeOptions } from "../../src/client/create-node.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import type { Recovery } from "../../src/kernel/recovery.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { QUICK } from "../workflow/node-suite.js";
 import { deployed, MOST_AT_ONCE, POLICIES, tableSql } from "./deploy-programs.js";
@@ -34,8 +35,8 @@ afterAll(async () => {
 /** Resolves when its node is up. */
 async function start(identity: string, options: object = {}): Promise<ChildProcess> {
   const args = [url, schema, identity, JSON.stringify(options)];
-  const child = fork(join(import.meta.dirname, "deploy.child.ts"), args, {
-    execArgv: ["--import", import.meta.resolve("tsx")],
+  const child = fork(compiled(join(import.meta.dirname, "deploy.child.ts")), args, {
+    execArgv: [],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   children.add(child);

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import type { Node, NodeOptions } from "../../src/client/create-node.js";
+import type { Node } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import { NodeDisabled } from "../../src/engine/modes.js";
 import type { NodeMode } from "../../src/kernel/node-mode.js";
 import { event, on } from "../../src/trigger/event.js";

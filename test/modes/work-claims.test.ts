@@ -1,7 +1,7 @@
 // Work claims in front of runs: nobody begins without the right, whoever loses it stops, and without an adapter nothing is asked.
 
 import { describe, expect, test } from "vitest";
-import type { NodeOptions } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import { keyText } from "../../src/client/work-guard.js";
 import { FakeClaims } from "../../src/testing/fake-claims.js";
 import { workflow } from "../../src/workflow/workflow.js";

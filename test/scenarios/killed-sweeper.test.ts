@@ -7,6 +7,7 @@ import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Database } from "../../chaos/database.js";
 import { type PostgresStore, postgres } from "../../src/store/postgres/index.js";
+import { compiled } from "../harness/compiled.js";
 import { group, newRuns } from "../store/scene.js";
 
 const RUNS = 2_000;
@@ -31,9 +32,13 @@ afterAll(async () => {
 });
 
 async function sweeper(limit: number): Promise<ChildProcess> {
-  const child = fork(join(import.meta.dirname, "sweeper.child.ts"), [database.url, "holdfast", String(limit)], {
-    execArgv: ["--import", "tsx"],
-  });
+  const child = fork(
+    compiled(join(import.meta.dirname, "sweeper.child.ts")),
+    [database.url, "holdfast", String(limit)],
+    {
+      execArgv: [],
+    },
+  );
   sweepers.add(child);
   await once(child, "message");
   return child;

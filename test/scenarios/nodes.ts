@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
 import type { NodeOptions } from "../../src/index.js";
+import { compiled } from "../harness/compiled.js";
 
 export interface Told {
   readonly node: string;
@@ -55,7 +56,7 @@ export class NodeProcesses {
   /** Resolves when it works, or was refused. */
   async start(name: string, url: string, options: Options = {}): Promise<NodeProcess> {
     const wish = JSON.stringify({ url, schema: this.#where.schema, identity: name, ...options });
-    const child = fork(join(import.meta.dirname, "node.child.ts"), [wish], { execArgv: ["--import", "tsx"] });
+    const child = fork(compiled(join(import.meta.dirname, "node.child.ts")), [wish], { execArgv: [] });
     this.#children.add(child);
     child.on("exit", () => this.#children.delete(child));
     child.on("message", (message: Omit<Told, "node">) => this.told.push({ node: name, ...message }));

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { simulate } from "../../src/simulator/simulate.js";
+import { compiled } from "../harness/compiled.js";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SEEDS = 20;
@@ -13,7 +14,7 @@ const SEEDS = 20;
 Error.stackTraceLimit = 0;
 
 test("a seed has one history, in every process", { timeout: 120_000 }, async () => {
-  const args = ["--import", "tsx", "scripts/simulate.ts", "--seeds", String(SEEDS), "--json", "--hashes"];
+  const args = [compiled(join(ROOT, "scripts/simulate.ts")), "--seeds", String(SEEDS), "--json", "--hashes"];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT });
   const { hashes } = JSON.parse(stdout) as { hashes: Record<string, string> };
   const mine: Record<string, string> = {};

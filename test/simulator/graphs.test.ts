@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { GraphWorkload } from "../../src/simulator/graph-workload.js";
 import { expectSound, range } from "./seeds.js";
 
-const SEEDS = Number(process.env["HOLDFAST_GRAPH_SEEDS"] ?? 60);
+const SEEDS = Number(process.env["HOLDFAST_GRAPH_SEEDS"] ?? 30);
 
 test(`${SEEDS} seeds of graphs hold every invariant`, { timeout: 600_000 }, async () => {
   const tally = await expectSound(range(1, SEEDS), { workload: () => new GraphWorkload() });

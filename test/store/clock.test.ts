@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { describeWith } from "../harness/require.js";
 
@@ -95,8 +96,8 @@ describeWith("faketime", "a real process under a wrong clock", (program) => {
   for (const offset of ["-10m", "+10m"]) {
     test(`a process at ${offset} claims for a minute and nobody takes it away`, async () => {
       const id = await insert();
-      const child = join(import.meta.dirname, "claim.child.ts");
-      const args = ["-f", offset, process.execPath, "--import", "tsx", child, url, schema, String(groupId)];
+      const child = compiled(join(import.meta.dirname, "claim.child.ts"));
+      const args = ["-f", offset, process.execPath, child, url, schema, String(groupId)];
       const { stdout } = await promisify(execFile)(program, args, {
         env: { ...process.env, DONT_FAKE_MONOTONIC: "1" },
       });

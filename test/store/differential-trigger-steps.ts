@@ -1,7 +1,7 @@
 // Draws operations on what starts runs: events that are gathered, breakers, schedules.
 
 import type { KeyLifetime, RunGroup } from "../../src/kernel/new-run.js";
-import type { NewDebounced } from "../../src/store/contract/events.js";
+import type { EventToMatch, EventToStart, NewDebounced, StartAnswer } from "../../src/store/contract/events.js";
 import type { Fire, FireAnswer } from "../../src/store/contract/schedules.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import type { Dice } from "./dice.js";
@@ -12,6 +12,7 @@ export class TriggerSteps {
   readonly #dice: Dice;
   readonly #both: BothStores;
   readonly #drawn: Drawer;
+  #lastStarted: readonly EventToStart[] = [];
   #lastGathered: readonly NewDebounced[] = [];
 
   constructor(drawn: Drawer) {
@@ -51,6 +52,9 @@ export class TriggerSteps {
       event: this.#dice.one(["x", "y", "z"]),
       plain: this.#dice.one(plains),
     }));
+    const repeated = this.#lastStarted.length > 0 && this.#dice.chance(0.2);
+    const started = repeated ? this.#lastStarted : this.#toStart(events);
+    this.#lastStarted = started;
     const again = this.#lastGathered.length > 0 && this.#dice.chance(0.1);
     const gathered = again ? this.#lastGathered : this.#dice.many(1, 3, () => this.#gathered());
     this.#lastGathered = gathered;
@@ -58,9 +62,32 @@ export class TriggerSteps {
       [7, step("events.subscribe", (store) => store.events.subscribe(declaration))],
       [1, step("events.subscriptions", (store) => store.events.subscriptions(env))],
       [2, step("events.match", (store) => store.events.match(events))],
+      [
+        5,
+        step(
+          "events.start",
+          (store) => store.events.start(started),
+          (answers) => this.#learn(answers),
+        ),
+      ],
       [5, step("events.debounce", (store) => store.events.debounce(gathered))],
       [6, () => this.#settleDebounced()],
     ]);
+  }
+
+  /** Few keys, so that they meet those of others, and those of runs that have ended. */
+  #toStart(events: readonly EventToMatch[]): EventToStart[] {
+    return events.map((event) => {
+      const { input } = this.#drawn.newRun();
+      const key = this.#dice.chance(0.03) ? "" : this.#dice.one(["k1", "k2", "k3"]);
+      return { ...event, id: this.#dice.uuid(), key, payloadHash: this.#dice.one(["h1", "h2"]), input };
+    });
+  }
+
+  #learn(answers: readonly StartAnswer[]): void {
+    for (const answer of answers) {
+      if (answer.outcome === "started") this.#drawn.runIds.push(...answer.runs.map(({ runId }) => runId));
+    }
   }
 
   #gathered(): NewDebounced {

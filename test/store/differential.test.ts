@@ -81,6 +81,7 @@ const EXPECTED = [
   ...["keyOf some", "keyOf none", "expireDeferred empty", "expireDeferred false", "nodes.claimsFrom none"],
   ...["true", "false"].flatMap((outcome) => ["wakeParked", "archive", "prune"].map((name) => `${name} ${outcome}`)),
   ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),
+  ...["started", "left", "refused"].map((outcome) => `events.start ${outcome}`),
   ...["gathered", "refused"].map((outcome) => `events.debounce ${outcome}`),
   ...["begins", "waits", "lost"].map((outcome) => `events.settleDebounced ${outcome}`),
   ...["true", "false"].flatMap((outcome) => [`events.subscribe ${outcome}`, `breakers.takeProbe ${outcome}`]),

@@ -2,12 +2,13 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { migrationSql } from "../../src/store/postgres/index.js";
 import { MIGRATIONS } from "../../src/store/postgres/migrations/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { newRun } from "./scene.js";
 
@@ -161,8 +162,8 @@ test("without a schema every call says what to run", async () => {
 });
 
 function migrating(schema: string): ChildProcess {
-  const script = fileURLToPath(new URL("migrate.child.ts", import.meta.url));
-  return spawn(process.execPath, ["--import", "tsx", script, db.url, schema], { stdio: "ignore" });
+  const script = compiled(join(import.meta.dirname, "migrate.child.ts"));
+  return spawn(process.execPath, [script, db.url, schema], { stdio: "ignore" });
 }
 
 /** Backends of a migrator of this schema that wait for a lock. */

@@ -23,7 +23,7 @@ import {
   commitTasksAndMore,
   refusedCommits,
 } from "../../src/store/postgres/commit-sql.js";
-import { columnsFor, gatherEvents, settleDebounced } from "../../src/store/postgres/debounce-events.js";
+import { columnsFor, gatherEvents } from "../../src/store/postgres/debounce-events.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
@@ -45,6 +45,8 @@ import { renewClaims } from "../../src/store/postgres/renew-claims.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
+import { settleDebounced } from "../../src/store/postgres/settle-debounced.js";
+import { startEvents } from "../../src/store/postgres/start-events.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
@@ -279,6 +281,10 @@ async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
 async function eventStatements(batch: number, held: string): Promise<HotStatement[]> {
   const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   const matched = [each(() => "test"), each(() => ""), each((i) => `event-${i}`), each(() => '{"kind":"disk"}')];
+  const started = [
+    ...[each(() => newRun().id), ...matched],
+    ...[each((i) => `key-${i}`), each(() => "h"), each(() => "json"), each(() => "{}")],
+  ];
   const gathered = each((i) => ({
     run: newRun(),
     // Half of them are there already.
@@ -288,6 +294,7 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   return [
     // Ten subscriptions each.
     { statement: matchEvents, values: matched, alsoReads: 10 * batch },
+    { statement: startEvents, values: started, alsoReads: 10 * batch },
     { statement: gatherEvents, values: await columnsFor(ONE_GROUP, gathered, () => 0)(), alsoReads: 0 },
     { statement: settleDebounced, values: [held, 0, TOKEN, 1, "p on 1", "subject-1", 1000], alsoReads: 0 },
     // Of each of the program's four groups, some of its last ends.

@@ -56,6 +56,50 @@ test("an event whose run cannot be stored leaves nothing of its subject, and is 
   await s.rows("delete from {s}.debounces");
 });
 
+test("what an event starts besides goes with it: neither is there when one of them cannot be stored", async () => {
+  const one = gathered("both", "first", 60_000);
+  const key = { scope: "s", key: "both", payloadHash: "h", lifetime: "archived", onMismatch: "skip" } as const;
+  const beside = [newRun({ group: group("plain"), key })];
+  for (const poisoned of ["runs", "debounces"]) {
+    const column = poisoned === "runs" ? "priority" : "subject";
+    const bad = poisoned === "runs" ? 4711 : "'both'";
+    await s.pool.query(`alter table ${s.schema}.${poisoned} add constraint test_no_both check (${column} <> ${bad})`);
+    const event = { run: { ...one.run, priority: 4711 }, ticket: one.ticket, beside };
+    expect(await s.store.events.debounce([event])).toMatchObject([{ outcome: "refused" }]);
+    await s.pool.query(`alter table ${s.schema}.${poisoned} drop constraint test_no_both`);
+    expect(await s.rows("select id from {s}.runs union all select run_id from {s}.run_keys")).toEqual([]);
+  }
+  expect(await s.store.events.debounce([{ ...one, beside }])).toEqual([
+    { outcome: "gathered", runId: one.run.id, beside: [{ outcome: "inserted", runId: beside[0]!.id }] },
+  ]);
+  await s.rows("delete from {s}.runs");
+  await s.rows("delete from {s}.debounces");
+});
+
+test("events with both, from four processes at once with the same keys: no deadlock, each run once", async () => {
+  const stores = [s.store, s.open(), s.open(), s.open()];
+  const emits = Array.from({ length: 120 }, (_, i) => {
+    const n = Math.floor(i / 4);
+    const key = {
+      scope: "s",
+      key: `both-${n % 15}`,
+      payloadHash: "h",
+      lifetime: "archived",
+      onMismatch: "skip",
+    } as const;
+    const other = { ...key, key: `both-${(n * 7) % 15}` };
+    const beside = [key, other].map((one) => newRun({ group: group("plain"), key: one }));
+    return stores[i % 4]!.events.debounce([{ ...gathered(`mixed-${n % 3}`, i, 60_000), beside }]);
+  });
+  const answers = (await Promise.all(emits)).flat();
+  expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(["gathered"]));
+  const made = answers.flatMap((one) => (one.outcome === "gathered" ? (one.beside ?? []) : []));
+  expect(new Set(made.map(({ runId }) => runId)).size).toBe(15);
+  const rows = await s.rows("select count(*)::int as n from {s}.runs r join {s}.run_keys k on k.run_id = r.id");
+  expect(rows).toEqual([{ n: 15 }]);
+  for (const table of ["runs", "debounces", "run_keys"]) await s.rows(`delete from {s}.${table}`);
+}, 60_000);
+
 test("of many emitters on one subject at once, one makes the run and no subject is left without one", async () => {
   const stores = [s.store, s.open(), s.open(), s.open()];
   for (let round = 0; round < 10; round++) {

@@ -73,9 +73,10 @@ async function empty(): Promise<void> {
       ...["definition_versions"],
       ...["deferred_runs", "kept_modes"],
       ...["instances", "instance_events", "timers"],
-    ].map((table) => `${schema}.${table}`);
-    await s.pool.query(`truncate ${tables.join(", ")}`);
-    await s.pool.query(`delete from ${schema}.meta where key = 'limit_place'`);
+    ];
+    // A few rows each: truncating makes new files, ten times slower.
+    const deletes = tables.map((table) => `delete from ${schema}.${table};`);
+    await s.pool.query(`${deletes.join(" ")} delete from ${schema}.meta where key = 'limit_place'`);
   }
 }
 

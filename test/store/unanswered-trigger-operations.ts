@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { NewLimit, NewRun } from "../../src/kernel/new-run.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
 import type { Subscription } from "../../src/store/contract/events.js";
 import type { ScheduleDeclaration } from "../../src/store/contract/schedules.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -107,9 +108,20 @@ function eventOperations(): Operation[] {
     },
     ...{ subject: null, debounceMs: null, lifetime: "archived", crashLimit: 5, breaker: null },
   };
+  const emitted = { ...{ id: systemWorld().id(), env: "test", stack: null, event: "x", plain: '{"a":1}' } };
+  const accepted = { ...emitted, key: randomUUID(), payloadHash: "h", input: { codec: "json", data: "{}" } };
   const declaration = { incarnation, env: "test", subscriptions: [subscription], starting: true };
   const probe = { env: "test", program: "p", opening: "x", probe: 1, runId: randomUUID() };
   return [
+    {
+      name: "start events",
+      statement: "start_events",
+      prepare: async (store) => {
+        await store.events.subscribe(declaration);
+        await store.runs.groupIds([{ env: "test", stack: null, queue: "p", program: "p", version: null }]);
+        return () => store.events.start([accepted]);
+      },
+    },
     {
       name: "debounce",
       statement: "gather_events",

@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { timeoutStore } from "../../src/timeout/store-timeouts.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { describeWith } from "../harness/require.js";
 
@@ -70,8 +71,8 @@ class Sweeping {
   }
 }
 
-const CHILD = join(import.meta.dirname, "sweep.child.ts");
-const argsOf = (nodeId: string, election = "all") => ["--import", "tsx", CHILD, url, schema, nodeId, election];
+const CHILD = compiled(join(import.meta.dirname, "sweep.child.ts"));
+const argsOf = (nodeId: string, election = "all") => [CHILD, url, schema, nodeId, election];
 const sweeping = (nodeId: string, election?: string) => new Sweeping(process.execPath, argsOf(nodeId, election));
 
 /** So many orders whose timeouts are due between the two, scheduled in the transactions that put them into their state. */

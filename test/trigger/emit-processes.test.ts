@@ -9,6 +9,7 @@ import { createNode } from "../../src/client/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { event, on } from "../../src/trigger/event.js";
 import { workflow } from "../../src/workflow/workflow.js";
+import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
 import { measured } from "./measured-event.js";
 
@@ -30,8 +31,8 @@ test(`five processes fed the same ${EVENTS} events make ${EVENTS} runs`, async (
   await node.stop();
   const children = await Promise.all(
     [1, 2, 3, 4, 5].map(async (seed) => {
-      const file = join(import.meta.dirname, "emit.child.ts");
-      const child = fork(file, [url, schema, String(seed), String(EVENTS)], { execArgv: ["--import", "tsx"] });
+      const file = compiled(join(import.meta.dirname, "emit.child.ts"));
+      const child = fork(file, [url, schema, String(seed), String(EVENTS)], { execArgv: [] });
       await once(child, "message");
       return child;
     }),

@@ -2,6 +2,8 @@
 
 import pg from "pg";
 import { describe, expect, inject, test } from "vitest";
+import { actor } from "../../src/actor/actor.js";
+import { expectation } from "../../src/actor/expectation.js";
 import { createClient } from "../../src/client/create-client.js";
 import type { Node } from "../../src/client/create-node.js";
 import { memoryTransaction } from "../../src/store/memory/index.js";
@@ -131,15 +133,63 @@ onBothStores((bench) => {
     }
   });
 
+  test("an event that one program gathers and another is started by, again and again", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const each = workflow(fresh("each"), { on: [on(updated)] }, async (_ctx, { used }) => used);
+    const calm = workflow(
+      fresh("mixed-calm"),
+      { on: [on(updated, { subject: "id", debounce: "300ms" })] },
+      async (_ctx, { used }) => used,
+    );
+    const node = await bench.open({ programs: [each, calm] });
+    const told: unknown[] = [];
+    node.on("event.accepted", ({ event: name, runs }) => told.push([name, runs]));
+    node.on("event.deduplicated", ({ program }) => told.push(["duplicate", program]));
+    node.on("event.debounced", ({ program }) => told.push(["debounced", program]));
+    const emits = [1, 2, 2, 3].map((used) => node.emit(updated, { kind: "disk", id: "a", used }));
+    const all = (await Promise.all(emits)).map(({ runs }) => runs);
+    expect(all.map((runs) => runs.map(({ outcome }) => outcome))).toEqual([
+      ["started", "debounced"],
+      ["started", "debounced"],
+      ["duplicate", "debounced"],
+      ["started", "debounced"],
+    ]);
+    expect(told.filter((one) => String(one).startsWith("debounced"))).toEqual(all.map(() => ["debounced", calm.name]));
+    expect(told.filter((one) => String(one).startsWith("duplicate"))).toEqual([["duplicate", each.name]]);
+    const accepted = told.filter((one) => String(one).startsWith(updated.name));
+    expect(accepted).toEqual([1, 1, 0, 1].map((runs) => [updated.name, runs]));
+    expect(new Set(all.map(([, gathered]) => gathered!.runId)).size).toBe(1);
+    expect(await Promise.all(all.map(([started]) => result(node, started!.runId)))).toEqual([1, 2, 2, 3]);
+    expect(await result(node, all[0]![1]!.runId)).toBe(3);
+  });
+
+  test("an event whose run finds no place and may not wait is answered as skipped", async () => {
+    const updated = event<Resource>()(fresh("updated"));
+    const few = actor(fresh("few"), {
+      concurrency: 1,
+      overflow: "drop",
+      expectations: { one: expectation({ on: [on(updated)] }, async () => {}) },
+    });
+    await (await bench.open({ programs: [few] })).stop();
+    const client = createClient({ store: bench.store });
+    const emit = (id: string) => client.emit(updated, { kind: "disk", id });
+    const [first, second] = [(await emit("a")).runs[0]!, (await emit("b")).runs[0]!];
+    expect([first.outcome, second.outcome]).toEqual(["started", "skipped"]);
+    expect((await bench.store.runs.get(second.runId!))?.state).toBe("skipped");
+  });
+
   test("debounced: many events of a subject, one run with the last one; the next event makes the next run", async () => {
     const updated = event<Resource>()(fresh("updated"));
-    const trigger = on(updated, { subject: "id", debounce: "250ms" });
+    const trigger = on(updated, { subject: "id", debounce: "700ms" });
     const program = workflow(fresh("calm"), { on: [trigger] }, async (_ctx, input) => input);
     const node = await bench.open({ programs: [program] });
     const all = [];
-    for (let used = 0; used < 20; used++) {
-      all.push(...(await node.emit(updated, { kind: "disk", id: "a", used })).runs);
-      all.push(...(await node.emit(updated, { kind: "disk", id: "b", used })).runs);
+    // Bursts, one behind the other: few statements, so that no pause between them is as long as the window.
+    for (let burst = 0; burst < 4; burst++) {
+      const emits = [0, 1, 2, 3, 4].flatMap((i) =>
+        ["a", "b"].map((id) => node.emit(updated, { kind: "disk", id, used: burst * 5 + i })),
+      );
+      for (const { runs } of await Promise.all(emits)) all.push(...runs);
     }
     expect(new Set(all.map(({ outcome }) => outcome))).toEqual(new Set(["debounced"]));
     const ids = new Set(all.map(({ runId }) => runId));

@@ -1,6 +1,7 @@
 // Which executors a node may name. The compiler is the test, as in workflow-types.ts.
 
-import { createNode, type NodeOptions } from "../../src/client/create-node.js";
+import { createNode } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
 
 declare const store: Store;

@@ -2,7 +2,8 @@
 
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
-import { createNode, type Node, type NodeOptions } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
 import { memoryStore } from "../../src/store/memory/index.js";
@@ -14,14 +15,18 @@ export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2
 
 export interface Bench {
   readonly store: Store;
-  /** Stopped after the test that opened it, or after the suite: idle ones that look every 20 ms slow down whoever comes next. */
+  /** Stopped after the test that opened it, or after the suite. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
   /** A transaction of the caller's own. */
   begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
 }
 
-/** Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. */
-export function onBothStores(suite: (bench: Bench) => void): void {
+/**
+ * Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. Nodes are stopped after the test that
+ * opened them: each keeps house 50 times a second, and those of twenty tests together take most of a machine. `perTest`: that is
+ * waited for; otherwise work that ignores its abort keeps no test waiting.
+ */
+export function onBothStores(suite: (bench: Bench) => void, { perTest = false } = {}): void {
   const { url, schema } = testSchema();
   const stores: [string, () => Promise<Store>][] = [
     ["on the memory store", async () => memoryStore()],
@@ -38,7 +43,7 @@ export function onBothStores(suite: (bench: Bench) => void): void {
     describe(name, () => {
       const nodes: Node[] = [];
       const ofTest: Node[] = [];
-      const stopping: Promise<void>[] = [];
+      const stopping: Promise<unknown>[] = [];
       let inTest = false;
       const bench = {
         store: undefined as unknown as Store,
@@ -56,16 +61,18 @@ export function onBothStores(suite: (bench: Bench) => void): void {
       beforeAll(async () => {
         bench.store = await openStore();
       });
+      const stopAll = (some: Node[]) => Promise.all(some.splice(0).map((node) => node.stop({ grace: "1s" })));
       beforeEach(() => {
         inTest = true;
       });
-      // Not waited for: work that ignores its abort would keep the next test waiting.
-      afterEach(() => {
+      afterEach(async () => {
         inTest = false;
-        stopping.push(...ofTest.splice(0).map((node) => node.stop({ grace: "1s" })));
+        const stopped = stopAll(ofTest);
+        if (perTest) await stopped;
+        else stopping.push(stopped);
       });
       afterAll(async () => {
-        await Promise.all([...stopping, ...nodes.map((node) => node.stop({ grace: "1s" }))]);
+        await Promise.all([...stopping, stopAll(nodes)]);
         await bench.store.close();
       });
       suite(bench);

@@ -4,7 +4,7 @@ import type { Applied } from "../applied.js";
 import { checkBreakers, checkProbe } from "./breakers.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
 import { checkCommits, checkTransact } from "./commits.js";
-import { checkDebounce, checkMatch, checkSettle, checkSubscribe } from "./events.js";
+import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
@@ -27,6 +27,7 @@ const CHECKS: Checks = {
   redrive: checkRedrive,
   subscribe: checkSubscribe,
   match: checkMatch,
+  start: checkStart,
   debounce: checkDebounce,
   settle: checkSettle,
   breakers: checkBreakers,

@@ -1,10 +1,12 @@
 // Checks events (S10): whoever is declared is found, a subject's run begins with its last event and not before it is quiet.
 
 import { readTicket, writeTicket } from "../../kernel/debounce-ticket.js";
+import { eventRun } from "../../kernel/event-run.js";
 import { isEnded } from "../../kernel/run-state.js";
 import type { EventToMatch, Subscription } from "../../store/contract/events.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
+import { checkInsert } from "./messages.js";
 import type { ModelRun } from "./model.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
@@ -17,12 +19,29 @@ export function checkSubscribe(history: History, { subscriptions, removed }: Of<
 
 /** From the moment in which it was declared, whoever emits finds it. */
 export function checkMatch(history: History, { events, answers }: Of<"match">): void {
+  for (const [i, event] of events.entries()) checkMatched(history, event, answers[i]!);
+}
+
+function checkMatched(history: History, event: EventToMatch, matched: readonly Subscription[]): void {
+  const found = matched.map(({ id }) => id).sort();
+  const declared = [...history.subscriptions.values()].filter((one) => isFor(one, event)).map(({ id }) => id);
+  if (found.join() !== declared.sort().join()) {
+    history.broken("S10", null, `${event.event} ${event.plain} is for ${found}, declared are ${declared}`);
+  }
+}
+
+/** Found as by a match, and each run as if it had been inserted by itself. */
+export function checkStart(history: History, { events, answers }: Of<"start">): void {
   for (const [i, event] of events.entries()) {
-    const found = answers[i]!.map(({ id }) => id).sort();
-    const declared = [...history.subscriptions.values()].filter((one) => isFor(one, event)).map(({ id }) => id);
-    if (found.join() !== declared.sort().join()) {
-      history.broken("S10", null, `${event.event} ${event.plain} is for ${found}, declared are ${declared}`);
+    const answer = answers[i]!;
+    if (answer.outcome === "refused") {
+      history.broken("S10", null, `${event.event} was refused: ${answer.error.message}`);
+      continue;
     }
+    checkMatched(history, event, answer.matched);
+    if (answer.outcome !== "started") continue;
+    const runs = answer.matched.map((one) => eventRun(event, one));
+    checkInsert(history, { op: "insert", runs, answers: answer.runs });
   }
 }
 
@@ -40,6 +59,11 @@ const subjectOf = ({ subscription, subject }: { subscription: string; subject: s
 
 /** Of several events of one subject in a call, the last counts. */
 export function checkDebounce(history: History, { events, answers }: Of<"debounce">): void {
+  for (const [i, { beside = [] }] of events.entries()) {
+    const answer = answers[i]!;
+    const inserted = answer.outcome === "gathered" ? (answer.beside ?? []) : [];
+    checkInsert(history, { op: "insert", runs: beside.slice(0, inserted.length), answers: inserted });
+  }
   const last = new Map(events.map((event, i) => [subjectOf(event.ticket), { ...event, answer: answers[i]! }]));
   for (const [subject, { run, ticket, answer }] of last) {
     if (answer.outcome !== "gathered") {

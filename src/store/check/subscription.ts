@@ -1,7 +1,16 @@
 // What declaring subscriptions and debouncing events refuses before anything is written.
 
 import { InvalidInput } from "../../kernel/error.js";
-import { envName, eventName, keyScope, programName, queueName, stackName, versionName } from "../../kernel/name.js";
+import {
+  dedupeKey,
+  envName,
+  eventName,
+  keyScope,
+  programName,
+  queueName,
+  stackName,
+  versionName,
+} from "../../kernel/name.js";
 import type { NewDebounced, Subscription } from "../contract/events.js";
 import { checkLifetime, checkRun } from "./run.js";
 import {
@@ -9,6 +18,7 @@ import {
   checkInteger,
   checkName,
   checkObject,
+  checkPayload,
   checkText,
   checkUuid,
   optional,
@@ -59,8 +69,24 @@ function checkBreakerRule(path: string, rule: unknown): Problem {
   return checkInteger(`${path}.threshold`, threshold, 1) ?? checkDelay(`${path}.halfOpenMs`, halfOpenMs);
 }
 
+export function checkEvent(event: unknown): Problem {
+  const problem = checkObject("event", event);
+  if (problem) return problem;
+  const { id, env, stack, event: name, plain, key, payloadHash, input } = event as Record<string, unknown>;
+  return (
+    checkUuid("id", id) ??
+    checkName(envName, "env", env) ??
+    optional((at, value) => checkName(stackName, at, value))("stack", stack) ??
+    checkName(eventName, "event", name) ??
+    checkText("plain", plain) ??
+    checkName(dedupeKey, "key", key) ??
+    checkName(dedupeKey, "payloadHash", payloadHash) ??
+    checkPayload("input", input)
+  );
+}
+
 /** A subject is part of a primary key: an index entry has room for 2,704 bytes. */
-const LONGEST_SUBJECT = 512;
+export const LONGEST_SUBJECT = 512;
 
 export function checkDebounced(event: NewDebounced): Problem {
   const problem = checkObject("event", event) ?? checkObject("ticket", event.ticket);
@@ -71,6 +97,7 @@ export function checkDebounced(event: NewDebounced): Problem {
     checkName(keyScope, "ticket.subscription", subscription) ??
     checkText("ticket.subject", subject) ??
     checkInteger("the length of ticket.subject", subject.length, 1, LONGEST_SUBJECT) ??
-    checkDelay("ticket.windowMs", windowMs)
+    checkDelay("ticket.windowMs", windowMs) ??
+    (event.beside ?? []).reduce<Problem>((problem, run, i) => problem ?? checkRun(`beside[${i}]`, run, run?.key), null)
   );
 }

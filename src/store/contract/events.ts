@@ -6,8 +6,10 @@ import type { Claim } from "../../kernel/claim.js";
 import type { Filter } from "../../kernel/contains.js";
 import type { DebounceTicket } from "../../kernel/debounce-ticket.js";
 import type { HoldfastError } from "../../kernel/error.js";
+import type { AcceptedEvent } from "../../kernel/event-run.js";
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { KeyLifetime, NewRun } from "../../kernel/new-run.js";
+import type { InsertAnswer } from "./runs.js";
 import type { Transaction } from "./transaction.js";
 
 /** A program's wish to be started by an event: data, because whoever emits has no code. */
@@ -58,16 +60,37 @@ export interface Matched extends Subscription {
   readonly limits: readonly LimitRule[];
 }
 
+/** An event that is to start whoever it is for. */
+export type EventToStart = AcceptedEvent & EventToMatch;
+
+export type StartAnswer =
+  /** All of its runs are there, made by this event or by the same one before: `runs` stands in the order of `matched`. */
+  | {
+      readonly outcome: "started";
+      readonly matched: readonly Matched[];
+      readonly runs: readonly { readonly outcome: "inserted" | "existing"; readonly runId: string }[];
+    }
+  /** One of them needs more than a row (limits, a window, a circuit breaker): nothing was made of this event. */
+  | { readonly outcome: "left"; readonly matched: readonly Matched[] }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+/** Whether a run of it can be made by knowing no more than the event. */
+export function isPlain({ debounceMs, breaker, limits }: Matched): boolean {
+  return debounceMs === null && breaker === null && limits.length === 0;
+}
+
 /** An event for a subscription that is debounced. */
 export interface NewDebounced {
   /** The run to be made if none gathers for this subject. Its input is the event; it has no key. */
   readonly run: Omit<NewRun, "key" | "parentId">;
   readonly ticket: DebounceTicket;
+  /** What else the same event starts: there together with it, or not at all. Not in a caller's transaction. */
+  readonly beside?: readonly NewRun[];
 }
 
 export type DebounceAnswer =
-  /** `runId`: who gathers for this subject. */
-  | { readonly outcome: "gathered"; readonly runId: string }
+  /** `runId`: who gathers for this subject. `beside`: what became of each of those, when there were any. */
+  | { readonly outcome: "gathered"; readonly runId: string; readonly beside?: readonly InsertAnswer[] }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 /** What becomes of a claimed run that gathers. Each gives the claim back, at no cost. */
@@ -104,6 +127,12 @@ export interface EventStore {
     events: readonly EventToMatch[],
     options?: { readonly tx?: Transaction },
   ): Promise<readonly (readonly Matched[])[]>;
+
+  /**
+   * Accepts events and makes their runs, each once per key: those of one event in one statement. May be repeated: the ids of
+   * the runs are made of the event's. Answers stand in the order of the events.
+   */
+  start(events: readonly EventToStart[]): Promise<readonly StartAnswer[]>;
 
   /**
    * Keeps the last event of each subject and makes the run that will take it, in one statement; of several for one subject

@@ -7,9 +7,11 @@ import { checkClaim } from "../check/commit.js";
 import { checkDebounced } from "../check/subscription.js";
 import { refuse } from "../check/value.js";
 import { type DebounceAnswer, type NewDebounced, type SettleDebounced, UNSEEN_MS } from "../contract/events.js";
+import type { InsertAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
 import { appendEntry } from "./append-entry.js";
 import { endRun } from "./end-run.js";
+import { insertRuns } from "./insert-runs.js";
 import { joinKey } from "./join-key.js";
 import { toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
@@ -31,12 +33,18 @@ export function debounce(
   events.forEach((event, i) => {
     if (!problems[i]) last.set(at(event.run.group.env, event.ticket), event);
   });
+  const beside = new Map<NewDebounced, readonly InsertAnswer[]>();
+  events.forEach((event, i) => {
+    if (event?.beside && !problems[i]) beside.set(event, insertRuns(tables, event.beside));
+  });
   const accept = inserting ? insertGatherer : gather;
   const gathers = new Map([...last].map(([key, event], i) => [key, accept(tables, key, event, nowUs, i)]));
   return events.map((event, i): DebounceAnswer => {
     const error = problems[i];
     if (error) return { outcome: "refused", error };
-    return { outcome: "gathered", runId: gathers.get(at(event.run.group.env, event.ticket))! };
+    const runId = gathers.get(at(event.run.group.env, event.ticket))!;
+    const others = beside.get(event);
+    return { outcome: "gathered", runId, ...(others && { beside: others }) };
   });
 }
 

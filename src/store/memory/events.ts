@@ -4,11 +4,17 @@ import type { NewRun } from "../../kernel/new-run.js";
 import { checkText, refuse } from "../check/value.js";
 import type { EventStore } from "../contract/events.js";
 import { debounce, settle } from "./debounce-events.js";
+import { startEvents } from "./start-events.js";
 import { matchEvent, subscribe, subscriptionsOf } from "./subscriptions.js";
 import type { Tables } from "./tables.js";
 import { tablesSeenBy } from "./transaction.js";
 
-export function memoryEvents(tables: Tables, hint: (runs: readonly NewRun[]) => void): EventStore {
+/** `started`: runs that may have limits are there. `hint`: there may be something to claim. */
+export function memoryEvents(
+  tables: Tables,
+  hint: (runs: readonly NewRun[]) => void,
+  started: (runs: readonly NewRun[]) => void,
+): EventStore {
   return {
     subscribe: async (declaration) => subscribe(tables, declaration),
     subscriptions: async (env) => {
@@ -16,9 +22,17 @@ export function memoryEvents(tables: Tables, hint: (runs: readonly NewRun[]) => 
       return subscriptionsOf(tables, (one) => one.env === env);
     },
     match: async (events) => events.map((event) => matchEvent(tables, event)),
+    start: async (events) => {
+      const { answers, made } = startEvents(tables, events);
+      hint(made);
+      return answers;
+    },
     debounce: async (events, { tx } = {}) => {
       const answers = debounce(tablesSeenBy(tables, tx), events, { inserting: tx !== undefined });
-      if (!tx) hint(events.filter((_, i) => answers[i]!.outcome === "gathered").map(({ run }) => run));
+      if (tx) return answers;
+      const gathered = events.filter((_, i) => answers[i]!.outcome === "gathered");
+      started(gathered.flatMap(({ beside = [] }) => beside));
+      hint(gathered.map(({ run }) => run));
       return answers;
     },
     settleDebounced: async (claim, expectedSeq, ticket) => settle(tables, claim, expectedSeq, ticket),

@@ -1,5 +1,6 @@
 // Assembles the memory store. Each operation does its work in one turn, which makes it atomic.
 
+import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { Commit } from "../contract/runs.js";
@@ -44,6 +45,10 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const tables = newTables(world);
   const hearers: Hearers = new Set();
   const { admit, ringing, tellReady } = admitting(tables, hearers, world);
+  const started = (runs: readonly NewRun[]) => {
+    admit({ runIds: runs.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
+    hint(hearers, tables, runs);
+  };
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
@@ -94,12 +99,9 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       unread: async (runId) => readInbox(tables, runId),
     },
     queues: memoryQueues(tables, tellReady),
-    schedules: memorySchedules(tables, (started) => {
-      admit({ runIds: started.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
-      hint(hearers, tables, started);
-    }),
+    schedules: memorySchedules(tables, started),
     definitions: memoryDefinitions(tables, () => tellNews(hearers)),
-    events: memoryEvents(tables, (runs) => hint(hearers, tables, runs)),
+    events: memoryEvents(tables, (runs) => hint(hearers, tables, runs), started),
     nodes: memoryNodes(tables, ringing, () => tellNews(hearers)),
     machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
     ...quietParts(tables),

@@ -105,8 +105,8 @@ export class Database {
   }
 
   /** Several statements in one transaction, on one connection. Not repeated. */
-  transaction<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    return this.#connections.use("main", async (client) => {
+  transaction<T>(work: (client: pg.ClientBase) => Promise<T>, line: Line = "main"): Promise<T> {
+    return this.#connections.use(line, async (client) => {
       await client.query("begin");
       try {
         const result = await work(client);
@@ -117,6 +117,11 @@ export class Database {
         throw error;
       }
     });
+  }
+
+  /** The same for statements that may be repeated, on a line of its own: one of them may need a connection besides. */
+  repeatedly<T>(operation: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.repeat(operation, this.#options.retryForMs, () => this.transaction(work, "transactions"));
   }
 
   /** Work whose failure costs latency only: nobody waits for it but close(). */

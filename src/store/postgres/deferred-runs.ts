@@ -108,7 +108,8 @@ export async function unservedGroups(
 
 const keyOfRun = statement(
   "key_of_run",
-  ({ schema: s }) => `select scope, key from ${s}.run_keys where run_id = $1 order by scope, key limit 1`,
+  ({ schema: s }) => `
+select k.scope, k.key from ${s}.runs r join ${s}.run_keys k on k.hash = r.key_hash and k.run_id = r.id where r.id = $1`,
 );
 
 export async function keyOf(db: Database, runId: string): Promise<{ scope: string; key: string } | null> {

@@ -16,15 +16,16 @@ import { isolate } from "./isolate.js";
 import { isLimited, LIMIT, LIMIT_COLUMNS, limitColumns } from "./limit-columns.js";
 import { freeKeys, holdersOf, KEY, KEY_COLUMNS, type KeyedRun, keyColumnsOf } from "./run-keys.js";
 
-const UNIQUE_VIOLATION = "23505";
+export const UNIQUE_VIOLATION = "23505";
 export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
 export const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
 
-/** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. */
-export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean) => `
-  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited)
+/** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. `keyed`: with the hashes of their keys. */
+export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean, keyed = false) => `
+  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited, key_hash)
   select id, claim_group, priority, ${limited ? "case when limited then 'held' else 'waiting' end" : "'waiting'"},
-    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now, ${limited ? "limited" : "false"}
+    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now, ${limited ? "limited" : "false"},
+    ${keyed ? "key_hash" : "null"}
   from new, t ${onConflict}${limited ? "\n  returning id" : ""}`;
 export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
@@ -86,7 +87,7 @@ export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptio
   returning run_id
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
-), r as (${intoRuns(d, onConflict, limited)}
+), r as (${intoRuns(d, onConflict, limited, true)}
 )${limited ? asideParts(d, RUN.length + KEY.length + 2) : ""}, j as (${intoJournal(d, onConflict)}
 )`;
 };

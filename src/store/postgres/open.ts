@@ -9,7 +9,7 @@ import type { NewRun } from "../../kernel/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
 import type { Attendee } from "../contract/attend.js";
-import type { DebounceAnswer, EventStore, EventToMatch, NewDebounced } from "../contract/events.js";
+import type { DebounceAnswer, EventStore, EventToMatch, EventToStart, NewDebounced } from "../contract/events.js";
 import type { NewMessage } from "../contract/inbox.js";
 import type { Peek, Peeked } from "../contract/journal.js";
 import type { Commit, InsertAnswer, RunStore } from "../contract/runs.js";
@@ -23,7 +23,7 @@ import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
-import { debounce, settle } from "./debounce-events.js";
+import { debounce } from "./debounce-events.js";
 import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { definitionStore } from "./definitions.js";
 import { dialect } from "./dialect.js";
@@ -51,6 +51,8 @@ import { archive, prune } from "./retain-runs.js";
 import { ring } from "./ring.js";
 import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
+import { settle } from "./settle-debounced.js";
+import { start } from "./start-events.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
 import { timeoutTable } from "./timeouts.js";
@@ -97,6 +99,15 @@ const MESSAGE_LIMITS = {
 };
 const PEEK_LIMITS = { ...CAP, sizeOf: () => ({ rows: 1, bytes: 0 }) };
 const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
+/** Each may make many runs. */
+const START_LIMITS = {
+  maxRows: 100,
+  maxBytes: CAP.maxBytes,
+  sizeOf: (event: EventToStart) => ({
+    rows: 1,
+    bytes: (event?.plain?.length ?? 0) + (event?.input?.data?.length ?? 0),
+  }),
+};
 const DEBOUNCE_LIMITS = { ...CAP, sizeOf: (event: NewDebounced) => RUN_LIMITS.sizeOf(event?.run) };
 
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */
@@ -178,6 +189,7 @@ function eventStore(db: Database, groups: Groups, world: World, hints: Hints): E
     subscribe: (declaration) => subscriptions.subscribe(db, declaration),
     subscriptions: (env) => subscriptions.list(db, env),
     match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
+    start: (events) => inBatches(events, START_LIMITS, (batch) => start(db, groups, hints, batch)),
     debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
     settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
   };

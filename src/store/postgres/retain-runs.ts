@@ -60,7 +60,7 @@ export const pruneRuns = statement("prune_runs", (d) => {
   const { schema: s, now } = d;
   const unreferenced = `not exists (select from ${s}.runs p where p.id = r.parent_id and p.state not in ${ENDED})`;
   return `${oldOnes(d, Object.values(SHELVES), unreferenced)}, gone as (
-  delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id
+  delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id, r.key_hash
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))
 ), deferred as (
@@ -85,7 +85,9 @@ export const pruneRuns = statement("prune_runs", (d) => {
 ), inbox as (
   delete from ${s}.inbox i where i.run_id = any(array(select id from gone))
 ), held as materialized (
-  select k.hash from ${s}.run_keys k where k.run_id = any(array(select id from gone)) order by 1 for update
+  select k.hash from ${s}.run_keys k
+  where k.hash = any(array(select key_hash from gone where key_hash is not null)) and k.run_id = any(array(select id from gone))
+  order by 1 for update
 ), keys as (
   delete from ${s}.run_keys k using held h where k.hash = h.hash and k.run_id = any(array(select id from gone))
 )

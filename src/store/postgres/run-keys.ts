@@ -67,6 +67,12 @@ function hashOf({ group, key }: KeyedRun): string {
   return hash("sha256", `${group.env}\0${key.scope}\0${key.key}`, "hex").slice(0, 32);
 }
 
+/** The same in SQL, of three expressions. */
+export function keyHash(env: string, scope: string, key: string): string {
+  const bytes = [env, scope, key].map((text) => `convert_to(${text}, 'UTF8')`).join(" || '\\x00'::bytea || ");
+  return `left(encode(sha256(${bytes}), 'hex'), 32)::uuid`;
+}
+
 export function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {
   const lifetime = (run: KeyedRun) => (typeof run.key.lifetime === "object" ? "timed" : run.key.lifetime);
   return [

@@ -116,6 +116,10 @@ const listSubscriptions = statement(
   ({ schema: s }) => `select env, id, ${COLUMNS} from ${s}.subscriptions where env = $1 order by id`,
 );
 
+/** The claim group of a subscription's runs. */
+export const groupOf = (g: string, u: string) =>
+  `(${g}.env, ${g}.stack, ${g}.queue, ${g}.program, ${g}.version) = (${u}.env, ${u}.stack, ${u}.queue, ${u}.program, ${u}.version)`;
+
 /**
  * One row per subscription with the events it is for, whatever the size of the batch. The payload is parsed once per event
  * (MATERIALIZED), not once per subscription.
@@ -140,13 +144,12 @@ select u.*, m.ords, coalesce(g.limits, '[]') as limits
 from m
 cross join lateral (select * from ${s}.subscriptions u where u.env = m.env and u.id = m.id limit 1) u
 left join lateral (
-  select limits from ${s}.claim_groups g
-  where (g.env, g.stack, g.queue, g.program, g.version) = (u.env, u.stack, u.queue, u.program, u.version) limit 1
+  select limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1
 ) g on true
 order by u.id`,
 );
 
-interface Row {
+export interface SubscriptionRow {
   env: string;
   id: string;
   stack: string;
@@ -164,7 +167,7 @@ interface Row {
   half_open_ms: number | null;
 }
 
-interface MatchedRow extends Row {
+interface MatchedRow extends SubscriptionRow {
   ords: number[];
   limits: string;
 }
@@ -183,7 +186,7 @@ export async function subscribe(db: Database, declaration: Declaration): Promise
 
 export async function list(db: Database, env: string): Promise<readonly Subscription[]> {
   refuse(checkText("env", env));
-  return (await db.run<Row>(listSubscriptions, [env])).map(subscriptionOf);
+  return (await db.run<SubscriptionRow>(listSubscriptions, [env])).map(subscriptionOf);
 }
 
 export async function match(
@@ -226,7 +229,7 @@ function columnsOf(subscriptions: readonly Subscription[]): unknown[][] {
   ];
 }
 
-function subscriptionOf(row: Row): Subscription {
+export function subscriptionOf(row: SubscriptionRow): Subscription {
   const { env, id, event, program, queue, filters, subject, debounce_ms, lifetime, key_ms, crash_limit } = row;
   const kept: KeyLifetime = lifetime === "timed" ? { forMs: key_ms ?? 0 } : lifetime;
   return {

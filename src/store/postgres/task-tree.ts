@@ -2,9 +2,13 @@
 
 import type { Dialect } from "./dialect.js";
 
-/** Whether a row of `runs` is a task of another run: its parent's journal names it, also in an earlier generation. */
+/**
+ * Whether a row of `runs` is a task of another run: its parent's journal names it, also in an earlier generation. Not by
+ * EXISTS, which a planner without statistics answers by a hash of the whole journal.
+ */
 export function isTask({ schema: s }: Dialect, row: string): string {
-  return `exists (select from ${s}.journal n where n.run_id = ${row}.parent_id and n.kind = 'task' and n.key = ${row}.id::text)`;
+  return `coalesce((select true from ${s}.journal n where n.run_id = ${row}.parent_id and n.kind = 'task'
+    and n.key = ${row}.id::text limit 1), false)`;
 }
 
 /** A CTE `tree` (id, parent) for `with recursive`, given a query for the runs to begin with. Of the current generation. */

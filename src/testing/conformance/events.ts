@@ -2,6 +2,7 @@
 
 import type { Filter } from "../../kernel/contains.js";
 import { filterable } from "../../kernel/contains.js";
+import type { NewRun } from "../../kernel/new-run.js";
 import type { NewDebounced, Subscription } from "../../store/contract/events.js";
 import type { ClaimedRun } from "../../store/contract/runs.js";
 import { cases } from "./case.js";
@@ -289,6 +290,30 @@ const debounceCases = cases("events: debounce", {
     same((await s.run(two.run.id)).state, "skipped", "the second");
     await s.advance(QUIET_MS);
     same((await begun(s, 2)).runId, one.run.id, "the run");
+  },
+
+  "what the same event starts besides is there with it, each once": async (s) => {
+    const keyed = (key: string) => s.newRun({ key: s.newKey({ key, onMismatch: "skip" }) });
+    const [one, two] = [gathered(s, 1), gathered(s, 2)];
+    const [mine, limited] = [keyed("a"), { ...keyed("b"), limits: [{ kind: "slots", key: s.env, max: 1 } as const] }];
+    const inserted = (run: NewRun) => ({ outcome: "inserted", runId: run.id });
+    const first = { outcome: "gathered", runId: one.run.id, beside: [mine, limited].map(inserted) };
+    for (const time of ["first", "again"]) {
+      same(await s.store.events.debounce([{ ...one, beside: [mine, limited] }]), [first], time);
+    }
+    same((await s.run(limited.id)).state, "waiting", "admitted");
+    // Of two events of a subject in one call the last counts; what they start besides is of both.
+    const [again, other] = [keyed("a"), keyed("c")];
+    const beside = [[{ outcome: "existing", runId: mine.id }], [inserted(other)]];
+    const events = [
+      { ...two, beside: [again] },
+      { ...gathered(s, 3), beside: [other] },
+    ];
+    const answers = beside.map((some) => ({ outcome: "gathered", runId: one.run.id, beside: some }));
+    same(await s.store.events.debounce(events), answers, "the others");
+    const bad = { ...gathered(s, 4), beside: [{ ...keyed("d"), priority: 0.5 }] };
+    same((await s.store.events.debounce([bad]))[0]?.outcome, "refused", "one that cannot be stored");
+    same(await s.store.runs.count({ env: s.env }), { waiting: 4 }, "runs");
   },
 
   "limits hold for it as for any other": async (s) => {

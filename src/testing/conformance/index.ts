@@ -7,6 +7,7 @@ import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
 import { definitionCases } from "./definitions.js";
+import { eventStartCases } from "./event-starts.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
 import { insertCases } from "./insert.js";
@@ -55,6 +56,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...queueCases,
   ...scheduleCases,
   ...eventCases,
+  ...eventStartCases,
   ...breakerCases,
   ...definitionCases,
   ...machineCases,

@@ -74,6 +74,8 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
+  -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
+  key_hash      uuid,
   -- From whom it was taken back last, and how often; NULL: never.
   recovered_from uuid,
   recoveries    int,
@@ -156,7 +158,6 @@ create table ${s}.run_keys (
   lifetime      text not null check (lifetime in ('live', 'archived', 'timed')),
   expires_at    timestamptz
 );
-create index run_keys_run on ${s}.run_keys (run_id);
 
 -- taken_seq: the journal entry that took the message in; 0 when the run ended without reading it.
 create sequence ${s}.inbox_id;

@@ -1,0 +1,58 @@
+// What `emit` answers: for each trigger that the event is for, what became of it.
+
+import type { HoldfastError } from "../kernel/error.js";
+import type { NewRun } from "../kernel/new-run.js";
+import type { StartAnswer } from "../store/contract/events.js";
+import type { Judged } from "./wish.js";
+
+export interface Emitted {
+  /** One for each trigger that the event is for, by program. */
+  readonly runs: readonly EmittedRun[];
+}
+
+export type EmittedRun =
+  /**
+   * `duplicate`: the same event had started it before. `debounced`: it begins when its subject is quiet. `skipped`: it found no
+   * place under a limit whose overflow does not let it wait.
+   */
+  | {
+      readonly program: string;
+      readonly runId: string;
+      readonly outcome: "started" | "duplicate" | "debounced" | "skipped";
+    }
+  /** The circuit breaker of the program is open: nothing was started, and this event will not be. */
+  | { readonly program: string; readonly runId: null; readonly outcome: "rejected" };
+
+export type Answer =
+  | { readonly outcome: keyof typeof OUTCOMES; readonly runId: string }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+const OUTCOMES = {
+  inserted: "started",
+  existing: "duplicate",
+  conflict: "duplicate",
+  gathered: "debounced",
+  skipped: "skipped",
+} as const;
+
+export function emitted(wishes: readonly Judged[], answers: ReadonlyMap<NewRun, Answer>): Emitted | HoldfastError {
+  const runs: EmittedRun[] = [];
+  for (const wish of wishes) {
+    const { program } = wish.run.group;
+    const answer = answers.get(wish.run);
+    if (!answer) runs.push({ program, runId: null, outcome: "rejected" });
+    else if (answer.outcome === "refused") return answer.error;
+    else runs.push({ program, runId: answer.runId, outcome: OUTCOMES[answer.outcome] });
+  }
+  return byProgram(runs);
+}
+
+export function startedBy({ matched, runs }: Extract<StartAnswer, { outcome: "started" }>): Emitted {
+  return byProgram(
+    runs.map(({ runId, outcome }, i) => ({ program: matched[i]!.program, runId, outcome: OUTCOMES[outcome] })),
+  );
+}
+
+function byProgram(runs: EmittedRun[]): Emitted {
+  return { runs: runs.sort((a, b) => (a.program < b.program ? -1 : a.program > b.program ? 1 : 0)) };
+}

@@ -1,0 +1,47 @@
+// One emitted event as it can be stored: everything about it that depends on nobody else.
+
+import { payloadHash } from "../kernel/canonical.js";
+import type { Codecs } from "../kernel/codecs.js";
+import { filterable } from "../kernel/contains.js";
+import { InvalidInput } from "../kernel/error.js";
+import { dedupeKey } from "../kernel/name.js";
+import type { EventToStart } from "../store/contract/events.js";
+
+export interface Occurrence extends EventToStart {
+  /** The run's input, before it is encoded. */
+  readonly value: object;
+}
+
+/** Where it is emitted, and the id that was drawn for it. */
+type Place = Pick<EventToStart, "id" | "env" | "stack">;
+
+/** `ownId`: what the caller says makes two events the same; not given: their payload. */
+export function occurrenceOf(
+  event: string,
+  payload: object,
+  ownId: string | undefined,
+  { codecs, ...place }: Place & { readonly codecs: Codecs },
+): Occurrence {
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload)) {
+    throw new InvalidInput("payload", "must be an object");
+  }
+  const hash = payloadHash(payload, "payload");
+  if (Object.hasOwn(payload, "type")) {
+    throw new InvalidInput("payload.type", "is where a run finds the event's name; give the field another name");
+  }
+  const value = { type: event, ...payload };
+  return {
+    ...place,
+    event,
+    value,
+    input: codecs.encode(value, "payload"),
+    plain: JSON.stringify(filterable(payload)),
+    key: ownId === undefined ? shortOf(hash) : dedupeKey(`id ${ownId}`, "id"),
+    payloadHash: hash,
+  };
+}
+
+/** The whole hash, written shorter than in hex: every key stands in an index. */
+function shortOf(hash: string): string {
+  return `sha256 ${Buffer.from(hash, "hex").toString("base64url")}`;
+}

@@ -1,0 +1,59 @@
+// The runs that one event is to start where more than a row is needed: with limits, a window to wait for, a circuit breaker.
+
+import type { BreakerRule } from "../kernel/breaker-rule.js";
+import type { DebounceTicket } from "../kernel/debounce-ticket.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { eventRun } from "../kernel/event-run.js";
+import { readKey } from "../kernel/input-path.js";
+import { newLimits } from "../kernel/limit-rule.js";
+import type { NewDeferral, NewRun } from "../kernel/new-run.js";
+import { LONGEST_SUBJECT } from "../store/check/subscription.js";
+import type { Matched } from "../store/contract/events.js";
+import type { Occurrence } from "./occurrence.js";
+
+/** A run that one occurrence is to start. */
+export interface Wish {
+  readonly run: NewRun;
+  /** Not null: it gathers. */
+  readonly ticket: DebounceTicket | null;
+  readonly breaker: BreakerRule | null;
+}
+
+export type Judged = Wish & { readonly passes: boolean };
+
+/**
+ * Where limits or subjects go by something that the payload does not have, nothing of this event is stored. `stamp`: what a run
+ * of this program is marked with.
+ */
+export function wishesOf(
+  occurrence: Occurrence,
+  matched: readonly Matched[],
+  stamp: (program: string) => { readonly deferred?: NewDeferral },
+): readonly Wish[] | HoldfastError {
+  try {
+    return matched.map((one) => wishOf(occurrence, one, stamp(one.program)));
+  } catch (error) {
+    if (error instanceof HoldfastError) return error;
+    throw error;
+  }
+}
+
+function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): Wish {
+  const { limits, queue, breaker, debounceMs } = one;
+  const limited = limits.length > 0 && { limits: newLimits(limits, queue, occurrence.value) };
+  const { key, ...run } = { ...eventRun(occurrence, one), ...stamped, ...limited };
+  if (debounceMs === null) return { run: { ...run, key }, ticket: null, breaker };
+  return { run, ticket: ticketOf(occurrence, one, debounceMs), breaker };
+}
+
+/** Refused here when it is too long for the store: nothing of the event may be stored then. */
+function ticketOf({ value }: Occurrence, { id, subject: path }: Matched, windowMs: number): DebounceTicket {
+  const subject = readKey(value, path ?? [], "payload", "a trigger is debounced by it");
+  if (subject.length > LONGEST_SUBJECT) {
+    throw new InvalidInput(
+      `payload.${(path ?? []).join(".")}`,
+      `is longer than ${LONGEST_SUBJECT} characters; a trigger is debounced by it`,
+    );
+  }
+  return { subscription: id, subject, windowMs };
+}

@@ -1,0 +1,67 @@
+// Runs examples as processes of their own, several at a time.
+
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { compiled } from "./compiled.js";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+/** Most of them wait more than they work. */
+const AT_ONCE = 3;
+
+/** What each printed, by its name; a promise each, so that one that fails fails alone. */
+export function runExamples(files: readonly string[], serverUrl: string): ReadonlyMap<string, Promise<string>> {
+  const lines: Promise<unknown>[] = Array.from({ length: AT_ONCE }, () => Promise.resolve());
+  const printed = files.map((file, i) => {
+    const one = lines[i % AT_ONCE]!.then(() => onDatabase(file, serverUrl));
+    lines[i % AT_ONCE] = one.catch(() => {}); // its test tells
+    return [file, one] as const;
+  });
+  return new Map(printed);
+}
+
+/** With a database of its own in place of the embedded server. */
+async function onDatabase(file: string, serverUrl: string): Promise<string> {
+  const name = `example_${file.replace(/\W+/g, "_")}_${process.pid}`;
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  await onServer(serverUrl, `create database ${name}`);
+  try {
+    const command = [compiled(join(ROOT, "examples", file))];
+    return await inEmptyFolder(command, { HOLDFAST_EXAMPLE_URL: url.href });
+  } finally {
+    await onServer(serverUrl, `drop database if exists ${name} with (force)`);
+  }
+}
+
+/** As `npm start` runs it, on an embedded server of its own. */
+export function runDemo(...args: string[]): Promise<string> {
+  const command = ["--import", import.meta.resolve("tsx"), join(ROOT, "examples", "demo.ts"), ...args];
+  return inEmptyFolder(command, { TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") });
+}
+
+async function inEmptyFolder(command: readonly string[], env: Record<string, string>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, command, {
+      cwd: folder,
+      env: { ...process.env, ...env },
+    });
+    return stdout.trim();
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function onServer(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
