@@ -38,14 +38,7 @@ import { findIdentity } from "./identity.js";
 import { type Instances, instancesOf } from "./machines.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
-import {
-  claimingOf,
-  expiryOf,
-  type FoundNodeOptions,
-  type NodeOptions,
-  stacksOf,
-  sweeperOf,
-} from "./node-options.js";
+import { claimingOf, expiryOf, type FoundNodeOptions, type NodeOptions, stacksOf, sweeperOf } from "./node-options.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";

@@ -88,10 +88,9 @@ function argumentOf(
   needs: Readonly<Record<string, Outcome>>,
 ): unknown {
   if (start.index !== undefined) return start.item;
-  if (start.needs === undefined || Object.keys(start.needs).length === 0) return input;
-  if (task.when === null) return valuesOf(needs);
-  if (!task.when(needs as never)) throw new Skip("when", Object.keys(needs));
-  return needs;
+  if (task.when !== null && !task.when(needs as never)) throw new Skip("when", Object.keys(needs));
+  if (task.takesInput) return input;
+  return task.when === null ? valuesOf(needs) : needs;
 }
 
 export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Record<string, unknown>> {

@@ -6,6 +6,8 @@ import type { World } from "./world.js";
 
 export interface LaneOptions<Item> extends BatchLimits<Item> {
   readonly world: World;
+  /** So many batches may be on their way at once, all but one of them whole. Default 1, and then answers come in order. */
+  readonly abreast?: number;
 }
 
 interface Waiting<Item, Answer> {
@@ -16,47 +18,40 @@ interface Waiting<Item, Answer> {
 
 export function lane<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { world, ...limits }: LaneOptions<Item>,
+  { world, abreast = 1, ...limits }: LaneOptions<Item>,
 ): (item: Item) => Promise<Answer> {
   let waiting: Waiting<Item, Answer>[] = [];
-  let running = false;
+  let onTheirWay = 0;
+  let turning = false;
 
   const fits = () => fitting(waiting, { ...limits, sizeOf: ({ item }) => limits.sizeOf(item) });
+  const isFull = () => waiting.length >= limits.maxRows || (waiting.length > 0 && fits() < waiting.length);
 
-  function nextBatch(): Waiting<Item, Answer>[] {
+  /** One turn, so that the callers whom the last flush has answered can come back with their next item. */
+  async function sendSoon(): Promise<void> {
+    turning = true;
+    await world.turn();
+    turning = false;
+    if (onTheirWay === 0 && waiting.length > 0) void send();
+  }
+
+  /** `notBefore`: others have their turn, too, however many whole batches follow each other. */
+  async function send(notBefore?: Promise<void>): Promise<void> {
     const n = fits();
     const batch = waiting.slice(0, n);
     waiting = waiting.slice(n);
-    return batch;
+    onTheirWay++;
+    const tell = await answersOf(batch);
+    await notBefore;
+    onTheirWay--;
+    // A whole batch waits already: it leaves before those who are answered now are busy with their next item.
+    if (isFull()) void send(world.turn());
+    tell();
+    if (!turning) void sendSoon();
   }
 
-  const isFull = () => waiting.length >= limits.maxRows || (waiting.length > 0 && fits() < waiting.length);
-
-  async function run(): Promise<void> {
-    running = true;
-    try {
-      await world.turn();
-      let sent = sendNext();
-      while (sent) {
-        const tell = await sent;
-        // A whole batch waits already: it leaves before those who are answered now are busy with their next item.
-        const ahead = isFull() ? sendNext() : null;
-        tell();
-        // One turn, so that the callers whom the last flush has answered can come back with their next item.
-        await world.turn();
-        sent = ahead ?? sendNext();
-      }
-    } finally {
-      running = false;
-    }
-  }
-
-  function sendNext(): Promise<() => void> | null {
-    return waiting.length > 0 ? send(nextBatch()) : null;
-  }
-
-  /** Answers how to tell the callers. */
-  async function send(batch: readonly Waiting<Item, Answer>[]): Promise<() => void> {
+  /** How to tell the callers. */
+  async function answersOf(batch: readonly Waiting<Item, Answer>[]): Promise<() => void> {
     try {
       const answers = await flush(batch.map(({ item }) => item));
       return () => {
@@ -76,6 +71,7 @@ export function lane<Item, Answer>(
       // Here, where only this caller suffers: in a batch, an item that cannot be measured would stop the lane for all.
       limits.sizeOf(item);
       waiting.push({ item, resolve, reject });
-      if (!running) void run();
+      if (onTheirWay === 0 && !turning) void sendSoon();
+      else if (onTheirWay > 0 && onTheirWay < abreast && waiting.length >= limits.maxRows) void send();
     });
 }

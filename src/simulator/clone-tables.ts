@@ -5,8 +5,7 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
-  ...(["definitionVersions"] as const),
-  ...(["keptModes", "deferred", "instances", "instanceEvents", "timers"] as const),
+  ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -26,6 +25,7 @@ export function copyTables(tables: Tables): Kept {
     pausedQueues: new Map(pausedQueues),
     schedules: copyMap(schedules, (row) => ({ ...row })),
     needs: new Map(tables.needs),
+    takenClaims: new Map(tables.takenClaims),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),

@@ -13,7 +13,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     await Promise.all(READS.map(rows));
   const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, versions, needs, ...machines] =
     events;
-  const [instances, instanceEvents, timers] = machines;
+  const [instances, instanceEvents, timers, takenClaims] = machines;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -29,6 +29,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
       epoch: Number(entry.epoch),
       payload: payload(codec, data),
     })),
+    takenClaims: takenClaims!.map((row) => ({ ...row, epoch: Number(row.epoch) })),
     inbox: inbox!.map(({ codec, data, ...message }) => ({
       ...message,
       payload: payload(codec, data),
@@ -87,7 +88,8 @@ const READS = [
   `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
-    r.parent_id as "parentId", r.recovered_from as "recoveredFrom", coalesce(r.recoveries, 0) as recoveries,
+    r.parent_id as "parentId", (select count(*)::int from {s}.taken_claims k where k.run_id = r.id) as recoveries,
+    (select k.owner from {s}.taken_claims k where k.run_id = r.id order by k.epoch desc limit 1) as "recoveredFrom",
     ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
     ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    , (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
@@ -124,7 +126,7 @@ const READS = [
   `select run_id as "runId", pending from {s}.deferred_runs order by run_id`,
   `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
     ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
-    released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
+    released_token as "releasedToken", due_at is null as dead, problem from {s}.timeouts order by env collate "C", scope collate "C", instance`,
   `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
    from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
   `select env, kind, name, version, body, programs
@@ -137,4 +139,5 @@ const READS = [
   `select instance, seq, token, kind, name, key, codec, data, by, ${ms("at")} as at from {s}.instance_events order by instance, seq`,
   `select id, instance as "instanceKey", generation, kind, name, codec, data, ${ms("due_at")} as "dueAt", ${ms("try_at")} as "tryAt",
     attempts, state, problem from {s}.timers order by id`,
+  `select run_id as "runId", epoch, owner, by, outcome, ${ms("at")} as at from {s}.taken_claims order by run_id, epoch`,
 ];

@@ -24,6 +24,7 @@ import type {
   ProbeRow,
   RunRow,
   ScheduleRow,
+  TakenClaimRow,
   TimeoutRow,
   TimerRow,
 } from "./rows.js";
@@ -40,6 +41,8 @@ export interface Tables {
   readonly journal: Map<string, Map<number, JournalRow>>;
   /** Lists are replaced, not pushed to: an open transaction may hold a longer one. */
   readonly inbox: Map<string, readonly MessageRow[]>;
+  /** By run, in order. Lists are replaced. */
+  readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
   readonly nodes: Map<string, NodeRow>;
@@ -94,6 +97,7 @@ export function newTables(world: World): Tables {
     byState: new Map(),
     journal: new Map(),
     inbox: new Map(),
+    takenClaims: new Map(),
     keys: new Map(),
     leases: new Map(),
     nodes: new Map(),
