@@ -4,18 +4,9 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
-
-<<<<<<< HEAD
-
 import type { Node, NodeOptions } from "../../src/index.js";
-import { Held, openNode } from "./open-node.js";
-
-=======
-
-import type { NodeOptions } from "../../src/index.js";
 import { compiled } from "../harness/compiled.js";
-
->>>>>>> main
+import { Held, openNode } from "./open-node.js";
 
 export interface Told {
   readonly node: string;

@@ -3,22 +3,12 @@
 import type { Dialect } from "./dialect.js";
 
 /**
-<<<<<<< HEAD
- * Whether a row of `runs` is a task of another run: its parent's journal names it, also in an earlier generation. A sub-select that
- * answers one value: as EXISTS, a planner without statistics hashed the tasks of all journals first.
- */
-export function isTask({ schema: s }: Dialect, row: string): string {
-  return `((
-    select n.seq from ${s}.journal n where n.run_id = ${row}.parent_id and n.kind = 'task' and n.key = ${row}.id::text limit 1
-  ) is not null)`;
-=======
  * Whether a row of `runs` is a task of another run: its parent's journal names it, also in an earlier generation. Not by
  * EXISTS, which a planner without statistics answers by a hash of the whole journal.
  */
 export function isTask({ schema: s }: Dialect, row: string): string {
   return `coalesce((select true from ${s}.journal n where n.run_id = ${row}.parent_id and n.kind = 'task'
     and n.key = ${row}.id::text limit 1), false)`;
->>>>>>> main
 }
 
 /**

@@ -76,14 +76,8 @@ create table ${s}.runs (
   crash_limit   int not null,
   limited       boolean not null default false,
   parent_id     uuid,
-<<<<<<< HEAD
-=======
   -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
   key_hash      uuid,
-  -- From whom it was taken back last, and how often; NULL: never.
-  recovered_from uuid,
-  recoveries    int,
->>>>>>> main
   -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
   pending       int not null default 0,
   counts        boolean not null default false,
