@@ -58,6 +58,11 @@ function needsOf(path: string, spec: unknown): Needs {
   return names;
 }
 
+/** Without any, a task gets the DAG's input. */
+function needing(needs: Needs): { readonly needs?: TasksByName } {
+  return Object.keys(needs).length > 0 ? { needs: needs as TasksByName } : {};
+}
+
 function taskOf(path: string, spec: unknown, needs: Needs, use: DagUse): AnyTask {
   const given = fields(path, spec);
   if ("episode" in given) return episodeOf(path, fields(path, spec, OF_EPISODE), needs, use);
@@ -66,7 +71,7 @@ function taskOf(path: string, spec: unknown, needs: Needs, use: DagUse): AnyTask
   const { task: named, config, needs: _, when, ...how } = fields(path, spec, OF_TASK);
   const run = namedRun(path, named, config, use);
   const rule = when === undefined ? {} : { when: ruleOf(`${path}.when`, when) };
-  const options = { ...checkedHow(path, how), ...rule, needs: needs as TasksByName };
+  const options = { ...checkedHow(path, how), ...rule, ...needing(needs) };
   return (task as (...args: unknown[]) => AnyTask)(options, (ctx: never, input: unknown) => run(ctx, input));
 }
 
@@ -75,7 +80,7 @@ function eachOf(path: string, spec: Fields, needs: Needs, use: DagUse): AnyTask 
   const run = namedRun(path, named, config, use);
   const source = checkSource(`${path}.each`, list, Object.keys(needs));
   const over = (values: unknown, input: unknown) => valueAt({ needs: values, input }, source) as readonly unknown[];
-  const options = { ...checkedHow(path, how), needs: needs as TasksByName, over };
+  const options = { ...checkedHow(path, how), ...needing(needs), over };
   const most = parallel === undefined ? {} : { parallel: parallel as number };
   return each({ ...options, ...most }, (ctx, item) => run(ctx as never, item));
 }
@@ -92,7 +97,7 @@ function episodeOf(path: string, spec: Fields, needs: Needs, { expectationOf }: 
   const names = Object.keys(needs);
   checkTemplate(`${path}.input`, input, names);
   const how = {
-    ...(names.length > 0 && { needs: needs as TasksByName }),
+    ...needing(needs),
     ...(onFailure !== undefined && { onFailure: onFailure as OnEpisodeFailure }),
     ...(queue !== undefined && { queue: queueName(queue, `${path}.queue`) }),
   };
