@@ -1,5 +1,5 @@
 // `npm run bench -- machine`: sends to many instances against one-row commits, sends to one, how late timers are, and what a million
-// pending ones cost.
+// pending ones cost; the same of timeouts.
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -10,6 +10,7 @@ import { machine } from "../src/machine/index.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { interleave, median, rate } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
+import { pendingTimeouts } from "./timeouts-pending.js";
 
 interface Options {
   readonly quick: boolean;
@@ -69,7 +70,7 @@ export async function benchMachine(url: string, { quick, say }: Options) {
     const judged = figure.atLeast === undefined && figure.atMost === undefined ? "" : ` (${needs})`;
     say(`${holds(figure) ? "ok  " : "FAIL"} ${figure.name}: ${figure.value} ${figure.unit}${judged}${more}`);
   };
-  for (const measure of [sends, timers, pending]) {
+  for (const measure of [sends, timers, pending, timeouts]) {
     const schema = `bench_${randomUUID().slice(0, 8)}`;
     const store = openPostgres(url, { schema });
     await store.migrate();
@@ -186,4 +187,12 @@ async function pending({ schema, store, pool, quick, tell }: Bench): Promise<voi
     { name: `a sweep of 200 timers with ${many} pending, against one with none`, value, unit: "×", atMost: 1.2 },
     more,
   );
+}
+
+async function timeouts({ schema, store, pool, quick, tell }: Bench): Promise<void> {
+  const many = quick ? 200_000 : 1_000_000;
+  const { few, found } = await pendingTimeouts({ pool, schema, store, rounds: quick ? 30 : 100, many });
+  const name = `a sweep of 100 timeouts with ${many} pending, against one with none`;
+  const more = `; ${Math.round(few * 10) / 10} ms and ${Math.round(found * 10) / 10} ms`;
+  tell({ name, value: Math.round((found / few) * 100) / 100, unit: "×", atMost: 1.2 }, more);
 }

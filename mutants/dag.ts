@@ -63,6 +63,56 @@ export const dags: readonly Mutant[] = [
     killedBy: [RACES],
   },
   {
+    name: "a refused commit leaves its needs on another's task",
+    breaks: "S13: nothing of a refused commit is stored",
+    edits: [
+      {
+        file: COMMIT,
+        find: 'as n(ord, need_id, run_id)\n  where ${oneOf("n.ord", "select ord from ok")}',
+        put: 'as n(ord, need_id, run_id)\n  where ${oneOf("n.run_id", "select id from c")}',
+      },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "a limited task that starts while its DAG is being paused stands in line",
+    breaks: "pause",
+    edits: [
+      {
+        file: COMMIT,
+        find: "l.stage = 1 and ${oneOf(child(\"uuid\", 1), \"select id from children where state = 'held'\")} then 'waits'",
+        put: "l.stage = 1 then 'waits'",
+      },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "the tasks of a run are looked for in all journals",
+    breaks: "a pause costs what its run is large, not what the table is",
+    edits: [{ file: "src/store/postgres/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],
+    killedBy: [{ file: "test/store/planner.test.ts", test: "nothing was ever analyzed" }],
+  },
+  {
+    name: "tasks of a run that begins anew are counted in it",
+    breaks: "S13: a run waits for the tasks it has started, and for no others",
+    edits: [
+      { file: "src/store/postgres/leave-tasks.ts", find: "set counts = false\n", put: "set counts = r.counts\n" },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
+    name: "a sweep settles a task and a task of its own at once",
+    breaks: "both stores answer the same",
+    edits: [
+      {
+        file: "src/store/memory/sweep-expired.ts",
+        find: "row.counts && ENDS.includes(outcome);",
+        put: "row.counts && ENDS.includes(outcome) && false;",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/memory.test.ts", test: "tasks" }],
+  },
+  {
     name: "the end of a task in a batch that does not count",
     breaks: "S13",
     edits: [{ file: COMMIT, find: '"and not (f.ends and r.counts)"', put: '""' }],

@@ -57,11 +57,11 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/memory/timers.ts",
-        find: "if (!row || row.generation !== generation) return false;",
-        put: "if (!row) return false;",
+        find: "if (!row || row.generation !== generation || row.attempts !== taken) return false;",
+        put: "if (!row || row.attempts !== taken) return false;",
       },
     ],
-    killedBy: [{ file: TIMERS, test: "a timer that was taken before its state was left" }],
+    killedBy: [{ file: "test/conformance/memory.test.ts", test: "in its generation only" }],
   },
   {
     name: "a timer fires in whatever generation, in the database",
@@ -181,5 +181,91 @@ export const machines: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: TIMERS, test: "timers whose branch is gone are kept and shown" }],
+  },
+  {
+    name: "until idle without what the loop took by itself",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/machine/timer-loop.ts",
+        find: "    await this.#round();\n    await Promise.all",
+        put: "    this.#taken = 0;\n    await this.#round();\n    await Promise.all",
+      },
+    ],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "also what the node had taken before it was asked" }],
+  },
+  {
+    name: "timers are taken without a bound",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/machine/timer-pace.ts",
+        find: "return this.#underWay >= this.#allowed;",
+        put: "return this.#underWay > 1e9;",
+      },
+      { file: "src/machine/timer-pace.ts", find: "return Math.min(PAGE, this.#allowed);", put: "return PAGE;" },
+    ],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "hundreds that are overdue are each taken once" }],
+  },
+  {
+    name: "a timer that kills spends its neighbours' attempts",
+    breaks: "S17",
+    edits: [
+      {
+        file: "src/machine/suspect-timers.ts",
+        find: "return { now: timers.slice(0, few), together, back: timers.slice(few) };",
+        put: "return { now: few > 0 ? timers : [], together, back: [] };",
+      },
+    ],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "no other of its neighbours is" }],
+  },
+  {
+    name: "others at the instance are a timer's failure",
+    breaks: "L4",
+    edits: [
+      { file: "src/machine/timer-loop.ts", find: "if (isPassing(error)) return", put: "if (error === null) return" },
+    ],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "again and again is not given up" }],
+  },
+  {
+    name: "a timer settled after somebody else took it",
+    breaks: "S11",
+    edits: [
+      {
+        file: "src/store/postgres/timers.ts",
+        find: "join ${s}.timers x on x.id = w.id and x.generation = w.generation and x.attempts = w.attempts\n",
+        put: "join ${s}.timers x on x.id = w.id and x.generation = w.generation\n",
+      },
+      {
+        file: "src/store/postgres/timers.ts",
+        find: "x.generation = w.generation and x.attempts = w.attempts and w.how = 'drop'",
+        put: "x.generation = w.generation and w.how = 'drop'",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "in its generation only" }],
+  },
+  {
+    name: "what is no event reaches the mailbox",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/machine/instance.ts",
+        find: "    checkEvent(event);\n",
+        put: "    if (!this.id) checkEvent(event);\n",
+      },
+    ],
+    killedBy: [{ file: "test/machine/sending.test.ts", test: "does not trouble those that are sent with it" }],
+  },
+  {
+    name: "an effect's run shows marked fields",
+    breaks: "redaction",
+    edits: [
+      {
+        file: "src/cli/show.ts",
+        find: "withoutMarked(run.group.program, page?.entries ?? [])",
+        put: 'withoutMarked("", page?.entries ?? [])',
+      },
+    ],
+    killedBy: [{ file: "test/cli/instances.test.ts", test: "marked fields are not shown" }],
   },
 ];

@@ -134,6 +134,55 @@ export const routing: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|taken for dead" }],
   },
   {
+    name: "numbers of groups are counted up",
+    breaks: "S5: no run is handed to another program's node after a failover",
+    edits: [
+      {
+        file: "src/store/postgres/groups.ts",
+        find: "groupNumber(text, nth));",
+        put: "(counted += 1));",
+      },
+      { file: "src/store/postgres/groups.ts", find: "const insertGroups", put: "let counted = 0;\nconst insertGroups" },
+    ],
+    killedBy: [{ file: "test/store/groups.test.ts" }],
+  },
+  {
+    name: "a group that was lost is remembered as if it were there",
+    breaks: "a run is always found with its group",
+    edits: [
+      {
+        file: "src/store/postgres/groups.ts",
+        find: "for (const group of groups) this.#known.delete(textOf(group));",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/store/groups.test.ts" }],
+  },
+  {
+    name: "tokens do not tell who drew them",
+    breaks: "who held a claim can be told",
+    edits: [
+      {
+        file: "src/engine/claim-loop.ts",
+        find: "claimToken(world.token(), owner)",
+        put: "claimToken(world.token(), world.token())",
+      },
+    ],
+    killedBy: [{ file: "test/cli/live-node.test.ts", test: "tasks of a DAG" }],
+  },
+  {
+    name: "a sweep does not say whose it was",
+    breaks: "by which sweep a claim was taken can be told",
+    edits: [
+      {
+        file: "src/store/postgres/housekeep.ts",
+        find: 'sweepParts(d, "$2", "$1::uuid", ',
+        put: 'sweepParts(d, "$2", "null::uuid", ',
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "holders" }],
+  },
+  {
     name: "sweep takes back without looking again",
     breaks: "S5: what was renewed or given back meanwhile is not taken",
     edits: [

@@ -64,7 +64,9 @@ export const timeouts: readonly Mutant[] = [
   {
     name: "a failing timeout stays at the head of the line",
     breaks: "poison starves nobody",
-    edits: [{ file: FIRING, find: "store.release(claim, { retryInMs })", put: "store.release(claim)" }],
+    edits: [
+      { file: FIRING, find: "store.release(claim, { retryInMs, problem })", put: "store.release(claim, { problem })" },
+    ],
     killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "starves nobody" }],
   },
   {
@@ -125,5 +127,47 @@ export const timeouts: readonly Mutant[] = [
     breaks: "an error ends nothing",
     edits: [{ file: TERM, find: "if (this.#lease.signal.aborted) this.#lose();", put: "if (error) this.#lose();" }],
     killedBy: [{ file: "test/lease/leader.test.ts", test: "an error while renewing drops nothing" }],
+  },
+  {
+    name: "a timeout that always fails is never given up",
+    breaks: "a failing timeout is dead-lettered",
+    edits: [{ file: FIRING, find: "if (claim.attempts >= settings.maxAttempts) {", put: "if (claim.attempts < 0) {" }],
+    killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "given up after its attempts" }],
+  },
+  {
+    name: "a timeout that kills its process is claimed for ever",
+    breaks: "a failing timeout is dead-lettered",
+    edits: [
+      {
+        file: FIRING,
+        find: "if (answer.claim.attempts > settings.maxAttempts) {",
+        put: "if (answer.claim.attempts < 0) {",
+      },
+    ],
+    killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "that kills its process is given up" }],
+  },
+  {
+    name: "nobody is told of another process's nearer deadline",
+    breaks: "lateness is not the interval",
+    edits: [
+      {
+        file: "src/store/postgres/timeout-hints.ts",
+        find: "if (told !== undefined && told > now && told <= now + dueInMs) return;",
+        put: "if (told !== undefined || now >= 0) return;",
+      },
+    ],
+    killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],
+  },
+  {
+    name: "a far deadline that was told hides nearer ones",
+    breaks: "lateness is not the interval",
+    edits: [
+      {
+        file: "src/store/postgres/timeout-hints.ts",
+        find: "told > now && told <= now + dueInMs) return;",
+        put: "told > now) return;",
+      },
+    ],
+    killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],
   },
 ];

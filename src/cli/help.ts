@@ -34,7 +34,16 @@ function optionLine([name, { short, value, says }]: [string, CommandOption]): re
   return [`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`, says];
 }
 
+/** A left side that is wider stands on a line of its own: one long command must not push all others out of the window. */
+const WIDEST_LEFT = 28;
+
 function aligned(lines: readonly (readonly [string, string])[]): string {
-  const width = Math.max(17, ...lines.map(([left]) => left.length));
-  return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+  const narrow = lines.filter(([left]) => left.length <= WIDEST_LEFT);
+  const width = Math.max(17, ...narrow.map(([left]) => left.length));
+  return lines
+    .map(([left, right]) => {
+      const gap = left.length > width ? `\n${" ".repeat(width + 4)}` : `${" ".repeat(width - left.length)}  `;
+      return `  ${left}${gap}${right}`;
+    })
+    .join("\n");
 }

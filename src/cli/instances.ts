@@ -39,7 +39,8 @@ async function listInstances(call: Call): Promise<Report> {
   };
   const { instances: list } = await store.machines.list(filter, { limit });
   const json = { instances: list.map(instanceJson) };
-  if (list.length === 0) return { text: `No instances in env ${call.env}.\n`, json };
+  if (list.length === 0)
+    return { text: `No instances in env ${call.env}. node.start(machine, input, { id }) makes one.\n`, json };
   const now = call.world.wallNow();
   const columns = [
     { title: "MACHINE", flexible: true },

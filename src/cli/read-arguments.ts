@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import type { Command } from "./command.js";
 import { COMMAND_NAMES } from "./commands.js";
 import { CommandMisused } from "./error.js";
+import { nearest } from "./nearest.js";
 import { COMMON_OPTIONS } from "./options.js";
 
 export interface Read {
@@ -24,7 +25,9 @@ export function findCommand(words: readonly string[]): { name: string; rest: rea
   if (!first) return null;
   const name = first.value;
   if (COMMAND_NAMES.includes(name)) return { name, rest: words.filter((_, i) => i !== first.index) };
-  throw new CommandMisused(`Unknown command ${quoted(name)}; there are ${COMMAND_NAMES.join(", ")}`);
+  const meant = nearest(name, COMMAND_NAMES);
+  const hint = meant === null ? `there are ${COMMAND_NAMES.join(", ")}` : `did you mean ${meant}?`;
+  throw new CommandMisused(`Unknown command ${quoted(name)}; ${hint}`);
 }
 
 export function readArguments(command: Command, words: readonly string[]): Read {

@@ -1,11 +1,14 @@
-// The claims a run was worked on under, told from what each of them wrote: when, how much, and how it ended.
+// The claims a run was worked on under: who held each, what was written under it and when, and how it ended.
 
 import { isEnded, type RunState } from "../kernel/run-state.js";
+import type { ClaimRecord, Holder, TakenBack } from "../store/contract/claims.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { RunRecord } from "../store/contract/runs.js";
+import { isoTime } from "./time-ago.js";
 
 export interface PastClaim {
   readonly epoch: number;
+  readonly holder: Holder | null;
   /** Written under it, in this generation. */
   readonly entries: number;
   /** When the first and the last of them were written; null when there is none. */
@@ -13,6 +16,7 @@ export interface PastClaim {
   readonly to: number | null;
   /** `taken back`: its holder died or hung, and did not give it back itself. */
   readonly ended: string;
+  readonly takenBack: TakenBack | null;
 }
 
 const GIVEN_BACK: readonly string[] = ["parked", "retry", "handed-back", "paused"];
@@ -22,6 +26,7 @@ const MOST = 20;
 export function claimsOf(
   journal: readonly JournalEntry[],
   run: Pick<RunRecord, "epoch" | "state" | "baseSeq">,
+  known: readonly ClaimRecord[],
 ): PastClaim[] {
   // In a later generation, claims before its first entry belong to an earlier one.
   const first = run.baseSeq === 0 ? 1 : (journal.find(({ epoch }) => epoch > 0)?.epoch ?? run.epoch);
@@ -29,9 +34,11 @@ export function claimsOf(
   return epochs.slice(-MOST).map((epoch) => {
     const entries = journal.filter((entry) => entry.epoch === epoch);
     const last = entries.at(-1);
+    const { holder = null, takenBack = null } = known.find((claim) => claim.epoch === epoch) ?? {};
     const isHeld = run.state === "running" && epoch === run.epoch;
-    const ended = isHeld ? "held" : endOf(last?.kind);
-    return { epoch, entries: entries.length, from: entries[0]?.at ?? null, to: last?.at ?? null, ended };
+    const ended = isHeld ? "held" : takenBack ? "taken back" : endOf(last?.kind);
+    const times = { from: entries[0]?.at ?? null, to: last?.at ?? null };
+    return { epoch, holder, entries: entries.length, ...times, ended, takenBack };
   });
 }
 
@@ -39,4 +46,19 @@ function endOf(kind: string | undefined): string {
   if (kind === undefined) return "taken back";
   if (kind === "start") return "began anew";
   return GIVEN_BACK.includes(kind) || isEnded(kind as RunState) ? kind : "taken back";
+}
+
+/** The beginning of its incarnation when nothing else is known of it. */
+export function nameOf({ name, incarnation }: Holder): string {
+  return name ?? incarnation.slice(0, 8);
+}
+
+/** By which sweep, and when. */
+export function takenBackText({ at, by }: TakenBack, time: (at: number) => string): string {
+  return `${by === null ? "on request" : `by ${nameOf(by)}`} at ${time(at)}`;
+}
+
+export function claimJson({ from, to, takenBack, ...claim }: PastClaim): Readonly<Record<string, unknown>> {
+  const times = { from: isoTime(from), to: isoTime(to) };
+  return { ...claim, ...times, takenBack: takenBack && { ...takenBack, at: isoTime(takenBack.at) } };
 }

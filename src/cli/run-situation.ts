@@ -25,8 +25,8 @@ export function surroundings(nodes: readonly NodeRecord[]): Surroundings {
 }
 
 /** Whether anything about this run is known from the nodes only. */
-export function needsNodes({ owner, state, deferred, recoveredFrom }: RunRecord): boolean {
-  return owner !== null || state === "waiting" || recoveredFrom !== null || (deferred?.takenBy ?? null) !== null;
+export function needsNodes({ owner, state, deferred }: RunRecord): boolean {
+  return owner !== null || state === "waiting" || (deferred?.takenBy ?? null) !== null;
 }
 
 export function situation(run: RunRecord, around: Surroundings, now: number): string {

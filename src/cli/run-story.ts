@@ -1,6 +1,7 @@
 // A run as it is told to people: the facts, the timeline, what it waits for, what it has not read.
 
 import { isEnded } from "../kernel/run-state.js";
+import type { ClaimRecord } from "../store/contract/claims.js";
 import type { Message } from "../store/contract/inbox.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Deferral, RunRecord } from "../store/contract/runs.js";
@@ -9,11 +10,11 @@ import { STATE_COLOURS } from "./paint.js";
 import { payloadLine } from "./payload-text.js";
 import type { PendingWait } from "./pending-waits.js";
 import { reasonLine } from "./reason-text.js";
-import type { PastClaim } from "./run-claims.js";
+import { nameOf, type PastClaim, takenBackText } from "./run-claims.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
 import { type ShownTask, taskCells } from "./run-tasks.js";
 import { type Cell, tableLines } from "./table.js";
-import { isoTime, timeAgo } from "./time-ago.js";
+import { clockTime, isoTime, timeAgo } from "./time-ago.js";
 import { timeline } from "./timeline.js";
 
 export interface Story {
@@ -22,6 +23,8 @@ export interface Story {
   readonly waits: readonly PendingWait[];
   readonly unread: readonly Message[];
   readonly claims: readonly PastClaim[];
+  /** What the store knows of all of them. */
+  readonly known: readonly ClaimRecord[];
   /** Of a DAG, or of a fan-out. */
   readonly tasks: readonly ShownTask[];
   readonly around: Surroundings;
@@ -31,13 +34,15 @@ export interface Story {
 const MOST_LINES = 10;
 const MOST_TASKS = 50;
 
-export function storyLines({ run, entries, waits, unread, claims, tasks, around }: Story, call: Call): string[] {
+export function storyLines(story: Story, call: Call): string[] {
+  const { entries, waits, unread, claims, tasks, around } = story;
   const { width, paint, world } = call;
   const now = world.wallNow();
-  const holderOf = (epoch: number) => (run.owner !== null && epoch === run.epoch ? around.holder(run.owner) : null);
+  const holders = new Map(story.known.map(({ epoch, holder }) => [epoch, holder && nameOf(holder)]));
+  const holderOf = (epoch: number) => holders.get(epoch) ?? null;
   const payloads = call.values["payloads"] === true;
   return [
-    ...withoutHeader(factsOf(run, around, now), width, call),
+    ...withoutHeader(factsOf(story, now), width, call),
     ...section(
       "Tasks",
       tasks.map((task) => taskCells(task, around, now)),
@@ -47,7 +52,7 @@ export function storyLines({ run, entries, waits, unread, claims, tasks, around 
     "",
     ...timeline(entries, { width, paint, payloads, holderOf }),
     // One claim that goes on or has ended in order is told by the timeline.
-    ...section("Claims", claims.length > 1 ? claims.map((claim) => claimCells(claim, holderOf)) : [], call),
+    ...section("Claims", claims.length > 1 ? claims.map((claim) => claimCells(claim, clockOf(claims))) : [], call),
     ...section(
       "Waits for",
       waits.map((wait) => waitCells(wait, now)),
@@ -61,7 +66,7 @@ export function storyLines({ run, entries, waits, unread, claims, tasks, around 
   ];
 }
 
-function factsOf(run: RunRecord, around: Surroundings, now: number): Cell[][] {
+function factsOf({ run, around, known }: Story, now: number): Cell[][] {
   const { group, state, createdAt, endedAt, parentId, baseSeq, generation } = run;
   const where = [
     `queue ${group.queue}`,
@@ -79,11 +84,16 @@ function factsOf(run: RunRecord, around: Surroundings, now: number): Cell[][] {
     ...(run.epoch === 0 ? [] : [["Claims", [String(run.epoch), ...troubles(run)].join(", ")]]),
     ...(parentId === null ? [] : [["Parent", parentId]]),
     ...(run.deferred === null ? [] : [["Deferred", deferredText(run.deferred, around, now)]]),
-    ...(run.recoveredFrom === null
-      ? []
-      : [["Recovered", `${run.recoveries} times, last from ${around.holder(run.recoveredFrom)}`]]),
+    ...recoveredCells(run, known),
     ...(baseSeq > 0 ? [["Reopened", `generation ${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
   ];
+}
+
+function recoveredCells({ recoveries }: RunRecord, known: readonly ClaimRecord[]): Cell[][] {
+  const { holder, takenBack } = known.findLast((claim) => claim.takenBack !== null) ?? {};
+  if (!holder || !takenBack) return [];
+  const times = recoveries === 1 ? "once," : `${recoveries} times, last`;
+  return [["Recovered", `${times} from ${nameOf(holder)} ${takenBackText(takenBack, isoTime)}`]];
 }
 
 function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings, now: number): string {
@@ -91,13 +101,21 @@ function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings
   return `by ${by}, ${takenBy === null ? `not taken yet${expiry}` : `taken by ${around.holder(takenBy)}`}`;
 }
 
+/** With the day, unless all of it happened on one. */
+function clockOf(claims: readonly PastClaim[]): (at: number) => string {
+  const times = claims.flatMap(({ from, to, takenBack }) => [from ?? [], to ?? [], takenBack?.at ?? []].flat());
+  const days = new Set(times.map((at) => isoTime(at).slice(0, 10)));
+  return (at) => clockTime(at, days.size > 1);
+}
+
 function claimCells(
-  { epoch, entries, from, to, ended }: PastClaim,
-  holderOf: (epoch: number) => string | null,
+  { epoch, holder, entries, from, to, ended, takenBack }: PastClaim,
+  time: (at: number) => string,
 ): Cell[] {
   const count = `${entries} ${entries === 1 ? "entry" : "entries"}`;
-  const span = from === null || to === null ? "" : `${isoTime(from)} to ${isoTime(to)}`;
-  return [String(epoch), holderOf(epoch) ?? "", ended, count, span];
+  const span = from === null || to === null ? "" : `${time(from)} to ${time(to)}`;
+  const how = takenBack === null ? ended : `${ended} ${takenBackText(takenBack, time)}`;
+  return [String(epoch), holder === null ? "" : nameOf(holder), count, span, how];
 }
 
 function waitCells({ kind, name, detail, deadline }: PendingWait, now: number): Cell[] {

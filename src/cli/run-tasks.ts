@@ -1,9 +1,11 @@
 // The tasks of a run, as `holdfast show` lists them: how each stands, who holds it, how often it was tried, how long it took.
 
+import type { Holder } from "../store/contract/claims.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import { STATE_COLOURS } from "./paint.js";
+import { nameOf } from "./run-claims.js";
 import { runJson } from "./run-json.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
 import type { Cell } from "./table.js";
@@ -12,6 +14,8 @@ import { span } from "./time-ago.js";
 export interface ShownTask {
   readonly name: string;
   readonly run: RunRecord;
+  /** Who holds it, or held it last. */
+  readonly holder: Holder | null;
 }
 
 /** Of a fan-out of thousands the first are shown; all have ids in the journal. */
@@ -19,12 +23,18 @@ const MOST = 200;
 
 export async function tasksOf(store: Store, entries: readonly JournalEntry[]): Promise<readonly ShownTask[]> {
   const started = entries.filter(({ kind }) => kind === "task").slice(0, MOST);
-  const runs = await Promise.all(started.map(({ key }) => store.runs.get(key!)));
-  return started.flatMap(({ name }, i) => (runs[i] ? { name, run: runs[i] } : []));
+  const tasks = started.map(async ({ name, key }) => {
+    const [run, [claim]] = await Promise.all([store.runs.get(key!), store.runs.claims(key!, { limit: 1 })]);
+    return run ? [{ name, run, holder: claim?.holder ?? null }] : [];
+  });
+  return (await Promise.all(tasks)).flat();
 }
 
-export function taskCells({ name, run }: ShownTask, around: Surroundings, now: number): Cell[] {
-  const took = run.endedAt === null ? "" : `${span(Math.max(run.endedAt - run.availableAt, 0))} after it was ready`;
+export function taskCells({ name, run, holder }: ShownTask, around: Surroundings, now: number): Cell[] {
+  const took =
+    run.endedAt === null
+      ? ""
+      : `${span(Math.max(run.endedAt - run.availableAt, 0))} after it was ready${holder ? `, by ${nameOf(holder)}` : ""}`;
   const waits = run.pending > 0 ? `waits for ${run.pending}` : doing(run, around, now);
   return [
     name,
@@ -36,6 +46,6 @@ export function taskCells({ name, run }: ShownTask, around: Surroundings, now: n
   ];
 }
 
-export function taskJson({ name, run }: ShownTask, around: Surroundings): Readonly<Record<string, unknown>> {
-  return { name, ...runJson(run), holder: run.owner === null ? null : around.holder(run.owner) };
+export function taskJson({ name, run, holder }: ShownTask): Readonly<Record<string, unknown>> {
+  return { name, ...runJson(run), holder: run.owner !== null && holder ? nameOf(holder) : null, lastHolder: holder };
 }

@@ -3,9 +3,10 @@
 import { isEnded } from "../kernel/run-state.js";
 import type { Call, Command, Report } from "./command.js";
 import { findRun } from "./find-run.js";
+import { withoutMarked } from "./marked-fields.js";
 import { payloadJson } from "./payload-text.js";
 import { pendingWaits } from "./pending-waits.js";
-import { claimsOf } from "./run-claims.js";
+import { claimJson, claimsOf } from "./run-claims.js";
 import { runJson } from "./run-json.js";
 import { needsNodes, surroundings } from "./run-situation.js";
 import { type Story, storyLines } from "./run-story.js";
@@ -23,19 +24,24 @@ export const show: Command = {
   run: showRun,
 };
 
+/** Their holders are named beside the entries. */
+const MOST_CLAIMS = 1000;
+
 async function showRun(call: Call): Promise<Report> {
   const store = await call.store();
   const run = await findRun(store, call.env, call.arguments[0]!);
-  const [page, unread] = await Promise.all([
+  const [page, known, unread] = await Promise.all([
     store.journal.read(run.id),
+    store.runs.claims(run.id, { limit: MOST_CLAIMS }),
     isEnded(run.state) ? [] : store.inbox.unread(run.id),
   ]);
-  const entries = page?.entries ?? [];
+  const entries = withoutMarked(run.group.program, page?.entries ?? []);
   const tasks = await tasksOf(store, entries);
   const asked = needsNodes(run) || tasks.some((task) => needsNodes(task.run));
   const nodes = asked ? await store.nodes.list({ env: run.group.env }) : [];
   const waits = isEnded(run.state) ? [] : pendingWaits(entries);
-  const story = { run, entries, waits, unread, tasks, claims: claimsOf(entries, run), around: surroundings(nodes) };
+  const claims = claimsOf(entries, run, known);
+  const story = { run, entries, waits, unread, tasks, claims, known, around: surroundings(nodes) };
   return { text: `${storyLines(story, call).join("\n")}\n`, json: storyJson(story) };
 }
 
@@ -46,8 +52,8 @@ function storyJson({ run, entries, waits, unread, tasks, claims, around }: Story
       holder: run.owner === null ? null : around.holder(run.owner),
       noCapableNode: around.lacksNode(run),
     },
-    claims: claims.map(({ from, to, ...claim }) => ({ ...claim, from: isoTime(from), to: isoTime(to) })),
-    tasks: tasks.map((task) => taskJson(task, around)),
+    claims: claims.map(claimJson),
+    tasks: tasks.map(taskJson),
     journal: entries.map(readable),
     waits: waits.map(({ deadline, ...wait }) => ({ ...wait, deadline: isoTime(deadline) })),
     unread: unread.map(readable),

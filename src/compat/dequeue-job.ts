@@ -2,7 +2,7 @@
 // stands at the head of the queue and stops everybody.
 
 import type { RunWriter } from "../engine/committer.js";
-import { ClaimLost } from "../kernel/claim.js";
+import { ClaimLost, claimToken } from "../kernel/claim.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { HeldClaim } from "./held-claims.js";
@@ -21,7 +21,7 @@ export async function dequeueJob(
   const owner = await parts.workers.signOn(workerId);
   const groupIds = [await parts.groupId()];
   for (;;) {
-    const token = settings.world.token();
+    const token = claimToken(settings.world.token(), owner);
     const request = { owner, token, groupIds, limit: 1, leaseMs: settings.visibilityTimeoutMs };
     const [run] = await store.runs.claim(request);
     if (!run) return null;

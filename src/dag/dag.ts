@@ -4,7 +4,7 @@ import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
 import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import type { Codecs } from "../kernel/codecs.js";
-import { type Duration, toMs } from "../kernel/duration.js";
+import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
@@ -18,7 +18,15 @@ import { runDag } from "./run-dag.js";
 import { runEach } from "./run-each.js";
 import { runTask, type TaskStart } from "./run-task.js";
 import { shapeOf, toMermaid } from "./shape.js";
-import type { AnyTask, InOf, NeedsOf, OutOf, SkipsOf, TasksByName } from "./task.js";
+import {
+  type AnyTask,
+  type InOf,
+  type NeedsOf,
+  type OutOf,
+  type SkipsOf,
+  type TasksByName,
+  timeoutMs,
+} from "./task.js";
 
 export interface DagOptions<In = unknown> extends FlowOptions<In> {
   /** Where its own run waits; its tasks wait under `dag::task`. Default: its name. */
@@ -94,7 +102,7 @@ export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByN
     onFailure,
     queue: queueName(options.queue ?? name, "queue"),
     version: version === undefined ? null : versionName(version, "version"),
-    timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout"),
+    timeoutMs: timeout === undefined ? null : timeoutMs(timeout),
     schema: options.input ?? null,
     triggers: (options.on ?? []).map(({ spec }) => spec),
     limits: limitRules(options),

@@ -35,8 +35,14 @@ export async function runEach(name: string, program: Program, household: Househo
   } catch (error) {
     if (error instanceof Skip) await commit({ kind: "fail", as: "skipped", reason: codecs.encode(error.reason) });
     else if (isOurs(error)) throw error;
-    else await commit(failure(error, program.task, codecs, session));
+    else await commit(await afterItems(failure(error, program.task, codecs, session), mail, session));
   }
+}
+
+/** It ends after its items, also when only some could be started: whoever hears of its end knows that nothing of it runs. */
+async function afterItems(effect: Effect, mail: Mail, session: Session): Promise<Effect> {
+  if (effect.kind !== "fail") return effect;
+  return (await session.cancelTasks("the fan-out cannot go on")) > 0 ? parkForTasks(mail) : effect;
 }
 
 export interface Program {

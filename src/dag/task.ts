@@ -23,6 +23,8 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   readonly kind: "task" | "each";
   readonly needs: TasksByName;
   readonly when: ((outcomes: never) => boolean) | null;
+  /** It was given no needs, not even an empty list of them: its function gets the DAG's input instead. */
+  readonly takesInput: boolean;
   readonly queue: string | null;
   readonly timeoutMs: number | null;
   readonly policy: RetryPolicy;
@@ -110,16 +112,26 @@ interface AllOptions extends TaskOptions {
   readonly when?: AnyTask["when"] & { readonly needs?: readonly string[] };
 }
 
-const OPTIONS: readonly string[] = ["needs", "when", "queue", "timeout", "retry", "retryIf", "over", "parallel"];
+const COMMON: readonly string[] = ["needs", "queue", "timeout", "retry", "retryIf"];
+const OPTIONS = { task: [...COMMON, "when"], each: [...COMMON, "over", "parallel"] } as const;
+
+/** Of nothing would remain no time at all. */
+export function timeoutMs(timeout: Duration): number {
+  const ms = toMs(timeout, "timeout");
+  if (ms === 0) throw new InvalidInput("timeout", "must be more than 0; leave it out for none");
+  return ms;
+}
 
 function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: AnyTask["each"]): AnyTask {
   if (typeof options !== "object" || options === null) throw new InvalidInput(kind, "options must be an object");
   for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name))
-      throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS.join(", ")}`);
+    if (!OPTIONS[kind].includes(name))
+      throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS[kind].join(", ")}`);
   }
   if (typeof run !== "function") throw new InvalidInput(kind, "its last argument must be a function");
   const { needs = {}, when = null, queue, timeout, retry, retryIf = null } = options;
+  if (typeof needs !== "object" || needs === null || Array.isArray(needs))
+    throw new InvalidInput("needs", "must be an object of tasks by their names, like { extract }");
   if (when !== null && typeof when !== "function") throw new InvalidInput("when", "must be a function of the outcomes");
   for (const name of when?.needs ?? []) {
     if (!Object.hasOwn(needs, name))
@@ -129,8 +141,9 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
     kind,
     needs,
     when,
+    takesInput: options.needs === undefined,
     queue: queue === undefined ? null : queueName(queue, "queue"),
-    timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout"),
+    timeoutMs: timeout === undefined ? null : timeoutMs(timeout),
     policy: retryPolicy(retry, "retry"),
     retryIf,
     run: run as AnyTask["run"],

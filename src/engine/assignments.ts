@@ -25,10 +25,9 @@ export interface AssignmentOptions {
 
 export class Assignments {
   readonly #options: AssignmentOptions;
-  /** Also those it no longer claims: what it was granted last may be one of them. */
+  /** By the number of the group. Also those it no longer claims: what it was granted last may be one of them. */
   readonly #programs = new Map<number, Program>();
   #groupIds: readonly number[] = [];
-  #programsChanged = false;
   #listed: readonly Program[];
   readonly #others: OtherStacks | null;
   readonly #executors = new Map<string, string | null>();
@@ -43,7 +42,6 @@ export class Assignments {
   /** They may change while the node works; `declare` makes it so. */
   set programs(programs: readonly Program[]) {
     this.#listed = programs;
-    this.#programsChanged = true;
   }
 
   /** Every program of the node, in its order. */
@@ -63,7 +61,7 @@ export class Assignments {
     return this.#groupIds;
   }
 
-  /** Null: the number was another group's before a failover, and the claim was asked for by then. */
+  /** Null: nothing that this node ever had. */
   programOf(groupId: number): Program | null {
     return this.#programs.get(groupId) ?? this.#others?.programOf(groupId) ?? null;
   }
@@ -81,9 +79,6 @@ export class Assignments {
     const { store, env, stack } = this.#options;
     const served = this.#served();
     const ids = await store.runs.groupIds(served.map(({ group }) => group));
-    // After a failover a number may be another group's; what was dropped by us goes on to its end.
-    if (!this.#programsChanged) this.#programs.clear();
-    this.#programsChanged = false;
     for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
     this.#groupIds = [...new Set(ids)];
     await store.runs.declare(

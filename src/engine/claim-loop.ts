@@ -1,5 +1,6 @@
 // The claim loop: takes as many runs as there are free slots, and waits for a hint or the next poll when there are none.
 
+import { claimToken } from "../kernel/claim.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { ClaimedRun, RunStore } from "../store/contract/runs.js";
@@ -112,7 +113,7 @@ export class ClaimLoop {
   /** Null: it failed. */
   async #claim(limit: number): Promise<number | null> {
     const { store, settings, world, bus, owner } = this.#options;
-    const token = world.token();
+    const token = claimToken(world.token(), owner);
     const groupIds = this.#options.groupIds();
     if (groupIds.length === 0) return 0;
     try {

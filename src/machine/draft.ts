@@ -163,7 +163,8 @@ export class Draft {
         break;
       case "effect": {
         const { name: effect, params, context, event } = order;
-        this.#enqueue({ effect, seq, n, params, context, event });
+        const { redact } = this.#machine;
+        this.#enqueue({ effect, seq, n, params, context, event, ...(redact.length > 0 && { redact }) });
         break;
       }
       case "emit":

@@ -8,6 +8,7 @@ import { type Signal, signal } from "../workflow/signal.js";
 import { PermanentError } from "../workflow/step-call.js";
 import { workflow } from "../workflow/workflow.js";
 import type { AnyMachine } from "./definition.js";
+import { InstanceQuarantined, isPassing } from "./errors.js";
 import type { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 
@@ -46,12 +47,10 @@ export class InstanceNotDone extends HoldfastError {
 }
 
 /** Steps of ours, which fail only while the store is away or nobody has code for the state: tried until they are done. */
-const INSIST = { retry: { attempts: 1_000_000, delay: "1s", maxDelay: "1m" }, retryIf: isPassing } as const;
-const PASSING: readonly unknown[] = ["STORE_UNAVAILABLE", "INSTANCE_QUARANTINED", "SEQUENCE_CONFLICT", "INSTANCE_BUSY"];
-
-function isPassing(error: unknown): boolean {
-  return PASSING.includes((error as { code?: unknown } | null)?.code);
-}
+const INSIST = {
+  retry: { attempts: 1_000_000, delay: "1s", maxDelay: "1m" },
+  retryIf: (error: unknown) => error instanceof InstanceQuarantined || isPassing(error),
+} as const;
 
 const ended: Signal<Ended> = signal<Ended>("holdfast.instance.ended");
 

@@ -93,3 +93,10 @@ export class WaitTimeout extends HoldfastError {
     super(`Instance ${JSON.stringify(id)} did not get there within ${ms} ms. It goes on; ask again.`);
   }
 }
+
+const PASSING: readonly unknown[] = ["STORE_UNAVAILABLE", "SEQUENCE_CONFLICT", "INSTANCE_BUSY"];
+
+/** The store is away, or others are at the instance: the same thing succeeds later. */
+export function isPassing(error: unknown): boolean {
+  return PASSING.includes((error as { code?: unknown } | null)?.code);
+}

@@ -1,10 +1,12 @@
 // A handle on an instance: send to it, ask where it is, read what happened, stop it.
 
 import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
 import { sleep } from "../kernel/world.js";
 import type { InstanceStatus, TimerKind } from "../store/contract/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { checkEvent } from "./check-event.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceUnknown, WaitTimeout } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
@@ -97,7 +99,10 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     const { tx, delay, expectedSeq } = options;
     const key = options.key === undefined ? null : dedupeKey(options.key, "key");
     const by = options.by === undefined ? null : nodeName(options.by, "by");
+    checkEvent(event);
     if (tx || delay !== undefined) {
+      if (expectedSeq !== undefined)
+        throw new InvalidInput("expectedSeq", "is not known of an event that is applied later");
       const machine = this.#machine.name;
       await tellLater(this.#instances, { machine, id: this.id, event, key, by, tx, delay });
       return { outcome: "accepted" };

@@ -91,7 +91,7 @@ export class Instances {
     if (answer!.outcome === "refused") throw answer!.error;
     if (answer!.outcome === "conflict") throw new InstanceConflict(machine.name, name);
     if (answer!.outcome === "created" && !tx) {
-      this.#cache.set(draft.state);
+      this.#cache.set(draft.state, instance.snapshot.data.length);
       const { value } = machine.logic.view(draft.state.live);
       this.#bus.emit("instance.started", { machine: machine.name, id: name, value });
       this.#afterwards(machine, draft);
@@ -110,7 +110,7 @@ export class Instances {
   /** What was read together with its timers. Throws InstanceQuarantined. */
   async offer(machine: AnyMachine, loaded: LoadedInstance): Promise<void> {
     if ((this.#cache.get(loaded.key)?.seq ?? 0) >= loaded.seq) return;
-    this.#cache.offer(await this.#read(machine, loaded));
+    this.#cache.offer(await this.#read(machine, loaded), loaded.snapshot.data.length);
   }
 
   async state(machine: AnyMachine, id: string): Promise<{ state: InstanceState; loaded: LoadedInstance }> {
@@ -118,7 +118,7 @@ export class Instances {
     if (!loaded) throw new InstanceUnknown(machine.name, id);
     const known = this.#cache.get(loaded.key);
     const state = known?.seq === loaded.seq ? known : await this.#read(machine, loaded);
-    this.#cache.offer(state);
+    this.#cache.offer(state, loaded.snapshot.data.length);
     return { state, loaded };
   }
 

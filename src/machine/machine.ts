@@ -10,6 +10,7 @@ import type { Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } f
 import { machinePrograms } from "./effect-program.js";
 import type { Chart } from "./logic.js";
 import { toMermaid } from "./mermaid.js";
+import { REDACT_ROOTS, type RedactRoot } from "./redact.js";
 import { type Definable, type DefinableNode, effectNames } from "./refuse-definition.js";
 import type {
   ActorRef,
@@ -55,8 +56,8 @@ export interface MachineOptions<In, Ev, Value, Context, Action extends Parameter
   readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<NoInfer<Value>, NoInfer<Context>>;
   /** States that have a new name: `{ "pending": "checkout.waiting" }`. For stored states and pending timers. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** Fields that history, telemetry and command line do not show: `["context.email", "event.card", "input.email"]`. */
-  readonly redact?: readonly `${"context" | "event" | "input"}.${string}`[];
+  /** Fields that history, telemetry and command line do not show: `["context.email", "event.card", "params.to"]`. */
+  readonly redact?: readonly `${RedactRoot}.${string}`[];
   /** How many events may pass before the state is stored. More than 1 only for machines whose code is pure. Default 1. */
   readonly snapshotEvery?: number;
   /** Whether each send holds a lease on its instance. Default: optimistic. */
@@ -120,7 +121,7 @@ export function machine<
     timers: oneOf("timers", options.timers ?? "durable", ["durable", "memory"]),
     migrate: options.migrate ?? null,
     renamed: checkRenamed(options.renamed ?? {}, logic.chart),
-    redact: options.redact ?? [],
+    redact: checkRedact(options.redact ?? []),
     idOf: options.id ?? null,
     toMermaid: (how) => toMermaid(logic.chart, how),
   };
@@ -164,6 +165,19 @@ function checkRenamed(renamed: Readonly<Record<string, string>>, chart: Chart): 
     if (!paths.has(to)) throw new InvalidInput(`renamed.${from}`, `there is no state ${JSON.stringify(to)}`);
   }
   return renamed;
+}
+
+function checkRedact(paths: readonly string[]): readonly string[] {
+  for (const [i, path] of paths.entries()) {
+    const [root, ...rest] = String(path).split(".");
+    if (REDACT_ROOTS.some((known) => known === root) && rest.length > 0 && !rest.includes("")) continue;
+    const roots = REDACT_ROOTS.join(", ");
+    throw new InvalidInput(
+      `redact[${i}]`,
+      `must be a path that begins with one of ${roots}, as "context.email"; it is ${String(path)}`,
+    );
+  }
+  return paths;
 }
 
 function pathsIn(chart: Chart): string[] {

@@ -65,8 +65,10 @@ export class Mailbox {
     while (this.#waiting.length > 0) {
       const items = this.#waiting.splice(0, MOST_EVENTS);
       try {
-        await this.#parts.alone(() => this.#deliver(items));
-        for (const item of this.#oneByOne.splice(0)) await this.#deliver([item]).catch(item.reject);
+        await this.#parts.alone(async () => {
+          await this.#deliver(items);
+          for (const item of this.#oneByOne.splice(0)) await this.#deliver([item]).catch(item.reject);
+        });
       } catch (error) {
         for (const { reject } of items) reject(error);
       }
@@ -88,6 +90,8 @@ export class Mailbox {
       const steps = new Steps(machine, place, state);
       const outcomes = items.map(({ incoming }) => steps.apply(incoming));
       const append = steps.append();
+      // Code that threw may have changed what it was given: nobody goes on from there.
+      if (outcomes.some(({ outcome }) => outcome === "failed")) cache.delete(key);
       if (!append) {
         // What does nothing is only believed of a state that was read: somebody else may have moved it on.
         if (guess) fresh = true;
@@ -96,11 +100,14 @@ export class Mailbox {
       }
       const [answered] = await store.append([append]);
       if (answered!.outcome === "accepted" || answered!.outcome === "recorded") {
-        cache.set(steps.state);
+        cache.set(steps.state, append.snapshot?.data.length);
         this.#parts.onWritten(steps.draft);
         return answer(items, outcomes, steps.state);
       }
       if (answered!.outcome === "busy") {
+        // Whoever is there moves it on, most probably.
+        cache.delete(key);
+        fresh = true;
         await sleep(world, busyMs * (0.5 + world.random()));
         busyMs = Math.min(busyMs * 1.5, LONGEST_BUSY_PAUSE_MS);
         continue;

@@ -4,6 +4,7 @@ import type { Duration } from "../kernel/duration.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
 import type { InstanceRecord } from "../store/contract/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { checkEvent } from "./check-event.js";
 import { InstanceUnknown } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
 import type { Accepted, InstanceTimer } from "./instance.js";
@@ -34,6 +35,7 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     options: { readonly key?: string; readonly by?: string; readonly tx?: Transaction; readonly delay?: Duration } = {},
   ): Promise<Accepted> {
     const { tx, delay } = options;
+    checkEvent(event);
     const key = options.key === undefined ? null : dedupeKey(options.key, "key");
     const by = options.by === undefined ? null : nodeName(options.by, "by");
     await tellLater(this.#instances, { machine: this.#machine, id: this.id, event, key, by, tx, delay });

@@ -2,7 +2,8 @@
 
 export const REDACTED = "[redacted]";
 
-export type RedactRoot = "context" | "event" | "input";
+export const REDACT_ROOTS = ["context", "event", "input", "params"] as const;
+export type RedactRoot = (typeof REDACT_ROOTS)[number];
 
 /** A copy in which what the paths that begin with `root` name is not to be seen. `*` stands for every key. */
 export function redact(value: unknown, root: RedactRoot, paths: readonly string[]): unknown {

@@ -4,21 +4,22 @@
 import type { RunGroup } from "../kernel/new-run.js";
 import { retryDelayMs, retryPolicy } from "../kernel/retry.js";
 import { sleep, type World } from "../kernel/world.js";
+import { failureDetail } from "../lease/failure-detail.js";
 import type { ClaimedTimers, LoadedInstance, TimerRecord, TimerSettlement } from "../store/contract/machines.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { AnyMachine } from "./definition.js";
 import { timerGroup } from "./draft.js";
-import { InstanceEnded } from "./errors.js";
+import { InstanceEnded, isPassing } from "./errors.js";
 import type { MachineEvents } from "./events.js";
 import type { Instances } from "./instances.js";
 import type { AfterBranch, MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
 import type { Incoming } from "./steps.js";
+import { drawSuspects, isSuspect } from "./suspect-timers.js";
+import { TimerPace } from "./timer-pace.js";
 
-/** Of each machine in one look. */
-const PAGE = 250;
-/** So many may be on their way: a slow one holds up nobody. */
-const MOST_UNDER_WAY = 1_000;
+/** What could not be tried now is looked at again after so long. */
+const NOT_YET_MS = 250;
 /** Nobody else takes them for so long. */
 const LEASE_MS = 5_000;
 /** Deadlines that fall together are served together. */
@@ -42,7 +43,10 @@ export class TimerLoop {
   readonly #machines: ReadonlyMap<string, AnyMachine>;
   readonly #groups: readonly RunGroup[];
   readonly #stopped = new AbortController();
-  readonly #underWay = new Set<Promise<number>>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #pace: TimerPace;
+  #suspecting = false;
+  #taken = 0;
   #groupIds: ReadonlySet<number> = new Set();
   #loop: Promise<void> = Promise.resolve();
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -51,6 +55,7 @@ export class TimerLoop {
   constructor(options: TimerLoopOptions) {
     const { machines, instances } = options;
     this.#options = options;
+    this.#pace = new TimerPace(options.world, LEASE_MS);
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
     // A node of a stack also looks after what was started in none.
     const stacks = instances.stack === null ? [null] : [instances.stack, null];
@@ -85,13 +90,14 @@ export class TimerLoop {
     if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.knock(0);
   }
 
-  /** Takes what is due and waits for what comes of it, and of what was taken before. Answers how many there were. */
+  /** Takes what is due and waits for what comes of it. Answers how many were taken since it was asked last, by the loop too. */
   async untilFired(): Promise<number> {
     if (this.#groups.length === 0) return 0;
-    const others = [...this.#underWay];
-    const { done } = await this.#round();
-    const fired = await Promise.all([...others, done]);
-    return fired.reduce((sum, timers) => sum + timers, 0);
+    await this.#round();
+    await Promise.all(this.#underWay);
+    const taken = this.#taken;
+    this.#taken = 0;
+    return taken;
   }
 
   async #run(): Promise<void> {
@@ -109,7 +115,8 @@ export class TimerLoop {
         bus.emit("timers.failed", { error });
       }
       if (pauseMs > 0) await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
-      while (this.#underWay.size >= MOST_UNDER_WAY) await Promise.race(this.#underWay);
+      // Nobody waits for a slow one as long as there is room beside it.
+      while (this.#pace.isFull && this.#underWay.size > 0) await Promise.race(this.#underWay);
       if (pauseMs > 0) await this.#pause();
     }
   }
@@ -128,30 +135,48 @@ export class TimerLoop {
   }
 
   /** It is under way from the moment it asks: who waits for what fires waits for what is being taken, too. */
-  async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null; readonly done: Promise<number> }> {
+  async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null }> {
     const { bus, instances } = this.#options;
-    const claim = { groups: this.#groups, limit: PAGE, leaseMs: LEASE_MS, mostAttempts: RETRY.attempts };
+    const { limit } = this.#pace;
+    const claim = { groups: this.#groups, limit, leaseMs: LEASE_MS, mostAttempts: RETRY.attempts };
     const claimed = instances.store.machines.claimTimers(claim);
     const fire = async (taken: ClaimedTimers) => {
+      this.#taken += taken.timers.length;
+      const arrived = this.#pace.begin(taken.timers.length);
       await this.#fireAll(taken).catch((error: unknown) => bus.emit("timers.failed", { error }));
-      return taken.timers.length;
+      arrived();
     };
-    const work = claimed.then(fire, () => 0);
-    const done: Promise<number> = work.finally(() => this.#underWay.delete(done));
+    const work = claimed.then(fire, () => {});
+    const done: Promise<void> = work.finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
     const { timers, nextMs } = await claimed;
-    return { full: timers.length >= PAGE, nextMs, done };
+    return { full: timers.length >= limit, nextMs };
   }
 
-  /** Those that failed before come one by one: what kills its process takes none of the others with it again and again. */
   async #fireAll({ timers, instances, now }: ClaimedTimers): Promise<void> {
-    const { world } = this.#options;
     const byKey = new Map(instances.map((one) => [one.key, one]));
     const fire = (timer: TimerRecord) => this.#fire(timer, byKey.get(timer.instanceKey), now);
-    const settled = await Promise.all(timers.filter(({ attempts }) => attempts === 1).map(fire));
-    await this.#settle(settled);
-    const again = timers.filter(({ attempts }) => attempts > 1).map((timer) => ({ timer, order: world.random() }));
-    for (const { timer } of again.sort((a, b) => a.order - b.order)) await this.#settle([await fire(timer)]);
+    const suspects = timers.filter(isSuspect);
+    const others = timers.filter((timer) => !isSuspect(timer));
+    const settled = Promise.all(others.map(fire)).then((settlements) => this.#settle(settlements));
+    await Promise.all([settled, this.#fireSuspects(suspects, fire)]);
+  }
+
+  async #fireSuspects(
+    suspects: readonly TimerRecord[],
+    fire: (timer: TimerRecord) => Promise<TimerSettlement | null>,
+  ): Promise<void> {
+    if (suspects.length === 0) return;
+    if (this.#suspecting) return this.#settle(suspects.map((timer) => untried(timer, NOT_YET_MS)));
+    this.#suspecting = true;
+    try {
+      const { now, together, back } = drawSuspects(suspects, this.#options.world);
+      await this.#settle(back.map((timer) => untried(timer, SHORTEST_PAUSE_MS)));
+      if (together) await this.#settle(await Promise.all(now.map(fire)));
+      else for (const timer of now) await this.#settle([await fire(timer)]);
+    } finally {
+      this.#suspecting = false;
+    }
   }
 
   async #settle(settlements: readonly (TimerSettlement | null)[]): Promise<void> {
@@ -159,7 +184,7 @@ export class TimerLoop {
     const some = settlements.filter((one) => one !== null);
     if (some.length === 0) return;
     await store.machines.settleTimers(some);
-    for (const { as, delayMs } of some) if (as === "retry" || as === "keep") this.knock(delayMs);
+    for (const { as, delayMs } of some) if (as !== "dead" && as !== "drop") this.knock(delayMs);
   }
 
   /** Null: it is over. */
@@ -220,8 +245,10 @@ export class TimerLoop {
   #failed(timer: TimerRecord, of: { machine: string; id: string; timer: string }, error: unknown): TimerSettlement {
     const { bus, world } = this.#options;
     const { attempts } = timer;
-    const problem = String((error as { message?: unknown }).message ?? error).slice(0, 1000);
+    const problem = failureDetail(error);
     bus.emit("timer.failed", { ...of, attempts, error });
+    // Not the timer's fault.
+    if (isPassing(error)) return { ...untried(timer, NOT_YET_MS * (1 + world.random())), problem };
     if (attempts < RETRY.attempts) {
       const delayMs = retryDelayMs(RETRY, attempts, () => world.random());
       return { ...settlement(timer, "retry"), delayMs, problem };
@@ -231,8 +258,13 @@ export class TimerLoop {
   }
 }
 
-function settlement({ id, generation }: TimerRecord, as: TimerSettlement["as"]): TimerSettlement {
-  return { id, generation, as, delayMs: 0, problem: null };
+function settlement({ id, generation, attempts }: TimerRecord, as: TimerSettlement["as"]): TimerSettlement {
+  return { id, generation, attempts, as, delayMs: 0, problem: null };
+}
+
+/** Not counted. */
+function untried(timer: TimerRecord, delayMs: number): TimerSettlement {
+  return { ...settlement(timer, "untried"), delayMs };
 }
 
 function incomingOf({ codecs }: Instances, { id, generation, kind, payload }: TimerRecord): Incoming {

@@ -105,6 +105,7 @@ export class SimNode {
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));
     this.#world = world;
+    workload.beside?.(store, world);
     node.open().then(
       () => {
         this.#node = node;

@@ -32,7 +32,7 @@ export function remoteStore(link: Link): Store {
         link.call("send", () => recorded(store.inbox.send(messages), (answers) => ({ op: "send", messages, answers }))),
       unread: (runId) => link.call("read inbox", () => store.inbox.unread(runId)),
     },
-    leases: store.leases,
+    leases: remoteLeases(link),
     nodes: remoteNodes(link),
     queues: {
       pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
@@ -60,6 +60,7 @@ export function remoteStore(link: Link): Store {
       save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
       enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
       remove: (name) => link.call("remove definition", () => store.definitions.remove(name)),
+      older: (env) => link.call("older definitions", () => store.definitions.older(env)),
       list: (env, options) => link.call("list definitions", () => store.definitions.list(env, options)),
     },
     timeouts: {
@@ -70,6 +71,9 @@ export function remoteStore(link: Link): Store {
       claim: (requests) => link.call("claim timeouts", () => store.timeouts.claim(requests)),
       complete: (fences) => link.call("complete timeouts", () => store.timeouts.complete(fences)),
       release: (releases) => link.call("release timeouts", () => store.timeouts.release(releases)),
+      dead: (of, page) => link.call("dead timeouts", () => store.timeouts.dead(of, page)),
+      redrive: (key) => link.call("redrive timeout", () => store.timeouts.redrive(key)),
+      onScheduled: (of, hear) => store.timeouts.onScheduled(of, (inMs) => link.push(() => hear(inMs))),
     },
     machines: remoteMachines(link),
     attend: ({ incarnation, onHint, onSkipped }) =>
@@ -103,6 +107,20 @@ function insertedBy(fires: readonly Fire[], answers: readonly FireAnswer[]): App
 function probesOf(fires: readonly Fire[], answers: readonly FireAnswer[]): ProbeRequest[] {
   const started = new Set(answers.flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : [])));
   return fires.flatMap(({ probe }) => (probe && started.has(probe.runId) ? [probe] : []));
+}
+
+function remoteLeases(link: Link): Store["leases"] {
+  const { leases } = link.database.store;
+  return {
+    acquire: (request) => link.call("acquire lease", () => leases.acquire(request)),
+    renew: (fence, leaseMs) => link.call("renew lease", () => leases.renew(fence, leaseMs)),
+    complete: (fence) => link.call("complete lease", () => leases.complete(fence)),
+    fail: (fence, detail) => link.call("fail lease", () => leases.fail(fence, detail)),
+    release: (fence) => link.call("release lease", () => leases.release(fence)),
+    owns: (fence) => link.call("owns lease", () => leases.owns(fence)),
+    reclaimExpired: (options) => link.call("reclaim leases", () => leases.reclaimExpired(options)),
+    get: (env, key) => link.call("get lease", () => leases.get(env, key)),
+  };
 }
 
 export function remoteNodes(link: Link): Store["nodes"] {
@@ -181,6 +199,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
     orphans: (filter) => link.call("orphans", () => runs.orphans(filter)),
     unservedGroups: (query) => link.call("unserved groups", () => runs.unservedGroups(query)),
     keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
+    claims: (runId, options) => link.call("claims", () => runs.claims(runId, options)),
     get: (runId) => link.call("get", () => runs.get(runId)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),

@@ -1,6 +1,8 @@
 // What a simulation works on: programs for each node, and a driver that starts, signals and cancels their runs.
 
+import type { World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
+import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { EventType } from "../trigger/event.js";
 import type { StepInfo } from "../workflow/step-call.js";
@@ -46,6 +48,8 @@ export interface DriveOptions {
 
 export interface Workload {
   programs(place: Place): readonly AnyDefinition[];
+  /** Starts what runs in a node's process beside the node, and dies with it. */
+  beside?(store: Store, world: World): void;
   /** Plans what clients do while faults go on. */
   drive(options: DriveOptions): void;
   /** Everything is healed: brings a run that still waits closer to its end. Called again and again. */

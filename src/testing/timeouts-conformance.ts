@@ -317,6 +317,43 @@ const ending: TimeoutsCase[] = [
       matches(again, { attempts: 2, deadline: claim.deadline }, "the second attempt");
     },
   },
+  {
+    name: "given up it is kept and shown, never due and never claimed, until it is redriven",
+    async run(harness) {
+      const { timeouts, advance } = harness;
+      const claim = await claimed(harness);
+      same(await timeouts.dead(10), [], "nothing was given up");
+      same(await timeouts.redrive("i"), false, "one that is alive is not redriven");
+      same(await timeouts.giveUp(claim, "no way"), true, "give up");
+      same(await timeouts.giveUp(claim, "no way"), true, "the same call repeated");
+      await advance(OVER_MS);
+      same(await instances(timeouts), [], "due");
+      same((await timeouts.queryExpired(10)).nextInMs ?? null, null, "nothing is to come");
+      same(await claimBy(timeouts, claim), { outcome: "stateChanged" }, "claim");
+      matches(await timeouts.get("i"), { dead: true, problem: "no way", attempts: 1, claimedBy: null }, "shown");
+      same(await timeouts.dead(10), [await timeouts.get("i")], "the dead");
+      same(await timeouts.redrive("i"), true, "redrive");
+      same(await timeouts.dead(10), [], "none is dead");
+      same(await instances(timeouts), ["i"], "due again");
+      matches(claimOf(await claimBy(timeouts, claim)), { attempts: 1, dead: false, problem: null }, "begun anew");
+    },
+  },
+  {
+    name: "scheduled anew, one that was given up is alive; the dead come by pages",
+    async run(harness) {
+      const { timeouts } = harness;
+      for (const instance of ["b", "a", "c"]) await timeouts.giveUp(await claimed(harness, instance), "no");
+      const names = async (limit: number, after?: string) =>
+        (await timeouts.dead(limit, after)).map(({ instance }) => instance);
+      same(await names(2), ["a", "b"], "the first page");
+      same(await names(2, "b"), ["c"], "the second");
+      await timeouts.schedule("b", { ...PENDING, in: "1m" });
+      same(await names(10), ["a", "c"], "the dead");
+      matches(await timeouts.get("b"), { dead: false, problem: null, attempts: 0 }, "alive");
+      same(await timeouts.cancel("a"), true, "cancel");
+      same(await names(10), ["c"], "one is left");
+    },
+  },
 ];
 
 export const timeoutsConformance: readonly TimeoutsCase[] = [...scheduling, ...looking, ...claiming, ...ending];

@@ -1,6 +1,7 @@
 // One look's timeouts: each claimed, fired and removed, several at a time, none held up by another.
 
 import type { World } from "../kernel/world.js";
+import { failureDetail } from "../lease/failure-detail.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { TimeoutClaimOver, TimeoutUnanswered } from "./error.js";
 import { putOffMs } from "./sweep-pause.js";
@@ -30,7 +31,7 @@ type During = SweeperEvents["sweeper.error"]["during"];
 export class FiringRounds<Id extends string, State extends string> {
   readonly #parts: FiringParts<Id, State>;
   readonly #world: World;
-  readonly #counts = { fired: 0, skipped: 0, claimConflicts: 0, errors: 0 };
+  readonly #counts = { fired: 0, skipped: 0, claimConflicts: 0, errors: 0, dead: 0 };
 
   constructor(parts: FiringParts<Id, State>) {
     this.#parts = parts;
@@ -65,6 +66,11 @@ export class FiringRounds<Id extends string, State extends string> {
     if (answer.outcome === "alreadyClaimed") this.#counts.claimConflicts++;
     else if (answer.outcome !== "claimed") this.#counts.skipped++;
     if (answer.outcome !== "claimed") return "not claimed";
+    if (answer.claim.attempts > settings.maxAttempts) {
+      // Nobody came back from the tries before: they killed their processes, or never ended.
+      await this.#giveUp(answer.claim, answer.claim.problem ?? "Whoever claimed it never came back.");
+      return "failed";
+    }
     return (await this.#fireWithin(answer.claim, askedAt)) ? "done" : "failed";
   }
 
@@ -106,14 +112,26 @@ export class FiringRounds<Id extends string, State extends string> {
   }
 
   async #putOff(claim: ClaimedTimeout<Id, State>, signal: AbortSignal, error: unknown): Promise<void> {
-    const { store, bus, onPutOff } = this.#parts;
+    const { store, bus, settings, onPutOff } = this.#parts;
     // Counted when its claim was over, which puts it off by itself.
     if (signal.aborted) return;
     this.#counts.errors++;
+    const problem = failureDetail(error);
+    if (claim.attempts >= settings.maxAttempts) {
+      bus.emit("timeout.failed", { ...factsOf(claim), error, retryInMs: null });
+      return this.#giveUp(claim, problem);
+    }
     const retryInMs = putOffMs(claim.attempts, () => this.#world.random());
     bus.emit("timeout.failed", { ...factsOf(claim), error, retryInMs });
-    await this.#try("release", () => store.release(claim, { retryInMs }));
+    await this.#try("release", () => store.release(claim, { retryInMs, problem }));
     onPutOff(retryInMs);
+  }
+
+  async #giveUp(claim: ClaimedTimeout<Id, State>, problem: string): Promise<void> {
+    const { store, bus } = this.#parts;
+    if (!(await this.#try("release", () => store.giveUp(claim, problem)))) return;
+    this.#counts.dead++;
+    bus.emit("timeout.dead", { ...factsOf(claim), problem });
   }
 
   async #try<T>(during: During, call: () => Promise<T>): Promise<T | null> {

@@ -56,11 +56,21 @@ export function timeoutStore<Id extends string = string, State extends string = 
     },
     complete: async ({ generation, token }, { tx } = {}) =>
       (await timeouts.complete([{ generation, token }], tx ? { tx } : {}))[0]!,
-    release: async ({ generation, token }, { retryInMs = null } = {}) =>
-      (await timeouts.release([{ generation, token, retryInMs }]))[0]!,
+    release: async ({ generation, token }, { retryInMs = null, problem = null } = {}) =>
+      (await timeouts.release([{ generation, token, retryInMs, problem }]))[0]!,
+    giveUp: async ({ generation, token }, problem) =>
+      (await timeouts.release([{ generation, token, retryInMs: "never", problem }]))[0]!,
+    dead: async (limit, after) =>
+      (await timeouts.dead({ env, scope }, after === undefined ? { limit } : { limit, after })).map(seen),
+    redrive: (instance) => timeouts.redrive(keyOf(instance)),
     onScheduled(listener) {
+      // Heard at once what is scheduled here, and a moment later what is scheduled elsewhere.
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      const stop = timeouts.onScheduled({ env, scope }, listener);
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
     },
     claims: storeClaims(leases, { env, world }),
   };

@@ -13,6 +13,8 @@ export interface SweeperMetrics {
   readonly claimConflicts: number;
   /** Handlers that failed or outlived their claim, and calls to the store that did. */
   readonly errors: number;
+  /** Given up after `maxAttempts`. */
+  readonly dead: number;
 }
 
 export interface TimeoutFacts {
@@ -26,8 +28,10 @@ export interface SweeperEvents {
   "timeout.fired": TimeoutFacts;
   /** Its instance had moved on. */
   "timeout.stale": TimeoutFacts;
-  /** Its handler failed; it is due again in so many ms. */
-  "timeout.failed": TimeoutFacts & { readonly error: unknown; readonly retryInMs: number };
+  /** Its handler failed; it is due again in so many ms. Null: it was given up. */
+  "timeout.failed": TimeoutFacts & { readonly error: unknown; readonly retryInMs: number | null };
+  /** Given up: `store.dead()` shows it, `store.redrive()` makes it due again. */
+  "timeout.dead": TimeoutFacts & { readonly problem: string };
   /** Its handler goes on beyond its claim; its place is given to others. */
   "timeout.overran": TimeoutFacts;
   /** A call to the store failed; the sweeper goes on. */

@@ -50,6 +50,8 @@ export interface SweeperOptions<Id extends string = string, State extends string
   readonly batchSize?: number;
   /** How long a claim keeps others away. Default 30 s. */
   readonly claimDuration?: Duration;
+  /** Claims of one timeout, failed or not come back from, until it is given up. Default 20: about an hour of back-off. */
+  readonly maxAttempts?: number;
   /** Handlers at the same time. Default 10. */
   readonly concurrency?: number;
   /** Only the leader sweeps. Without it all do. */
@@ -64,6 +66,7 @@ export interface SweeperSettings {
   readonly backoffOnEmptyMs: number;
   readonly batchSize: number;
   readonly claimMs: number;
+  readonly maxAttempts: number;
   readonly concurrency: number;
   readonly election: { readonly claims: WorkClaims; readonly key: string; readonly timing: LeaderTiming } | null;
   readonly world: World;
@@ -71,10 +74,11 @@ export interface SweeperSettings {
 
 const NAMES = [
   ...["store", "fire", "nodeId", "sweepInterval", "jitterFactor", "backoffOnEmpty", "batchSize", "claimDuration"],
-  ...["concurrency", "leaderElection", "world"],
+  ...["maxAttempts", "concurrency", "leaderElection", "world"],
 ];
 const SHORTEST_CLAIM_MS = 10;
 const LARGEST_BATCH = 1_000;
+const MOST_ATTEMPTS = 1_000_000;
 
 export function sweeperSettings<Id extends string, State extends string>(
   options: SweeperOptions<Id, State>,
@@ -84,7 +88,7 @@ export function sweeperSettings<Id extends string, State extends string>(
     throw new InvalidInput(unknown, `is no option of a sweeper; the options are ${NAMES.join(", ")}`);
   }
   if (typeof options.fire !== "function") throw new InvalidInput("fire", "must be a function of a claimed timeout");
-  const { jitterFactor = 0.2, batchSize = 100, concurrency = 10, world = systemWorld() } = options;
+  const { jitterFactor = 0.2, batchSize = 100, maxAttempts = 20, concurrency = 10, world = systemWorld() } = options;
   if (typeof jitterFactor !== "number" || !(jitterFactor >= 0 && jitterFactor <= 1)) {
     throw new InvalidInput("jitterFactor", `must be from 0 to 1; it is ${String(jitterFactor)}`);
   }
@@ -95,6 +99,7 @@ export function sweeperSettings<Id extends string, State extends string>(
     backoffOnEmptyMs: toMs(options.backoffOnEmpty ?? 0, "backoffOnEmpty"),
     batchSize: wholeFromOne(batchSize, LARGEST_BATCH, "batchSize"),
     claimMs: atLeast(SHORTEST_CLAIM_MS, options.claimDuration ?? "30s", "claimDuration"),
+    maxAttempts: wholeFromOne(maxAttempts, MOST_ATTEMPTS, "maxAttempts"),
     concurrency: wholeFromOne(concurrency, LARGEST_BATCH, "concurrency"),
     election: options.leaderElection ? electionOf(options.leaderElection, options.store) : null,
     world,

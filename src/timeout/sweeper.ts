@@ -129,7 +129,8 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     const now = this.#world.monotonicNow();
     this.#pausedUntil = Math.min(now + ms, Math.max(this.#hintedAt, now));
     this.#hintedAt = Number.POSITIVE_INFINITY;
-    while (this.#pausedUntil > this.#world.monotonicNow() && !this.#stopped.signal.aborted) {
+    // Not the last part of a microsecond: a clock of floating numbers may never come past it.
+    while (this.#pausedUntil > this.#world.monotonicNow() + 0.001 && !this.#stopped.signal.aborted) {
       this.#pause = new AbortController();
       const leftMs = this.#pausedUntil - this.#world.monotonicNow();
       await sleep(this.#world, leftMs, this.#pause.signal).catch(() => {});

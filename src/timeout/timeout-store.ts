@@ -6,7 +6,8 @@
 // - Each claim draws a random token, and `complete` and `release` name it: the node's name is not enough.
 // - The database's clock decides what is due and which claim is over. At the very instant, it is.
 // - A claim whose time is over may still be completed or released as long as nobody took it.
-// - A released timeout with `retryInMs` is not due before, so that one that fails stands behind all that are due.
+// - A released timeout with `retryInMs` is not due before, so that one that fails stands behind all that are due; given up, it is
+//   neither found nor claimed until it is redriven or scheduled anew.
 
 import type { Duration } from "../kernel/duration.js";
 import type { WorkClaims } from "../lease/work-claims.js";
@@ -46,6 +47,10 @@ export interface ScheduledTimeout<Id extends string = string, State extends stri
   /** Who claimed it last, and until when. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
+  /** Given up after too many failures: nobody tries it until it is redriven or scheduled anew. */
+  readonly dead: boolean;
+  /** What the last failure said. */
+  readonly problem: string | null;
 }
 
 export interface ClaimedTimeout<Id extends string = string, State extends string = string>
@@ -60,7 +65,7 @@ export type ClaimResult<Id extends string = string, State extends string = strin
   | { readonly outcome: "alreadyClaimed"; readonly by: string | null; readonly until: number | null }
   /** Fired or cancelled. */
   | { readonly outcome: "notFound" }
-  /** Not what was read: scheduled anew, or put off after a failure. */
+  /** Not what was read: scheduled anew, put off after a failure, or given up. */
   | { readonly outcome: "stateChanged" };
 
 export interface Expired<Id extends string = string, State extends string = string> {
@@ -96,9 +101,18 @@ export interface TimeoutStore<Id extends string = string, State extends string =
   /** Removes it. False: not this claim's any more. The same call repeated answers false. */
   complete(claim: ClaimedTimeout<Id, State>, options?: InTransaction): Promise<boolean>;
   /** Gives it up. With `retryInMs` it failed, and is due again then; without, it was not tried, and is due at once. */
-  release(claim: ClaimedTimeout<Id, State>, options?: { readonly retryInMs?: number }): Promise<boolean>;
+  release(
+    claim: ClaimedTimeout<Id, State>,
+    options?: { readonly retryInMs?: number; readonly problem?: string },
+  ): Promise<boolean>;
+  /** Failed too often: it is kept and shown, and nobody tries it. */
+  giveUp(claim: ClaimedTimeout<Id, State>, problem: string): Promise<boolean>;
+  /** Those that were given up, by instance, after this one. */
+  dead(limit: number, after?: Id): Promise<readonly ScheduledTimeout<Id, State>[]>;
+  /** One that was given up is due now, its attempts forgotten. False: it is not one. */
+  redrive(instance: Id): Promise<boolean>;
 
-  /** Tells of what this process schedules, so that its sweeper need not look. Answers a function that ends it. */
+  /** Tells of what is scheduled, here and elsewhere, so that a sweeper need not look. Answers a function that ends it. */
   onScheduled?(listener: (inMs: number) => void): () => void;
   /** Where leaders are elected, if the sweeper is told of no other claims. */
   readonly claims?: WorkClaims;

@@ -10,10 +10,15 @@ import { typed } from "./holdfast.js";
 
 const { store, url, schema } = scene();
 const also = (...words: string[]) => typed([...words, "--schema", schema], { env: { HOLDFAST_DATABASE_URL: url } });
-const orders = machine("order", orderDefinition(3_600_000), { redact: ["input.email", "context.email"], version: "7" });
+const orders = machine("order", orderDefinition(3_600_000), {
+  redact: ["input.email", "context.email", "params.cents"],
+  version: "7",
+});
 
 test("instances are listed, shown with timers and history, and sent to; marked fields are not shown", async () => {
-  expect((await also("instances")).stdout).toBe("No instances in env default.\n");
+  expect((await also("instances")).stdout).toBe(
+    "No instances in env default. node.start(machine, input, { id }) makes one.\n",
+  );
   const client = createClient({ store });
   await client.start(orders, { email: "secret@example.com" }, { id: "o-1" });
   await client.start(orders, { email: "b" }, { id: "o-2" });
@@ -38,6 +43,14 @@ test("instances are listed, shown with timers and history, and sent to; marked f
     ],
   });
   expect(JSON.stringify(shown)).not.toContain("secret@example.com");
+  // The run of its effect has the context of that step.
+  const { runs } = (await also("runs", "--json")).json as { runs: { id: string; program: string }[] };
+  const effect = runs.find(({ program }) => program === "order::effects")!;
+  for (const options of [["--payloads"], ["--json"]]) {
+    const { stdout } = await also("show", effect.id, ...options);
+    expect(stdout).toContain("[redacted]");
+    expect(stdout).not.toContain("secret@example.com");
+  }
 });
 
 test("a mistake is told, and nothing is done", async () => {

@@ -5,6 +5,7 @@ import { createClient } from "../../src/client/create-client.js";
 import { createNode, type Node } from "../../src/client/create-node.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
+import { claimToken } from "../../src/kernel/claim.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
 import { holdfast, typed } from "./holdfast.js";
@@ -123,9 +124,9 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   const handle = await worker.start(etl);
   await handle.result({ timeout: "10s" }).catch(() => {});
   const [human, json] = await Promise.all([run("show", handle.id), also("show", handle.id, "--json")]);
-  expect(human.stdout).toMatch(/\nTasks\n {2}first +failed .* 1 claim .*\n {2}second +skipped /);
+  expect(human.stdout).toMatch(/\nTasks\n {2}first +failed .* by worker +1 claim .*\n {2}second +skipped /);
   expect(json.json.tasks).toMatchObject([
-    { name: "first", state: "failed", program: "cli-etl::first" },
+    { name: "first", state: "failed", program: "cli-etl::first", holder: null, lastHolder: { name: "worker" } },
     { name: "second", state: "skipped", holder: null },
   ]);
   const { id: taskId } = json.json.tasks[0];
@@ -142,28 +143,55 @@ test("show lists the tasks of a DAG; pause, resume and retry act on them", async
   expect(await other.run(handle.id).result({ timeout: "10s" })).toEqual({ first: 1, second: 2 });
 });
 
-test("show lists the claims of a run, also those that were taken back without a word", async () => {
+test("show names who held each claim of a run, from whom one was taken, when, and by whose sweep", async () => {
   const group = { env: "default", stack: null, queue: "by-hand", program: "by-hand", version: null };
   const id = (await createClient({ store }).start({ ...unheard, name: "by-hand", queue: "by-hand" })).id;
   const groupIds = await store.runs.groupIds([group]);
-  const claim = async (leaseMs: number) => {
-    const [owner, token] = [node.incarnation, crypto.randomUUID()];
+  const claim = async (owner: string, leaseMs: number) => {
+    const token = claimToken(crypto.randomUUID(), owner);
     const [claimed] = await store.runs.claim({ owner, token, groupIds, limit: 1, leaseMs });
     return claimed!;
   };
-  const first = await claim(60_000);
+  const gone = crypto.randomUUID();
+  const who = { identity: "host-9", name: "gone", env: "default", stack: null, build: null };
+  await store.nodes.register({ incarnation: gone, ...who });
+  const first = await claim(gone, 60_000);
   const step = { kind: "append", entry: { kind: "step", name: "a", key: "1" } } as const;
   await store.runs.commit([{ claim: first, expectedSeq: 1, effects: [step, { kind: "handBack" }] }]);
-  await claim(0);
+  await claim(gone, 0);
+  await store.housekeep({ incarnation: node.incarnation, limit: 10, reclaim: true, presenceGraceMs: 60_000 });
+  await claim(gone, 0);
   await store.runs.sweepExpired({ limit: 10 });
-  await claim(60_000);
+  await store.nodes.stop(gone);
+  const last = await claim(node.incarnation, 60_000);
   const [human, json] = await Promise.all([also("show", id), also("show", id, "--json")]);
-  expect(human.stdout).toMatch(
-    /\nClaims\n {2}1 +handed-back +2 entries +\S+Z to \S+Z\n {2}2 +taken back +0 entries\n {2}3 +live +held +0 entries/,
-  );
+  const time = "[\\d:.]{12}";
+  const lines = [
+    `1 +gone +2 entries +${time} to ${time} +handed-back`,
+    `2 +gone +0 entries +taken back by live at ${time}`,
+    `3 +gone +0 entries +taken back on request at ${time}`,
+    "4 +live +0 entries +held",
+  ];
+  expect(human.stdout).toMatch(new RegExp(`\\nClaims\\n {2}${lines.join(" *\\n {2}")}`));
+  expect(human.stdout).toMatch(/\nRecovered +2 times, last from gone on request at \S+Z *\n/);
+  expect(human.stdout).toMatch(/ step +a +1 +1 gone/);
+  const holder = { incarnation: gone, identity: "host-9", name: "gone" };
   expect(json.json.claims).toMatchObject([
-    { epoch: 1, entries: 2, ended: "handed-back" },
-    { epoch: 2, entries: 0, from: null, ended: "taken back" },
-    { epoch: 3, entries: 0, ended: "held" },
+    { epoch: 1, holder, entries: 2, ended: "handed-back", takenBack: null },
+    {
+      epoch: 2,
+      holder,
+      entries: 0,
+      from: null,
+      ended: "taken back",
+      takenBack: { by: { name: "live" }, outcome: "waiting" },
+    },
+    { epoch: 3, holder, ended: "taken back", takenBack: { by: null } },
+    { epoch: 4, holder: { name: "live" }, entries: 0, ended: "held", takenBack: null },
   ]);
+  await store.runs.commit([
+    { claim: last, expectedSeq: last.seq, effects: [{ kind: "complete", output: last.input }] },
+  ]);
+  const ended = await also("show", id, "--json");
+  expect(ended.json.claims[3]).toMatchObject({ holder: { name: "live" }, entries: 1, ended: "completed" });
 });

@@ -1,7 +1,10 @@
 // The pure parts: tables, times, escapes, short ids, waits.
 
 import { describe, expect, test } from "vitest";
+import { COMMAND_NAMES, loadCommand } from "../../src/cli/commands.js";
 import { hostOf } from "../../src/cli/database-address.js";
+import { overallHelp } from "../../src/cli/help.js";
+import { nearest } from "../../src/cli/nearest.js";
 import { paintFor } from "../../src/cli/paint.js";
 import { payloadJson, payloadLine } from "../../src/cli/payload-text.js";
 import { pendingWaits } from "../../src/cli/pending-waits.js";
@@ -16,6 +19,33 @@ import type { JournalEntry } from "../../src/store/contract/journal.js";
 const plain = paintFor({ isTTY: false, env: {} });
 const painted = paintFor({ isTTY: true, env: {} });
 const coder = codecs();
+
+test("the help fits a window, and a command that is mistyped is named", async () => {
+  const help = overallHelp(await Promise.all(COMMAND_NAMES.map(loadCommand)));
+  expect(Math.max(...help.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+  expect(["rusn", "aprove", "shwo", "nodse", "retyr"].map((typed) => nearest(typed, COMMAND_NAMES))).toEqual([
+    "runs",
+    "approve",
+    "show",
+    "nodes",
+    "retry",
+  ]);
+  expect(["", "frob", "x".repeat(10_000)].map((typed) => nearest(typed, COMMAND_NAMES))).toEqual([null, null, null]);
+});
+
+test("the plan of an approval is shown with what is asked", () => {
+  const asked = { ask: "Pay?", plan: { cents: 100 }, choices: ["yes", "no"], to: null, timeoutMs: null, hash: "h" };
+  const entry = {
+    seq: 2,
+    epoch: 1,
+    kind: "approval.begun",
+    name: "pay",
+    key: "1",
+    payload: coder.encode(asked),
+    at: 0,
+  };
+  expect(pendingWaits([entry])[0]!.detail).toBe('Pay? Plan: {"cents":100} (yes, no)');
+});
 
 describe("a table", () => {
   const columns = [{ title: "A" }, { title: "N", align: "right" as const }, { title: "TEXT", flexible: true }];

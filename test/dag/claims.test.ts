@@ -38,134 +38,137 @@ async function stolen(store: Store, sameOwner: boolean) {
   return { parent: parent.runId, late, live, behind: second.id };
 }
 
-onBothStores((bench) => {
-  for (const sameOwner of [false, true]) {
-    const who = sameOwner ? "the same runner, which claimed it again" : "another runner";
-    test(`whatever a runner tries that lost its task to ${who}, nothing of it is stored and nobody becomes ready`, async () => {
+onBothStores(
+  (bench) => {
+    for (const sameOwner of [false, true]) {
+      const who = sameOwner ? "the same runner, which claimed it again" : "another runner";
+      test(`whatever a runner tries that lost its task to ${who}, nothing of it is stored and nobody becomes ready`, async () => {
+        const { store } = bench;
+        const { parent, late, live, behind } = await stolen(store, sameOwner);
+        expect(late.runId).toBe(live.runId);
+        const reason = json("late");
+        const tries: Effect[] = [
+          output("late"),
+          { kind: "fail", as: "failed", reason },
+          { kind: "fail", as: "skipped", reason },
+          { kind: "retry", delayMs: 0, error: reason },
+          { kind: "handBack" },
+          park(),
+        ];
+        for (const effect of tries) {
+          expect((await store.runs.commit([commitOf(late, effect)]))[0]).toEqual({ outcome: "lost" });
+        }
+        expect(await store.runs.renew([late], 60_000)).toEqual([{ outcome: "lost" }]);
+        expect(await store.runs.get(live.runId)).toMatchObject({ state: "running", epoch: live.epoch });
+        expect(await store.runs.get(behind)).toMatchObject({ state: "blocked", pending: 1 });
+        // Both in one batch, the late one first.
+        const answers = await store.runs.commit([commitOf(late, output("late")), commitOf(live, output("live"))]);
+        expect(answers.map(({ outcome }) => outcome)).toEqual(["lost", "accepted"]);
+        const [end] = await store.journal.peek([{ runId: live.runId, what: "end" }]);
+        expect(end!.entry!.payload).toEqual(json("live"));
+        expect(await store.runs.get(behind)).toMatchObject({ state: "waiting", pending: 0 });
+        expect(await store.runs.get(parent)).toMatchObject({ state: "parked", pending: 1 });
+      });
+    }
+
+    test("two sweepers find the same dead task: it dies once and counts once", async () => {
       const { store } = bench;
-      const { parent, late, live, behind } = await stolen(store, sameOwner);
-      expect(late.runId).toBe(live.runId);
-      const reason = json("late");
-      const tries: Effect[] = [
-        output("late"),
-        { kind: "fail", as: "failed", reason },
-        { kind: "fail", as: "skipped", reason },
-        { kind: "retry", delayMs: 0, error: reason },
-        { kind: "handBack" },
-        park(),
-      ];
-      for (const effect of tries) {
-        expect((await store.runs.commit([commitOf(late, effect)]))[0]).toEqual({ outcome: "lost" });
-      }
-      expect(await store.runs.renew([late], 60_000)).toEqual([{ outcome: "lost" }]);
-      expect(await store.runs.get(live.runId)).toMatchObject({ state: "running", epoch: live.epoch });
-      expect(await store.runs.get(behind)).toMatchObject({ state: "blocked", pending: 1 });
-      // Both in one batch, the late one first.
-      const answers = await store.runs.commit([commitOf(late, output("late")), commitOf(live, output("live"))]);
-      expect(answers.map(({ outcome }) => outcome)).toEqual(["lost", "accepted"]);
-      const [end] = await store.journal.peek([{ runId: live.runId, what: "end" }]);
-      expect(end!.entry!.payload).toEqual(json("live"));
-      expect(await store.runs.get(behind)).toMatchObject({ state: "waiting", pending: 0 });
-      expect(await store.runs.get(parent)).toMatchObject({ state: "parked", pending: 1 });
+      const [queue, tasks] = [`p-${randomUUID()}`, `t-${randomUUID()}`];
+      await store.runs.insert([newRun({ group: group(queue) })]);
+      const parent = await claim(store, queue, 60_000, randomUUID());
+      const runs = [1, 2].map(() => newRun({ group: group(tasks), crashLimit: 1 }));
+      const starts = runs.map((run): Effect => ({ kind: "enqueue", name: run.id, run, task: { needs: [] } }));
+      await store.runs.commit([commitOf(parent, ...starts, park({ forTasks: true, wakeAfter: 1000 }))]);
+      await claim(store, tasks, 0, randomUUID());
+      const swept = await Promise.all([1, 2].map(() => store.runs.sweepExpired({ limit: 1000 })));
+      expect(swept.flat().filter(({ runId }) => runs.some(({ id }) => id === runId))).toHaveLength(1);
+      expect(await store.runs.get(parent.runId)).toMatchObject({ state: "parked", pending: 1 });
     });
-  }
 
-  test("two sweepers find the same dead task: it dies once and counts once", async () => {
-    const { store } = bench;
-    const [queue, tasks] = [`p-${randomUUID()}`, `t-${randomUUID()}`];
-    await store.runs.insert([newRun({ group: group(queue) })]);
-    const parent = await claim(store, queue, 60_000, randomUUID());
-    const runs = [1, 2].map(() => newRun({ group: group(tasks), crashLimit: 1 }));
-    const starts = runs.map((run): Effect => ({ kind: "enqueue", name: run.id, run, task: { needs: [] } }));
-    await store.runs.commit([commitOf(parent, ...starts, park({ forTasks: true, wakeAfter: 1000 }))]);
-    await claim(store, tasks, 0, randomUUID());
-    const swept = await Promise.all([1, 2].map(() => store.runs.sweepExpired({ limit: 1000 })));
-    expect(swept.flat().filter(({ runId }) => runs.some(({ id }) => id === runId))).toHaveLength(1);
-    expect(await store.runs.get(parent.runId)).toMatchObject({ state: "parked", pending: 1 });
-  });
-
-  test("a task whose code no node has is left alone and shown so; a node that has it goes on", async () => {
-    const first = task(async () => "first");
-    const second = task({ needs: { first } }, async (_ctx, { first }) => `${first} second`);
-    const split = dag("split", { first, second });
-    const half: AnyDefinition = {
-      ...split,
-      serve: (household) => split.serve(household).filter(({ name }) => name !== "split::second"),
-    };
-    const node = await bench.open({ programs: [half] });
-    const run = await node.start(split);
-    const waiting = await vi.waitFor(async () => {
-      const { entries } = (await bench.store.journal.read(run.id))!;
-      const { key } = entries.find(({ kind, name }) => kind === "task" && name === "second")!;
-      const status = await node.run(key!).status();
-      expect(status).toMatchObject({ state: "waiting", noCapableNode: true });
-      return key!;
+    test("a task whose code no node has is left alone and shown so; a node that has it goes on", async () => {
+      const first = task(async () => "first");
+      const second = task({ needs: { first } }, async (_ctx, { first }) => `${first} second`);
+      const split = dag("split", { first, second });
+      const half: AnyDefinition = {
+        ...split,
+        serve: (household) => split.serve(household).filter(({ name }) => name !== "split::second"),
+      };
+      const node = await bench.open({ programs: [half] });
+      const run = await node.start(split);
+      const waiting = await vi.waitFor(async () => {
+        const { entries } = (await bench.store.journal.read(run.id))!;
+        const { key } = entries.find(({ kind, name }) => kind === "task" && name === "second")!;
+        const status = await node.run(key!).status();
+        expect(status).toMatchObject({ state: "waiting", noCapableNode: true });
+        return key!;
+      });
+      expect((await bench.store.runs.get(waiting))!.failures).toBe(0);
+      await bench.open({ programs: [split] });
+      expect((await run.result()).second).toBe("first second");
     });
-    expect((await bench.store.runs.get(waiting))!.failures).toBe(0);
-    await bench.open({ programs: [split] });
-    expect((await run.result()).second).toBe("first second");
-  });
 
-  test("a run keeps the shape it began with when the code gets another", async () => {
-    const [begun, gate] = [deferred<void>(), deferred<void>()];
-    const held = task(async () => {
-      begun.resolve();
-      await gate.promise;
-      return "old";
+    test("a run keeps the shape it began with when the code gets another", async () => {
+      const [begun, gate] = [deferred<void>(), deferred<void>()];
+      const held = task(async () => {
+        begun.resolve();
+        await gate.promise;
+        return "old";
+      });
+      const old = dag("shape", { held });
+      const first = await bench.open({ programs: [old] });
+      const run = await first.start(old);
+      await begun.promise;
+      const stopped = first.stop({ grace: "10s" });
+      const added = task(async () => "new");
+      const now = dag("shape", { held: task(async () => "new"), added });
+      const second = await bench.open({ programs: [now] });
+      gate.resolve();
+      await stopped;
+      expect(await run.result()).toEqual({ held: "old" });
+      expect(await (await second.start(now)).result()).toEqual({ held: "new", added: "new" });
     });
-    const old = dag("shape", { held });
-    const first = await bench.open({ programs: [old] });
-    const run = await first.start(old);
-    await begun.promise;
-    const stopped = first.stop({ grace: "10s" });
-    const added = task(async () => "new");
-    const now = dag("shape", { held: task(async () => "new"), added });
-    const second = await bench.open({ programs: [now] });
-    gate.resolve();
-    await stopped;
-    expect(await run.result()).toEqual({ held: "old" });
-    expect(await (await second.start(now)).result()).toEqual({ held: "new", added: "new" });
-  });
 
-  test("a node that stops waits for a task outside of steps, then aborts it; another begins it after that, as the same attempt", async () => {
-    const log: string[] = [];
-    const begun = deferred<void>();
-    const work = task({ retry: 1 }, async (ctx) => {
-      log.push(`begins ${ctx.attempt}`);
-      if (log.length > 1) return "done";
-      begun.resolve();
-      await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      log.push("ends");
-      throw new Error("aborted");
+    test("a node that stops waits for a task outside of steps, then aborts it; another begins it after that, as the same attempt", async () => {
+      const log: string[] = [];
+      const begun = deferred<void>();
+      const work = task({ retry: 1 }, async (ctx) => {
+        log.push(`begins ${ctx.attempt}`);
+        if (log.length > 1) return "done";
+        begun.resolve();
+        await new Promise((resolve) => ctx.signal.addEventListener("abort", resolve));
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        log.push("ends");
+        throw new Error("aborted");
+      });
+      const moved = dag("moved", { work });
+      const first = await bench.open({ programs: [moved] });
+      const run = await first.start(moved);
+      await begun.promise;
+      await bench.open({ programs: [moved] });
+      await first.stop({ grace: 50 });
+      expect(await run.result()).toEqual({ work: "done" });
+      expect(log).toEqual(["begins 1", "ends", "begins 1"]);
     });
-    const moved = dag("moved", { work });
-    const first = await bench.open({ programs: [moved] });
-    const run = await first.start(moved);
-    await begun.promise;
-    await bench.open({ programs: [moved] });
-    await first.stop({ grace: 50 });
-    expect(await run.result()).toEqual({ work: "done" });
-    expect(log).toEqual(["begins 1", "ends", "begins 1"]);
-  });
 
-  test("nodes claim no more tasks than they have slots, and all get some", async () => {
-    const most: Record<string, number> = {};
-    const items = each({ over: () => Array.from({ length: 48 }, (_, i) => i) }, async () => {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+    test("nodes claim no more tasks than they have slots, and all get some", async () => {
+      const most: Record<string, number> = {};
+      const items = each({ over: () => Array.from({ length: 48 }, (_, i) => i) }, async () => {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      });
+      const many = dag("many", { items });
+      const nodes = await Promise.all(
+        ["a", "b"].map(async (name) => {
+          const node = await bench.open({ programs: [many], concurrency: 4, prefetch: 0, name });
+          node.on("run.claimed", () => {
+            most[name] = Math.max(most[name] ?? 0, node.active);
+          });
+          return node;
+        }),
+      );
+      await (await nodes[0]!.start(many)).result();
+      expect(Object.keys(most).sort()).toEqual(["a", "b"]);
+      for (const active of Object.values(most)) expect(active).toBeLessThanOrEqual(4);
     });
-    const many = dag("many", { items });
-    const nodes = await Promise.all(
-      ["a", "b"].map(async (name) => {
-        const node = await bench.open({ programs: [many], concurrency: 4, prefetch: 0, name });
-        node.on("run.claimed", () => {
-          most[name] = Math.max(most[name] ?? 0, node.active);
-        });
-        return node;
-      }),
-    );
-    await (await nodes[0]!.start(many)).result();
-    expect(Object.keys(most).sort()).toEqual(["a", "b"]);
-    for (const active of Object.values(most)) expect(active).toBeLessThanOrEqual(4);
-  });
-});
+  },
+  { perTest: true },
+);

@@ -77,6 +77,11 @@ test("a task with a typo in its options is refused, as are rules and lists that 
   made({ retry: 0 }).toThrow(/whole number from 1/);
   made({ retry: { backoff: "cubic" } }).toThrow(/fixed/);
   made({ timeout: "soon" }).toThrow();
+  made({ timeout: 0 }).toThrow(/more than 0/);
+  made({ needs: null }).toThrow(/object of tasks/);
+  made({ needs: [a] }).toThrow(/object of tasks/);
+  made({ over: () => [] }).toThrow(/task\.over: is no option/);
+  expect(() => each({ over: () => [1], when: always } as never, async () => 1)).toThrow(/each\.when: is no option/);
   made({ queue: "no spaces" }).toThrow(/segments/);
   made({ needs: { a }, when: "always" }).toThrow(/function/);
   expect(() => each({ over: [1] } as never, async () => 1)).toThrow(/function/);

@@ -8,125 +8,130 @@ import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
-onBothStores((bench) => {
-  test("the first rule that fits a queue decides, and the claim tells who works on it", async () => {
-    const names = ["ml::train", "ml::other", "first::heavy_sort", "first::light"];
-    const programs = names.map((name) => workflow(name, async () => name));
-    const serve = [["ml::train", "gpu"], ["heavy_*", "big"], ["ml::*", "big"], "**"] as const;
-    const node = await bench.open({ programs, executors: { gpu: 1, big: 1, default: 2 }, serve });
-    expect(node.serves().map(({ program, executor }) => [program, executor])).toEqual([
-      ["ml::train", "gpu"],
-      ["ml::other", "big"],
-      ["first::heavy_sort", "big"],
-      ["first::light", "default"],
-    ]);
-    expect(node.warnings.filter((text) => /serve|executors/.test(text))).toEqual([]);
-    const claimed = new Map<string, string>();
-    node.on("run.claimed", ({ program, executor }) => claimed.set(program, executor));
-    for (const program of programs) {
-      expect(await (await node.start(program)).result({ timeout: "10s" })).toBe(program.name);
-    }
-    expect([...claimed.values()]).toEqual(["gpu", "big", "big", "default"]);
-    const record = (await bench.store.nodes.list({ env: "default" })).find(
-      (one) => one.incarnation === node.incarnation,
-    );
-    expect(record?.executors).toEqual([
-      { name: "gpu", slots: 1, queues: ["ml::train"] },
-      { name: "big", slots: 1, queues: ["ml::other", "first::heavy_sort"] },
-      { name: "default", slots: 2, queues: ["first::light"] },
-    ]);
-    await node.stop();
-  });
+onBothStores(
+  (bench) => {
+    test("the first rule that fits a queue decides, and the claim tells who works on it", async () => {
+      const names = ["ml::train", "ml::other", "first::heavy_sort", "first::light"];
+      const programs = names.map((name) => workflow(name, async () => name));
+      const serve = [["ml::train", "gpu"], ["heavy_*", "big"], ["ml::*", "big"], "**"] as const;
+      const node = await bench.open({ programs, executors: { gpu: 1, big: 1, default: 2 }, serve });
+      expect(node.serves().map(({ program, executor }) => [program, executor])).toEqual([
+        ["ml::train", "gpu"],
+        ["ml::other", "big"],
+        ["first::heavy_sort", "big"],
+        ["first::light", "default"],
+      ]);
+      expect(node.warnings.filter((text) => /serve|executors/.test(text))).toEqual([]);
+      const claimed = new Map<string, string>();
+      node.on("run.claimed", ({ program, executor }) => claimed.set(program, executor));
+      for (const program of programs) {
+        expect(await (await node.start(program)).result({ timeout: "10s" })).toBe(program.name);
+      }
+      expect([...claimed.values()]).toEqual(["gpu", "big", "big", "default"]);
+      const record = (await bench.store.nodes.list({ env: "default" })).find(
+        (one) => one.incarnation === node.incarnation,
+      );
+      expect(record?.executors).toEqual([
+        { name: "gpu", slots: 1, queues: ["ml::train"] },
+        { name: "big", slots: 1, queues: ["ml::other", "first::heavy_sort"] },
+        { name: "default", slots: 2, queues: ["first::light"] },
+      ]);
+      await node.stop();
+    });
 
-  test("a full executor keeps no other from claiming, and each works on as many runs as it has slots", async () => {
-    const gate = deferred<void>();
-    const [atWork, most] = [
-      { gpu: 0, default: 0 },
-      { gpu: 0, default: 0 },
-    ];
-    const enter = async (who: "gpu" | "default", work: () => Promise<void>) => {
-      most[who] = Math.max(most[who], ++atWork[who]);
-      await work();
-      atWork[who]--;
-    };
-    const train = workflow("full::ml::train", async (ctx) => ctx.step("train", () => enter("gpu", () => gate.promise)));
-    const light = workflow("full::light", async (ctx) =>
-      ctx.step("light", () => enter("default", () => new Promise((resolve) => setTimeout(resolve, 5)))),
-    );
-    const executors = { gpu: 1, default: 3 };
-    const node = await bench.open({ programs: [train, light], executors, serve: [["**::ml::*", "gpu"], "**"] });
-    const trains = await Promise.all(Array.from({ length: 5 }, () => node.start(train)));
-    await expect.poll(() => atWork.gpu, { timeout: 10_000 }).toBe(1);
-    const lights = await Promise.all(Array.from({ length: 20 }, () => node.start(light)));
-    await Promise.all(lights.map((run) => run.result({ timeout: "20s" })));
-    const states = await Promise.all(trains.map(async (run) => (await run.status()).state));
-    expect(states.sort()).toEqual(["running", "waiting", "waiting", "waiting", "waiting"]);
-    gate.resolve();
-    await Promise.all(trains.map((run) => run.result({ timeout: "20s" })));
-    expect(most).toEqual({ gpu: 1, default: 3 });
-    await node.stop();
-  });
+    test("a full executor keeps no other from claiming, and each works on as many runs as it has slots", async () => {
+      const gate = deferred<void>();
+      const [atWork, most] = [
+        { gpu: 0, default: 0 },
+        { gpu: 0, default: 0 },
+      ];
+      const enter = async (who: "gpu" | "default", work: () => Promise<void>) => {
+        most[who] = Math.max(most[who], ++atWork[who]);
+        await work();
+        atWork[who]--;
+      };
+      const train = workflow("full::ml::train", async (ctx) =>
+        ctx.step("train", () => enter("gpu", () => gate.promise)),
+      );
+      const light = workflow("full::light", async (ctx) =>
+        ctx.step("light", () => enter("default", () => new Promise((resolve) => setTimeout(resolve, 5)))),
+      );
+      const executors = { gpu: 1, default: 3 };
+      const node = await bench.open({ programs: [train, light], executors, serve: [["**::ml::*", "gpu"], "**"] });
+      const trains = await Promise.all(Array.from({ length: 5 }, () => node.start(train)));
+      await expect.poll(() => atWork.gpu, { timeout: 10_000 }).toBe(1);
+      const lights = await Promise.all(Array.from({ length: 20 }, () => node.start(light)));
+      await Promise.all(lights.map((run) => run.result({ timeout: "20s" })));
+      const states = await Promise.all(trains.map(async (run) => (await run.status()).state));
+      expect(states.sort()).toEqual(["running", "waiting", "waiting", "waiting", "waiting"]);
+      gate.resolve();
+      await Promise.all(trains.map((run) => run.result({ timeout: "20s" })));
+      expect(most).toEqual({ gpu: 1, default: 3 });
+      await node.stop();
+    });
 
-  test("what no rule serves is not claimed, is shown so, and goes to a node that serves it", async () => {
-    const mine = workflow("part::etl::load", async () => "mine");
-    const others = workflow("part::ml::train", { queue: "part::ml::gpu" }, async () => "others");
-    const bus = createBus<NodeEvents>();
-    const told: unknown[] = [];
-    bus.on("node.unserved", ({ programs }) => told.push(programs));
-    const started: unknown[] = [];
-    bus.on("node.started", ({ executors, programs }) => started.push({ executors, programs }));
-    const programs = [mine, others];
-    const farm = await bench.open({ programs, serve: ["part::etl::*"], concurrency: 4, bus });
-    const unserved = { program: "part::ml::train", queue: "part::ml::gpu", version: null, executor: null };
-    expect(told).toEqual([[unserved]]);
-    expect(farm.warnings).toContain(
-      "serve: no rule fits the program part::ml::train (queue part::ml::gpu): this node never works on it",
-    );
-    expect(started).toEqual([
-      {
-        executors: [{ name: "default", slots: 4, queues: ["part::etl::load"] }],
-        programs: [
-          { program: "part::etl::load", queue: "part::etl::load", version: null, executor: "default" },
-          unserved,
-        ],
-      },
-    ]);
-    const stray = await farm.start(others);
-    expect(await (await farm.start(mine)).result({ timeout: "10s" })).toBe("mine");
-    expect(await farm.runUntilIdle({ timeout: "10s" })).toMatchObject({ idle: true });
-    expect(await stray.status()).toMatchObject({ state: "waiting", noCapableNode: true, epoch: 0 });
+    test("what no rule serves is not claimed, is shown so, and goes to a node that serves it", async () => {
+      const mine = workflow("part::etl::load", async () => "mine");
+      const others = workflow("part::ml::train", { queue: "part::ml::gpu" }, async () => "others");
+      const bus = createBus<NodeEvents>();
+      const told: unknown[] = [];
+      bus.on("node.unserved", ({ programs }) => told.push(programs));
+      const started: unknown[] = [];
+      bus.on("node.started", ({ executors, programs }) => started.push({ executors, programs }));
+      const programs = [mine, others];
+      const farm = await bench.open({ programs, serve: ["part::etl::*"], concurrency: 4, bus });
+      const unserved = { program: "part::ml::train", queue: "part::ml::gpu", version: null, executor: null };
+      expect(told).toEqual([[unserved]]);
+      expect(farm.warnings).toContain(
+        "serve: no rule fits the program part::ml::train (queue part::ml::gpu): this node never works on it",
+      );
+      expect(started).toEqual([
+        {
+          executors: [{ name: "default", slots: 4, queues: ["part::etl::load"] }],
+          programs: [
+            { program: "part::etl::load", queue: "part::etl::load", version: null, executor: "default" },
+            unserved,
+          ],
+        },
+      ]);
+      const stray = await farm.start(others);
+      expect(await (await farm.start(mine)).result({ timeout: "10s" })).toBe("mine");
+      expect(await farm.runUntilIdle({ timeout: "10s" })).toMatchObject({ idle: true });
+      expect(await stray.status()).toMatchObject({ state: "waiting", noCapableNode: true, epoch: 0 });
 
-    const box = await bench.open({ programs, executors: { gpu: 1 }, serve: [["**::ml::*", "gpu"]] });
-    expect(await stray.result({ timeout: "10s" })).toBe("others");
-    await Promise.all([farm.stop(), box.stop()]);
-  });
+      const box = await bench.open({ programs, executors: { gpu: 1 }, serve: [["**::ml::*", "gpu"]] });
+      expect(await stray.result({ timeout: "10s" })).toBe("others");
+      await Promise.all([farm.stop(), box.stop()]);
+    });
 
-  test("a stop hands back what every executor holds, and idle means all of them", async () => {
-    const gate = deferred<void>();
-    let begun = 0;
-    const hold = () => {
-      begun++;
-      return gate.promise;
-    };
-    const one = workflow("stop::one", async (ctx) => ctx.step("hold", hold));
-    const two = workflow("stop::two", async (ctx) => ctx.step("hold", hold));
-    const executors = { a: 1, b: 1 };
-    const serve = [
-      ["one", "a"],
-      ["two", "b"],
-    ] as const;
-    const node = await bench.open({ programs: [one, two], executors, serve });
-    const runs = [await node.start(one), await node.start(two)];
-    await expect.poll(() => begun, { timeout: 10_000 }).toBe(2);
-    expect(node.active).toBe(2);
-    expect(await node.runUntilIdle({ timeout: 50 })).toMatchObject({ idle: false });
-    const stopped = node.stop({ grace: "10s" });
-    gate.resolve();
-    await stopped;
-    for (const run of runs) expect((await bench.store.runs.get(run.id))?.state).toMatch(/waiting|completed/);
-    expect(node.active).toBe(0);
-  });
-});
+    test("a stop hands back what every executor holds, and idle means all of them", async () => {
+      const gate = deferred<void>();
+      let begun = 0;
+      const hold = () => {
+        begun++;
+        return gate.promise;
+      };
+      const one = workflow("stop::one", async (ctx) => ctx.step("hold", hold));
+      const two = workflow("stop::two", async (ctx) => ctx.step("hold", hold));
+      const executors = { a: 1, b: 1 };
+      const serve = [
+        ["one", "a"],
+        ["two", "b"],
+      ] as const;
+      const node = await bench.open({ programs: [one, two], executors, serve });
+      const runs = [await node.start(one), await node.start(two)];
+      await expect.poll(() => begun, { timeout: 10_000 }).toBe(2);
+      expect(node.active).toBe(2);
+      expect(await node.runUntilIdle({ timeout: 50 })).toMatchObject({ idle: false });
+      const stopped = node.stop({ grace: "10s" });
+      gate.resolve();
+      await stopped;
+      for (const run of runs) expect((await bench.store.runs.get(run.id))?.state).toMatch(/waiting|completed/);
+      expect(node.active).toBe(0);
+    });
+  },
+  { perTest: true },
+);
 
 describe("what cannot be served is refused at the start", () => {
   const programs = [workflow("any", async () => {})];

@@ -83,6 +83,8 @@ describe("refused at definition, with what to use instead", () => {
     expect(() => machine("m", definition, { renamed: { old: "b" } })).toThrow(/no state "b"/);
     expect(() => machine("m", definition, { snapshotEvery: 0 })).toThrow(/at least 1/);
     expect(() => machine("m", definition, { locking: "none" as never })).toThrow(/optimistic, lease/);
+    expect(() => machine("m", definition, { redact: ["ctx.email" as never] })).toThrow(/begins with one of context/);
+    expect(() => machine("m", definition, { redact: ["context" as never] })).toThrow(/redact\[0\]/);
     expect(() => machine("no name", definition)).toThrow(/machine name/);
   });
 });

@@ -1,15 +1,33 @@
 // Instances of a machine on both stores: started, sent to, timed, ended; seen from several nodes and from clients.
 
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { assign, cancel, raise, sendTo, setup } from "xstate";
 import { createClient } from "../../src/client/create-client.js";
+import type { Node } from "../../src/client/create-node.js";
 import { instance, machine } from "../../src/machine/index.js";
 import { event, on } from "../../src/trigger/event.js";
 import { workflow } from "../../src/workflow/workflow.js";
-import { onBothStores } from "../workflow/node-suite.js";
+import { type Bench, onBothStores } from "../workflow/node-suite.js";
 import { orderDefinition, orderMachine } from "./order-machine.js";
 
-onBothStores((bench) => {
+onBothStores((shared) => {
+  const opened: Node[] = [];
+  const bench: Bench = {
+    get store() {
+      return shared.store;
+    },
+    begin: () => shared.begin(),
+    async open(options) {
+      const node = await shared.open(options);
+      opened.push(node);
+      return node;
+    },
+  };
+  // A node that has nothing to do looks 50 times a second: those of 20 tests kept the others waiting.
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((node) => node.stop({ grace: 0 })));
+  });
+
   describe("an instance", () => {
     test("starts, takes events, does its effects and goes on with their answers", async () => {
       const { orders, sent } = orderMachine("walk");

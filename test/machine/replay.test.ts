@@ -1,18 +1,23 @@
 // Random machines and random events: the state after a snapshot and its tail, after a replay of the whole log, and of XState's own
-// interpreter with a clock of its own are the same.
+// interpreter with a clock of its own are the same, and so are the deadlines that are still to come.
+//
+// HOLDFAST_MACHINES=2000 draws so many machines; HOLDFAST_MACHINE_SEED=n begins elsewhere.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { assign, createActor, SimulatedClock, setup } from "xstate";
 import { codecs as openCodecs } from "../../src/kernel/codecs.js";
+import type { World } from "../../src/kernel/world.js";
 import type { AnyMachine } from "../../src/machine/definition.js";
 import { machine } from "../../src/machine/index.js";
 import { Instances } from "../../src/machine/instances.js";
 import { replayTail } from "../../src/machine/replay-tail.js";
 import { TimerLoop } from "../../src/machine/timer-loop.js";
+import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
+const SEED = process.env["HOLDFAST_MACHINE_SEED"];
 const EVENTS = ["A", "B", "C"] as const;
 const STATES = ["s0", "s1", "s2", "s3"] as const;
 
@@ -102,59 +107,91 @@ function definitionOf({ moves, afters, always, parallel }: Drawn) {
   } as never);
 }
 
-async function play(plan: Drawn, steps: readonly ({ send: string } | { wait: number })[]) {
-  const definition = definitionOf(plan);
-  const program = machine("m", definition, { snapshotEvery: plan.every }) as unknown as AnyMachine;
-  const world = new VirtualWorld();
-  const store = memoryStore({ world });
-  const codecs = openCodecs();
-  const place = { store, codecs, world, env: "default", stack: null, crashLimit: 5 };
-  const bus = { emit: () => {} };
-  const instances = new Instances(place);
-  const loop = new TimerLoop({ instances, machines: [program], world, bus, lookEveryMs: 1_000_000 });
+/** XState's own interpreter, on a clock that is moved by hand. */
+function interpreterOf(definition: ReturnType<typeof definitionOf>) {
   const clock = new SimulatedClock();
   const actor = createActor(definition as never, { clock } as never) as unknown as {
     start(): void;
     send(event: object): void;
     getSnapshot(): { value: unknown; context: unknown };
   };
-  const tick = async () => {
-    clock.increment(1);
-    await world.advance(1);
-    await settle(world, fireAll(loop));
+  const { timeouts } = clock as unknown as { timeouts: Map<number, { start: number; timeout: number }> };
+  const deadlines = () => [...timeouts.values()].map(({ start, timeout }) => start + timeout).sort(ascending);
+  return { clock, actor, deadlines };
+}
+
+const ascending = (a: number, b: number) => a - b;
+
+/**
+ * Timers that are set together stand a microsecond apart, and the interpreter knows no microseconds: here a look sees the whole
+ * millisecond, and what it fires is written at its beginning. Fired a tick late, as in a first version of this test, a timer that
+ * leads to the next one moved that, too, and after some of them both clocks told of different states.
+ */
+function storeOfWholeMs(world: VirtualWorld): Store {
+  let ahead = 0;
+  const clock: World = {
+    wallNow: () => world.wallNow() + ahead,
+    monotonicNow: () => world.monotonicNow(),
+    ...{ random: () => world.random(), token: () => world.token(), id: () => world.id() },
+    ...{ after: (ms, callback) => world.after(ms, callback), turn: () => world.turn(), faultPoint: () => {} },
+  };
+  const store = memoryStore({ world: clock });
+  const claimTimers: Store["machines"]["claimTimers"] = (claim) => {
+    ahead = 0.999;
+    // It looks before it answers.
+    const claimed = store.machines.claimTimers(claim);
+    ahead = 0;
+    return claimed;
+  };
+  return { ...store, machines: { ...store.machines, claimTimers } };
+}
+
+async function play(plan: Drawn, steps: readonly ({ send: string } | { wait: number })[]) {
+  const definition = definitionOf(plan);
+  const program = machine("m", definition, { snapshotEvery: plan.every }) as unknown as AnyMachine;
+  const world = new VirtualWorld();
+  const startedAt = world.wallNow();
+  const store = storeOfWholeMs(world);
+  const codecs = openCodecs();
+  const place = { store, codecs, world, env: "default", stack: null, crashLimit: 5 };
+  const instances = new Instances(place);
+  const loop = new TimerLoop({
+    ...{ instances, machines: [program], world, lookEveryMs: 1_000_000 },
+    bus: { emit: () => {} },
+  });
+  const { clock, actor, deadlines } = interpreterOf(definition);
+  const key = instances.keyOf("m", "i");
+  const due = async () =>
+    (await store.machines.timers(key)).map(({ dueAt }) => Math.floor(dueAt) - startedAt).sort(ascending);
+  /** From deadline to deadline. False: two fall on one moment, and which is first is nobody's promise. */
+  const wait = async (ms: number): Promise<boolean> => {
+    const until = clock.now() + ms;
+    while (clock.now() < until) {
+      const [first, second] = await due();
+      if (first !== undefined && first === second && first <= until) return false;
+      const stepMs = Math.min(first ?? until, until) - clock.now();
+      clock.increment(stepMs);
+      await world.advance(stepMs);
+      await settle(world, fireAll(loop));
+    }
+    return true;
   };
   actor.start();
   await settle(world, instances.start(program, undefined, { id: "i" }));
   for (const step of steps) {
     if ("send" in step) {
-      actor.send({ type: step.send });
-      await settle(
-        world,
-        instances.deliver(program, "i", {
-          kind: "event",
-          event: { type: step.send },
-          key: null,
-          by: null,
-          timer: null,
-        }),
-      );
-    } else {
-      for (let ms = 0; ms < step.wait; ms++) await tick();
-    }
-    await calm(tick, async () =>
-      (await store.machines.timers(instances.keyOf("m", "i"))).map(({ dueAt }) => dueAt - world.wallNow()),
-    );
+      const event = { type: step.send };
+      actor.send(event);
+      await settle(world, instances.deliver(program, "i", { kind: "event", event, key: null, by: null, timer: null }));
+    } else if (!(await wait(step.wait))) break;
     const { state } = await settle(world, instances.state(program, "i"));
     const { value, context } = program.logic.view(state.live);
     const { value: expected, context: expectedContext } = actor.getSnapshot();
-    expect({ value, context }).toEqual({ value: expected, context: expectedContext });
+    expect({ value, context, due: await due() }).toEqual({
+      ...{ value: expected, context: expectedContext, due: deadlines() },
+    });
   }
   return { program, store, codecs, place, world };
-}
-
-/** Timers that are set together stand a microsecond apart, and fire at the next tick: nothing is compared so shortly before. */
-async function calm(tick: () => Promise<void>, leftMs: () => Promise<readonly number[]>): Promise<void> {
-  for (let ticks = 0; ticks < 500 && (await leftMs()).some((left) => left < 8); ticks++) await tick();
 }
 
 async function fireAll(loop: TimerLoop): Promise<void> {
@@ -198,6 +235,6 @@ test("random machines: snapshot and tail, the whole log, and XState's own interp
       expect(replayed.entered).toEqual(state.entered);
       expect(replayed.seq).toBe(loaded.seq);
     }),
-    { numRuns: Number(process.env["HOLDFAST_MACHINES"] ?? 60) },
+    { numRuns: Number(process.env["HOLDFAST_MACHINES"] ?? 60), ...(SEED && { seed: Number(SEED) }) },
   );
 }, 120_000);

@@ -39,7 +39,7 @@ test("a node is killed in mid-task: another goes on after the last recorded step
   const settings = { env: "crash", lease: LONG, startupGrace: 0, presenceGrace: 500 };
   const victim = await nodes.start("victim", url, settings);
   const run = await heldRun("crash");
-  const heir = await nodes.start("heir", url, settings);
+  const heir = await nodes.startHere("heir", url, settings);
   await victim.kill();
   await nodes.until(() => nodes.effects(run.id, "s1").length === 2);
   heir.release(run.id);
@@ -70,7 +70,7 @@ test("a node that starts again takes its own runs back at once, with its grace a
   const first = await nodes.start("again", url, settings);
   const run = await heldRun("again");
   await first.kill();
-  const second = await nodes.start("again", url, settings);
+  const second = await nodes.startHere("again", url, settings);
   await nodes.until(() => nodes.effects(run.id, "s1").length === 2);
   second.release(run.id);
   await run.result({ timeout: "20s" });
@@ -82,7 +82,7 @@ test("a second live process of the same identity takes nothing from the first", 
   const settings = { env: "twin", lease: LONG };
   const first = await nodes.start("twin", url, settings);
   const run = await heldRun("twin");
-  await nodes.start("twin", url, settings);
+  await nodes.startHere("twin", url, settings);
   const { rows } = await pool.query(`select count(*)::int as n from ${schema}.nodes where identity = 'twin'`);
   expect(rows).toEqual([{ n: 2 }]);
   first.release(run.id);
@@ -105,12 +105,12 @@ test("a lone node: nothing starts beside it; killed, whoever follows takes its r
     ["lone", lone],
     ["other", { env: "lone" }],
   ] as const) {
-    await nodes.start(name, url, options);
+    await nodes.startHere(name, url, options);
     expect(nodes.of("refused", name).at(-1)!.detail).toMatchObject({ code: "NOT_ALONE" });
   }
   expect(await held()).toMatchObject({ state: "running", epoch: 1 });
   await first.kill();
-  const second = await nodes.start("another", url, { env: "lone", startupGrace: LONG });
+  const second = await nodes.startHere("another", url, { env: "lone", startupGrace: LONG });
   await nodes.until(() => nodes.effects(run.id, "s1").length === 2);
   second.release(run.id);
   await run.result({ timeout: "20s" });

@@ -85,7 +85,7 @@ test("with synchronous replication nothing acknowledged is lost, there and back"
   const url = await open(first);
   const second = await yard.replica("second", first);
   await first.waitForReplica();
-  await Promise.all(["a", "b"].map((name) => nodes.start(name, url, SETTINGS)));
+  await Promise.all([nodes.start("a", url, SETTINGS), nodes.startHere("b", url, SETTINGS)]);
   const starting = startRuns(15);
   await nodes.until(() => nodes.of("run.settled").length > 15);
 
@@ -138,7 +138,7 @@ test("with asynchronous replication what was lost is noticed, no stale write is 
 
   // The replica hears nothing any more: what is acknowledged from now on is lost. Also a node that registers.
   cable.mode = "blackhole";
-  await nodes.start("late", url, SETTINGS);
+  await nodes.startHere("late", url, SETTINGS);
   const stepsBefore = nodes.of("step.completed").length;
   const lost = await Promise.all(
     Array.from({ length: 5 }, () => createClient({ store }).start(task, { steps: 200, ms: 40 })),

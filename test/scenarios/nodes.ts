@@ -1,11 +1,12 @@
-// Node processes as the scenarios use them: started, listened to, killed.
+// Nodes as the scenarios use them: those that are to die or to be cut off are processes of their own, the others live here.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
-import type { NodeOptions } from "../../src/index.js";
+import type { Node, NodeOptions } from "../../src/index.js";
 import { compiled } from "../harness/compiled.js";
+import { Held, openNode } from "./open-node.js";
 
 export interface Told {
   readonly node: string;
@@ -16,12 +17,15 @@ export interface Told {
 
 type Options = Partial<Omit<NodeOptions, "store" | "programs">>;
 
-export class NodeProcess {
-  readonly name: string;
+export interface ScenarioNode {
+  /** Lets the step go on that it holds. */
+  release(runId: string): void;
+}
+
+export class NodeProcess implements ScenarioNode {
   readonly #child: ChildProcess;
 
-  constructor(name: string, child: ChildProcess) {
-    this.name = name;
+  constructor(child: ChildProcess) {
     this.#child = child;
   }
 
@@ -42,13 +46,16 @@ export class NodeProcesses {
   readonly told: Told[] = [];
   readonly #where: { readonly schema: string };
   readonly #children = new Set<ChildProcess>();
+  readonly #here: { readonly node: Node; readonly held: Held }[] = [];
 
-  /** Call it at the top of a test file: what still runs after a test is killed. */
+  /** Call it at the top of a test file: what still runs after a test is killed, or stopped. */
   constructor(where: { readonly schema: string }) {
     this.#where = where;
     afterEach(async () => {
       for (const child of this.#children) child.kill("SIGKILL");
       this.#children.clear();
+      for (const { held } of this.#here) held.releaseAll();
+      await Promise.all(this.#here.splice(0).map(({ node }) => node.stop({ grace: 0 })));
       this.told.length = 0;
     });
   }
@@ -62,7 +69,20 @@ export class NodeProcesses {
     child.on("message", (message: Omit<Told, "node">) => this.told.push({ node: name, ...message }));
     const seen = this.told.length;
     await this.until(() => this.told.slice(seen).some((one) => one.node === name && isFirst(one.event)));
-    return new NodeProcess(name, child);
+    return new NodeProcess(child);
+  }
+
+  /** The same without a process: a second or two less, and enough for one that stays as it is. */
+  async startHere(name: string, url: string, options: Options = {}): Promise<ScenarioNode & { stop(): Promise<void> }> {
+    const held = new Held();
+    const wish = { url, schema: this.#where.schema, identity: name, ...options };
+    const tell = (event: string, detail: unknown = null) => this.told.push({ node: name, event, detail });
+    const node = await openNode(wish, tell, held);
+    if (node) this.#here.push({ node, held });
+    return {
+      release: (runId) => held.release(runId),
+      stop: async () => node?.stop({ grace: 0 }),
+    };
   }
 
   of(event: string, node?: string): Told[] {

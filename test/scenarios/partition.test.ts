@@ -39,7 +39,7 @@ test("cut off for longer than its lease, its run is taken over, its late write r
   const settings = { env: "cut", lease: LEASE_MS, startupGrace: 0 };
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("cut");
-  const other = await nodes.start("other", url, settings);
+  const other = await nodes.startHere("other", url, settings);
   proxy.mode = "blackhole";
   await nodes.until(() => nodes.effects(run.id, "s0").length === 2);
   expect(nodes.effects(run.id, "s0").map(({ node, epoch }) => [node, epoch])).toEqual([
@@ -64,7 +64,7 @@ test("cut off for longer than its lease, its run is taken over, its late write r
   ]);
   expect(nodes.effects(run.id, "s1")).toHaveLength(1);
 
-  await other.kill();
+  await other.stop();
   const next = await createClient({ store, env: "cut" }).start(task, { steps: 1, ms: 1 });
   await next.result({ timeout: "20s" });
   expect(nodes.effects(next.id, "s0").map(({ node }) => node)).toEqual(["cut"]);
@@ -77,7 +77,7 @@ test("back before anybody swept, its claim holds although its lease was over, an
   const settings = { env: "back", lease: LEASE_MS, startupGrace: "10m" } as const;
   const cut = await nodes.start("cut", proxy.url(url), settings);
   const run = await heldRun("back");
-  await nodes.start("watcher", url, settings);
+  await nodes.startHere("watcher", url, settings);
   proxy.mode = "blackhole";
   await nodes.until(() => nodes.of("claim.in_doubt", "cut").length === 1);
   const isOver = async () => (await store.runs.get(run.id))!.leaseUntil! < Date.now() - 200;

@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import { DagWorkload } from "../../src/simulator/dag-workload.js";
 import { expectSound, range } from "./seeds.js";
 
-const SEEDS = Number(process.env["HOLDFAST_DAG_SEEDS"] ?? 60);
+const SEEDS = Number(process.env["HOLDFAST_DAG_SEEDS"] ?? 30);
 
 test(`${SEEDS} seeds of DAGs hold every invariant`, { timeout: 600_000 }, async () => {
-  const tally = await expectSound(range(1, SEEDS), { workload: (swarm) => new DagWorkload(swarm) });
+  const tally = await expectSound(range(1, SEEDS), { workload: (swarm) => new DagWorkload(swarm) }, "--dags ");
   const marks = [
     ...["run completed", "run failed", "run cancelled", "run skipped", "run dead"],
     ...["redrive redriven", "commit recorded", "reclaimed", "pause", "resume", "cancelTasks"],

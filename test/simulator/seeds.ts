@@ -3,10 +3,11 @@
 import { expect } from "vitest";
 import { type SimulateOptions, simulate } from "../../src/simulator/simulate.js";
 
-/** Answers how often what happened in all of them. */
+/** Answers how often what happened in all of them. `flag`: what the command that replays one needs besides. */
 export async function expectSound(
   seeds: Iterable<number>,
   options: SimulateOptions = {},
+  flag = "",
 ): Promise<Record<string, number>> {
   const tally: Record<string, number> = {};
   // Half the time would go into stacks of errors that nobody reads.
@@ -17,7 +18,7 @@ export async function expectSound(
       const verdict = await simulate(seed, options);
       for (const [what, times] of Object.entries(verdict.tally)) tally[what] = (tally[what] ?? 0) + times;
       if (verdict.violations.length > 0) Error.stackTraceLimit = stackTraceLimit;
-      expect(verdict.violations, `replay: npm run simulate -- --seed ${seed}`).toEqual([]);
+      expect(verdict.violations, `replay: npm run simulate -- ${flag}--seed ${seed}`).toEqual([]);
     }
   } finally {
     Error.stackTraceLimit = stackTraceLimit;

@@ -151,10 +151,11 @@ export class MachineSteps {
   #settle(): Step {
     const some = this.#both.snapshot().timers.filter(() => this.#dice.chance(0.2));
     const settlements = some.map(
-      ({ id, generation }): TimerSettlement => ({
+      ({ id, generation, attempts }): TimerSettlement => ({
         id,
         generation: this.#dice.chance(0.85) ? generation : generation + 1,
-        as: this.#dice.one(["retry", "keep", "dead", "drop"] as const),
+        attempts: this.#dice.chance(0.85) ? attempts : attempts + 1,
+        as: this.#dice.one(["retry", "keep", "untried", "dead", "drop"] as const),
         delayMs: this.#dice.int(0, 30),
         problem: this.#dice.one([null, "why"]),
       }),

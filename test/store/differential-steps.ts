@@ -18,6 +18,9 @@ import { TimeoutSteps } from "./differential-timeouts.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
 import { json } from "./scene.js";
 
+/** The first families, which the others live on. */
+const BASIC = 3;
+
 /** What the generator remembers, so that it can also be late and repeat itself. */
 export class Steps {
   readonly #dice: Dice;
@@ -31,6 +34,8 @@ export class Steps {
   readonly #modes: ModeSteps;
   readonly #timeouts: TimeoutSteps;
   readonly #machines: MachineSteps;
+  /** Each history leans to other families, so that some bring about what takes many steps of one. */
+  #lean: readonly number[] | null = null;
   #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
   #lastCommits: readonly Commit[] = [];
   #lastRedrive: Step | null = null;
@@ -57,7 +62,7 @@ export class Steps {
   }
 
   next(): Step {
-    return this.#dice.pick([
+    const families: readonly (readonly [number, () => Step])[] = [
       [20, () => this.#insert()],
       [14, () => this.#claim()],
       [24, () => this.#commit()],
@@ -84,7 +89,9 @@ export class Steps {
       [8, () => this.#timeouts.next()],
       [12, () => this.#machines.next()],
       [10, () => this.#read()],
-    ]);
+    ];
+    this.#lean ??= families.map((_, i) => (i < BASIC ? 1 : this.#dice.one([0.25, 1, 5])));
+    return this.#dice.pick(families.map(([weight, draw], i) => [weight * this.#lean![i]!, draw]));
   }
 
   /** How far time goes before the next step. Each has an instant of its own: at one instant, turns are nobody's promise. */
@@ -414,6 +421,8 @@ export class Steps {
   }
 
   #read(): Step {
+    const unread = this.#both.snapshot().inbox.filter(({ takenSeq }) => takenSeq === null);
+    const told = unread.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(unread).runId : this.#runId();
     const runId = this.#runId();
     const filter = {
       env: this.#dice.one(["test", "other", "none"]),
@@ -432,12 +441,13 @@ export class Steps {
     const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
     return this.#dice.pick<Step>([
       [2, step("get", (store) => store.runs.get(runId))],
+      [2, step("claims", (store) => store.runs.claims(runId, { limit: 3 }))],
       [2, step("nextDue", (store, ids) => store.runs.nextDue(ids))],
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],
       [3, step("journal.peek", (store) => store.journal.peek(peeked))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],
-      [3, step("inbox.unread", (store) => store.inbox.unread(runId))],
+      [3, step("inbox.unread", (store) => store.inbox.unread(told))],
     ]);
   }
 

@@ -16,7 +16,7 @@ const step = (name: string, call: Step["call"]): Step => ({ name: `timeouts.${na
 export class TimeoutSteps {
   readonly #dice: Dice;
   readonly #seen: TimeoutRecord[] = [];
-  readonly #claims: TimeoutFence[] = [];
+  readonly #claims: TimeoutClaimRequest[] = [];
   #lastSchedule: NewTimeout | null = null;
   #lastClaim: readonly TimeoutClaimRequest[] = [];
 
@@ -27,7 +27,16 @@ export class TimeoutSteps {
   next(): Step {
     const key = this.#key();
     const fences = this.#dice.many(1, 3, () => this.#fence());
-    const releases = fences.map((fence) => ({ ...fence, retryInMs: this.#dice.one([null, 0, 10, 100]) }));
+    const releases = fences.map((fence) => ({
+      ...fence,
+      retryInMs: this.#dice.one([null, 0, 10, 100, "never" as const, "never" as const]),
+      problem: this.#dice.one([null, "no", "not yet"]),
+    }));
+    const after = this.#dice.chance(0.8) ? "" : "i2";
+    // Mostly what was claimed last: it may have been given up.
+    const known = this.#claims.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(this.#claims.slice(-4)) : key;
+    const was = { env: known.env, scope: known.scope, instance: known.instance };
+    const last = this.#claims.at(-1);
     const limit = this.#dice.int(0, 4);
     return this.#dice.pick<Step>([
       [6, () => this.#schedule()],
@@ -37,6 +46,12 @@ export class TimeoutSteps {
       [2, step("expired", (store) => store.timeouts.expired(key, limit))],
       [2, step("complete", (store) => store.timeouts.complete(fences))],
       [3, step("release", (store) => store.timeouts.release(releases))],
+      [
+        last ? 2 : 0,
+        step("release", (store) => store.timeouts.release([{ ...last!, retryInMs: "never", problem: "no" }])),
+      ],
+      [4, step("dead", (store) => store.timeouts.dead(was, { limit: limit + 1, after }))],
+      [3, step("redrive", (store) => store.timeouts.redrive(was))],
     ]);
   }
 

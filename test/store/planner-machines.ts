@@ -103,6 +103,7 @@ export async function machineStatements(pool: pg.Pool, groups: Groups, batch: nu
     hot(settleTimers, [
       timers,
       text(timers, () => 2),
+      text(timers, () => 0),
       text(timers, () => "retry"),
       text(timers, () => 1),
       text(timers, () => null),

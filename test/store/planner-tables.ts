@@ -6,6 +6,7 @@ import type { Effect } from "../../src/kernel/effect.js";
 import type { NewRun } from "../../src/kernel/new-run.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import { readBreakers } from "../../src/store/postgres/breakers.js";
+import { cancelTasks } from "../../src/store/postgres/cancel-run.js";
 import { claimRuns } from "../../src/store/postgres/claim-runs.js";
 import { claimTimeouts, completeTimeouts, releaseTimeouts } from "../../src/store/postgres/claim-timeouts.js";
 import {
@@ -36,12 +37,17 @@ import {
   limitedColumnsOf,
   type Places,
 } from "../../src/store/postgres/insert-runs.js";
+import { findBusy, leaveTasks } from "../../src/store/postgres/leave-tasks.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
 import { takeBackClaims } from "../../src/store/postgres/nodes.js";
+import { pauseRun } from "../../src/store/postgres/pause-run.js";
 import { peekJournals } from "../../src/store/postgres/peek-journals.js";
+import { readClaims } from "../../src/store/postgres/read-claims.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
+import { buryTask } from "../../src/store/postgres/reclaimed.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
+import { reopenTasks } from "../../src/store/postgres/reopen-tasks.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
@@ -49,7 +55,7 @@ import { settleDebounced } from "../../src/store/postgres/settle-debounced.js";
 import { startEvents } from "../../src/store/postgres/start-events.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
-import { expiredTimeouts } from "../../src/store/postgres/timeouts.js";
+import { deadTimeouts, expiredTimeouts } from "../../src/store/postgres/timeouts.js";
 import { wakeParked } from "../../src/store/postgres/wake-parked.js";
 import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
 import { append, complete, newRun } from "./scene.js";
@@ -83,8 +89,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     pool.query(`insert into ${s}.runs (id, claim_group, priority, state, available_at, created_at, crash_limit, ended_at, token, owner, lease_until)
       select md5('${kind}' || n)::uuid, 1 + n % 4, n % 3, '${state}', now() + ${from}, now(), 5,
         case when '${state}' in ('completed', 'failed') then now() end, ${claim} from generate_series(1, ${count}) n`);
-  await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
-    select 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
+  await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
+    select n, 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
   await runs("ended", "interval '0'", size.ended, "completed");
   // Half of them sleep: they are in the claim's index, and must not be read past.
   await runs(
@@ -139,8 +145,8 @@ async function fillTasks(
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
 async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`insert into ${s}.claim_groups (env, stack, queue, program, version)
-    select 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
+  await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
+    select 1000 + n, 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
   await pool.query(`insert into ${s}.subscriptions (env, id, stack, event, program, queue, version, filters, lifetime, crash_limit)
     select 'test', 'p on ' || n, '', 'event-' || n % 1000, 'p', 'q1', '',
       case when n % 2 = 0 then '{}' else array['{"kind": "disk"}'::jsonb] end, 'archived', 5 from generate_series(1, 10000) n`);
@@ -215,6 +221,13 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
     hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
+    hot(reopenTasks, [troubled, "ann", randomUUID()]),
+    hot(findBusy, [troubled]),
+    hot(leaveTasks, [troubled]),
+    hot(cancelTasks, [parked[0], "ann", "{}"]),
+    hot(pauseRun, [parked[0], "ann"]),
+    hot(buryTask, [tasks[0], 0, true, "dead", OWNER]),
+    { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),
     hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
@@ -236,7 +249,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ],
     ]),
     hot(sweepExpired, [batch], 3 * HELD),
-    hot(takeBackClaims, [[OWNER], batch], 3 * HELD),
+    hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),
     hot(sendMessages, [
@@ -255,7 +268,8 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(expiredTimeouts, ["test", "order", batch]),
     hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
     hot(completeTimeouts, [held, held.map(() => TOKEN)]),
-    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000)]),
+    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000), held.map(() => false), nulls]),
+    hot(deadTimeouts, ["test", "order", "", batch]),
   ];
 }
 

@@ -11,8 +11,9 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, needs, ...machines] = events;
-  const [instances, instanceEvents, timers] = machines;
+  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, versions, needs, ...machines] =
+    events;
+  const [instances, instanceEvents, timers, takenClaims] = machines;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -28,6 +29,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
       epoch: Number(entry.epoch),
       payload: payload(codec, data),
     })),
+    takenClaims: takenClaims!.map((row) => ({ ...row, epoch: Number(row.epoch) })),
     inbox: inbox!.map(({ codec, data, ...message }) => ({
       ...message,
       payload: payload(codec, data),
@@ -58,6 +60,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     deferred: deferred!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
     definitions: definitions!,
+    definitionVersions: versions!,
     needs: needs!,
     instances: instances!.map(({ env, stack, queue, program, codec, data, ...row }) => ({
       ...row,
@@ -85,7 +88,8 @@ const READS = [
   `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
     r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
-    r.parent_id as "parentId", r.recovered_from as "recoveredFrom", coalesce(r.recoveries, 0) as recoveries,
+    r.parent_id as "parentId", (select count(*)::int from {s}.taken_claims k where k.run_id = r.id) as recoveries,
+    (select k.owner from {s}.taken_claims k where k.run_id = r.id order by k.epoch desc limit 1) as "recoveredFrom",
     ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
     ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    , (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
@@ -122,9 +126,11 @@ const READS = [
   `select run_id as "runId", pending from {s}.deferred_runs order by run_id`,
   `select env, scope, instance, generation, state, sequence, ${ms("deadline")} as deadline, ${ms("due_at")} as "dueAt",
     ${ms("created_at")} as "createdAt", attempts, claimed_by as "claimedBy", ${ms("claimed_until")} as "claimedUntil", token,
-    released_token as "releasedToken" from {s}.timeouts order by env collate "C", scope collate "C", instance`,
+    released_token as "releasedToken", due_at is null as dead, problem from {s}.timeouts order by env collate "C", scope collate "C", instance`,
   `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
    from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
+  `select env, kind, name, version, body, programs
+   from {s}.definition_versions order by env collate "C", kind collate "C", name collate "C", version`,
   `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,
   `select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq, i.snapshot_seq as "snapshotSeq", i.value,
     i.redact, i.problem, i.codec, i.data, i.input_hash as "inputHash", ${ms("i.created_at")} as "createdAt",
@@ -133,4 +139,5 @@ const READS = [
   `select instance, seq, token, kind, name, key, codec, data, by, ${ms("at")} as at from {s}.instance_events order by instance, seq`,
   `select id, instance as "instanceKey", generation, kind, name, codec, data, ${ms("due_at")} as "dueAt", ${ms("try_at")} as "tryAt",
     attempts, state, problem from {s}.timers order by id`,
+  `select run_id as "runId", epoch, owner, by, outcome, ${ms("at")} as at from {s}.taken_claims order by run_id, epoch`,
 ];

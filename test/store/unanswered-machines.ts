@@ -43,7 +43,7 @@ function onInstance(act: (store: Store, of: Drawn) => Promise<unknown>) {
 }
 
 async function dead(store: Store, { one, timer }: Drawn): Promise<unknown> {
-  const settlement = { id: timer.id, generation: 1, as: "dead", delayMs: 0, problem: null } as const;
+  const settlement = { id: timer.id, generation: 1, attempts: 0, as: "dead", delayMs: 0, problem: null } as const;
   await store.machines.settleTimers([settlement]);
   return store.machines.redriveTimers(one.key);
 }
@@ -83,15 +83,32 @@ export function machineOperations(): Operation[] {
       statement: "settle_timers",
       answersWhatItDid: true,
       prepare: onInstance((store, { timer }) =>
-        store.machines.settleTimers([{ id: timer.id, generation: 1, as: "drop", delayMs: 0, problem: null }]),
+        store.machines.settleTimers([
+          { id: timer.id, generation: 1, attempts: 0, as: "drop", delayMs: 0, problem: null },
+        ]),
       ),
     },
     {
       name: "machines.settleTimers that keeps",
       statement: "settle_timers",
       prepare: onInstance((store, { timer }) =>
-        store.machines.settleTimers([{ id: timer.id, generation: 1, as: "retry", delayMs: 9, problem: "why" }]),
+        store.machines.settleTimers([
+          { id: timer.id, generation: 1, attempts: 0, as: "retry", delayMs: 9, problem: "why" },
+        ]),
       ),
+    },
+    {
+      name: "machines.settleTimers that takes an attempt back",
+      statement: "settle_timers",
+      answersWhatItDid: true,
+      prepare: onInstance(async (store, { one, timer }) => {
+        // Twice taken: taken back twice, it would be as if it never had been.
+        const claim = { groups: [one.group], limit: 9, leaseMs: 0, mostAttempts: 9 };
+        for (let n = 0; n < 2; n++) await store.machines.claimTimers(claim);
+        return store.machines.settleTimers([
+          { id: timer.id, generation: 1, attempts: 2, as: "untried", delayMs: 9, problem: null },
+        ]);
+      }),
     },
     {
       name: "machines.note",

@@ -50,6 +50,15 @@ async function failedParent({ store, parent, claim }: Family): Promise<void> {
 }
 const FIXED = ids();
 
+async function failsBeforeThem(store: Store, parent: string): Promise<void> {
+  const message = { key: "signal:go", messageId: FIXED.token, kind: "signal", name: "go", payload: null } as const;
+  await store.inbox.send([{ runId: parent, ...message, sender: null }]);
+  const groupIds = await store.runs.groupIds([(await store.runs.get(parent))!.group]);
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  const [woken] = await store.runs.claim({ ...FIXED, groupIds, limit: 1, leaseMs: 60_000 });
+  await store.runs.commit([commitOf(woken!, FAILED)]);
+}
+
 export function taskOperations(): Operation[] {
   const call = ids().token;
   return [
@@ -88,6 +97,17 @@ export function taskOperations(): Operation[] {
             store.runs.cancelTasks(parent, ME),
       ),
     },
+    ...["cancel_tasks", "leave_tasks", "redrive_runs"].map((statement): Operation => {
+      return {
+        name: `redrive from the start of a run that left tasks, ${statement}`,
+        statement,
+        prepare: onFamily(async ({ store, parent, claim }) => {
+          await claim();
+          await failsBeforeThem(store, parent);
+          return () => store.runs.redrive([parent], { by: "me", callId: call, fromStart: true });
+        }),
+      };
+    }),
     {
       name: "pause",
       statement: "pause_run",

@@ -50,7 +50,21 @@ export function timeoutOperations(): Operation[] {
     {
       name: "timeouts.release",
       statement: "release_timeouts",
-      prepare: onTimeout((store, claim) => store.timeouts.release([{ ...claim, retryInMs: 5_000 }])),
+      prepare: onTimeout((store, claim) => store.timeouts.release([{ ...claim, retryInMs: 5_000, problem: "no" }])),
+    },
+    {
+      name: "timeouts.release for good",
+      statement: "release_timeouts",
+      prepare: onTimeout((store, claim) => store.timeouts.release([{ ...claim, retryInMs: "never", problem: "no" }])),
+    },
+    {
+      name: "timeouts.redrive",
+      statement: "redrive_timeout",
+      answersWhatItDid: true,
+      prepare: onTimeout(async (store, claim) => {
+        await store.timeouts.release([{ ...claim, retryInMs: "never", problem: "no" }]);
+        return store.timeouts.redrive(claim);
+      }),
     },
   ];
 }

@@ -21,6 +21,7 @@ test("without a word it has the defaults that its users know", () => {
     backoffOnEmptyMs: 0,
     batchSize: 100,
     claimMs: 30_000,
+    maxAttempts: 20,
     concurrency: 10,
     election: null,
   });
@@ -39,6 +40,7 @@ const REFUSED: readonly [object, RegExp][] = [
   [{ sweepInterval: 0 }, /sweepInterval: must be 1 ms or more/],
   [{ sweepInterval: "5 seconds" }, /sweepInterval/],
   [{ backoffOnEmpty: -1 }, /backoffOnEmpty/],
+  [{ maxAttempts: 0 }, /maxAttempts: must be a whole number from 1/],
   [{ concurrency: 0 }, /concurrency/],
   [{ nodeId: "" }, /nodeId/],
   [{ fire: "fire" }, /fire: must be a function/],

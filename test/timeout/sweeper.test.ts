@@ -104,9 +104,22 @@ describe("what is due", () => {
     expect(instances.fired).toEqual(["a@1"]);
   });
 
-  test("is found at the next look when another process scheduled it", async () => {
+  test("fires in time also when another process scheduled it, nearer than what this one sleeps until", async () => {
     const { world, instances, arm, sweep } = bench();
-    sweep({ jitterFactor: 0 });
+    await arm("far", 3_000_000);
+    sweep({ sweepInterval: "1h" });
+    await world.advance(5_000);
+    await arm("near", 2_000);
+    await world.advance(1_999);
+    expect(instances.fired).toEqual([]);
+    await world.advance(11);
+    expect(instances.fired).toEqual(["near@1"]);
+  });
+
+  test("is found at the next look when the store tells nobody", async () => {
+    const { world, timeouts, instances, arm, sweep } = bench();
+    const { onScheduled: _, ...silent } = timeouts;
+    sweep({ jitterFactor: 0, store: silent });
     await world.advance(1_000);
     await arm("a", 500);
     await world.advance(3_999);
@@ -305,7 +318,7 @@ describe("a handler", () => {
       },
     });
     sweeper.on("timeout.failed", ({ instance, retryInMs }) => {
-      if (instance === "poison0") failed.push(retryInMs);
+      if (instance === "poison0") failed.push(retryInMs!);
     });
     await world.advance(1_100);
     expect(instances.fired).toHaveLength(50);
@@ -317,6 +330,55 @@ describe("a handler", () => {
     expect(failed.every((ms, i) => ms <= 2 ** i * 1_000 && ms >= 0.79 * Math.min(2 ** i * 1_000, 300_000))).toBe(true);
     const { attempts } = (await timeouts.get("poison0"))!;
     expect(attempts).toBe(failed.length);
+  });
+
+  test("that always fails is given up after its attempts, kept and shown; redriven it is tried again", async () => {
+    const { world, timeouts, instances, arm, sweep } = bench();
+    let broken = true;
+    await arm("a", 1_000);
+    await arm("b", 1_000);
+    const dead: string[] = [];
+    const sweeper = sweep({
+      maxAttempts: 4,
+      fire: async (timeout) => {
+        if (timeout.instance === "a" && broken) throw new HandlerFailed("no \0 today");
+        return instances.expire(timeout);
+      },
+    });
+    sweeper.on("timeout.dead", ({ instance, attempts }) => dead.push(`${instance} ${attempts}`));
+    await world.advance(3_600_000);
+    expect(dead).toEqual(["a 4"]);
+    expect(sweeper.metrics()).toMatchObject({ fired: 1, errors: 4, dead: 1 });
+    expect(await timeouts.dead(10)).toMatchObject([
+      { instance: "a", dead: true, problem: expect.stringMatching("today") },
+    ]);
+    broken = false;
+    expect([await timeouts.redrive("a"), await timeouts.redrive("a"), await timeouts.redrive("b")]).toEqual([
+      ...[true, false, false],
+    ]);
+    await world.advance(20);
+    expect(instances.fired).toEqual(["b@1", "a@1"]);
+    expect(await timeouts.dead(10)).toEqual([]);
+  });
+
+  test("that kills its process is given up, too: a claim nobody came back from is an attempt", async () => {
+    const { world, timeouts, instances, arm, sweep } = bench();
+    await arm("a", 0);
+    await world.advance(1);
+    for (let crash = 0; crash < 3; crash++) {
+      const { timeouts: due } = await timeouts.queryExpired(1);
+      expect(await timeouts.claim(due[0]!, "gone", { claimMs: 1_000 })).toMatchObject({ outcome: "claimed" });
+      await world.advance(1_000);
+    }
+    const sweeper = sweep({ maxAttempts: 3 });
+    await world.advance(10);
+    expect(instances.fired).toEqual([]);
+    expect(sweeper.metrics()).toMatchObject({ dead: 1, errors: 0 });
+    expect(await timeouts.get("a")).toMatchObject({ dead: true, problem: expect.stringContaining("never came back") });
+    // The instance went on: what is scheduled anew is another timeout.
+    await timeouts.schedule("a", { state: "pending", sequence: 1, in: 10 });
+    await world.advance(20);
+    expect(instances.fired).toEqual(["a@1"]);
   });
 
   test("that is mended fires at its next try", async () => {

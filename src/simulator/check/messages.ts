@@ -89,9 +89,11 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
     history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
-    const hadTasks = tasksOf(history, run).length > 0;
+    const tasks = tasksOf(history, run);
     reopen(history, run, options);
-    if (hadTasks && !options.fromStart) followStore(history, runId);
+    // Begun anew, it has left them: what waited is cancelled.
+    if (options.fromStart) for (const { id } of tasks) followStore(history, id);
+    else if (tasks.length > 0) followStore(history, runId);
     history.observe(run);
   }
 }

@@ -27,7 +27,7 @@ import {
 
 const EVENT_KINDS = ["start", "event", "timer", "stop"];
 const TIMER_KINDS = ["after", "raise", "sent"];
-const SETTLED = ["retry", "keep", "dead", "drop"];
+const SETTLED = ["retry", "keep", "untried", "dead", "drop"];
 const LARGEST_SEQ = Number.MAX_SAFE_INTEGER;
 
 const checkKey = (path: string, key: unknown) => checkName(dedupeKey, path, key);
@@ -86,6 +86,7 @@ export function checkSettlements(settlements: readonly TimerSettlement[]): Probl
     settlements,
     (path, one) =>
       checkFired(path, one) ??
+      checkInteger(`${path}.attempts`, one.attempts, 0) ??
       checkOneOf(`${path}.as`, one.as, SETTLED) ??
       checkDelay(`${path}.delayMs`, one.delayMs) ??
       optional(checkText)(`${path}.problem`, one.problem),

@@ -2,9 +2,24 @@
 
 import { isUuid } from "../../kernel/id.js";
 import { dedupeKey, envName, keyScope, nodeName, waitName } from "../../kernel/name.js";
-import type { NewTimeout, TimeoutClaimRequest, TimeoutFence, TimeoutKey } from "../contract/timeouts.js";
+import type {
+  NewTimeout,
+  TimeoutClaimRequest,
+  TimeoutFence,
+  TimeoutKey,
+  TimeoutRelease,
+} from "../contract/timeouts.js";
 import { checkInstant } from "./schedule.js";
-import { checkDelay, checkInteger, checkName, checkObject, checkUuid, type Problem } from "./value.js";
+import {
+  checkDelay,
+  checkInteger,
+  checkName,
+  checkObject,
+  checkText,
+  checkUuid,
+  optional,
+  type Problem,
+} from "./value.js";
 
 export function checkTimeoutScope({ env, scope }: Omit<TimeoutKey, "instance">): Problem {
   return checkName(envName, "env", env) ?? checkName(keyScope, "scope", scope);
@@ -36,6 +51,13 @@ export function checkTimeoutClaim(path: string, request: TimeoutClaimRequest): P
     checkUuid("token", request.token) ??
     // A claim of no length would be over before it is answered.
     (request.claimMs < 1 ? checkInteger("claimMs", request.claimMs, 1) : checkDelay("claimMs", request.claimMs))
+  );
+}
+
+export function checkTimeoutRelease(path: string, { retryInMs, problem }: TimeoutRelease): Problem {
+  return (
+    (retryInMs === "never" ? null : optional(checkDelay)(`${path}.retryInMs`, retryInMs)) ??
+    optional(checkText)(`${path}.problem`, problem)
   );
 }
 

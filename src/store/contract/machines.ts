@@ -52,6 +52,7 @@ export interface NewTold {
   /** Of `tell` 0; of an append the sender's sequence. */
   readonly generation: number;
   readonly instanceKey: string;
+  /** Where it waits if the instance is not there yet; else it waits where the instance does. */
   readonly group: RunGroup;
   readonly name: string;
   readonly payload: Payload;
@@ -189,13 +190,16 @@ export interface ClaimedTimers {
   readonly nextMs: number | null;
 }
 
-/** What becomes of a timer that was not fired. Nothing, when it is of another generation by now. */
+/** What becomes of a timer that was not fired. Nothing, when it is of another generation by now, or was taken again. */
 export interface TimerSettlement {
   readonly id: string;
   readonly generation: number;
-  /** `retry`: after a while. `keep`: after a while, and it was not the timer's fault. */
-  readonly as: "retry" | "keep" | "dead" | "drop";
+  /** As it was taken. */
+  readonly attempts: number;
+  /** `retry`: after a while. `keep`: after a while, and no attempt counts. `untried`: after a while, and this attempt does not count. */
+  readonly as: "retry" | "keep" | "untried" | "dead" | "drop";
   readonly delayMs: number;
+  /** Of `untried` null: as before. */
   readonly problem: string | null;
 }
 
@@ -236,7 +240,7 @@ export interface MachineStore {
   /** Raises their attempts: what kills its process is counted before it can. */
   claimTimers(claim: TimerClaim): Promise<ClaimedTimers>;
 
-  /** Answers how many were of the generation that was named. */
+  /** Answers how many were as they had been taken. */
   settleTimers(settlements: readonly TimerSettlement[]): Promise<number>;
 
   /** Says why no node can go on with an instance, until somebody does. Nothing when it is at another sequence. */

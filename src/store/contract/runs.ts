@@ -10,6 +10,7 @@ import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
+import type { ClaimRecord, TakenBackAs } from "./claims.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
@@ -89,11 +90,7 @@ export type CommitAnswer =
 
 export interface Reclaimed {
   readonly runId: string;
-  /**
-   * `waiting`: another node goes on. `restarted`: it begins anew. `failed`: given up, as its program asks. `dead`: too often.
-   * `paused`: somebody had asked for it.
-   */
-  readonly outcome: "waiting" | "restarted" | "failed" | "dead" | "paused";
+  readonly outcome: TakenBackAs;
   /** The incarnation that held it; whose it was, when that is registered. */
   readonly previousOwner: string;
   readonly previousIdentity: string | null;
@@ -298,6 +295,9 @@ export interface RunStore {
   reconcile(scope?: { readonly env?: string; readonly stack?: string }): Promise<Reconciled>;
 
   get(runId: string): Promise<RunRecord | null>;
+
+  /** Who held it, claim by claim: the last so many of which something is known, in order. */
+  claims(runId: string, options: { readonly limit: number }): Promise<readonly ClaimRecord[]>;
 
   /** Newest first, by pages. */
   list(filter: RunFilter, page: { readonly limit: number; readonly before?: string }): Promise<RunPage>;

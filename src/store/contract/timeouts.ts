@@ -35,6 +35,10 @@ export interface TimeoutRecord extends TimeoutKey {
   /** Who claimed it last, and until when; null when nobody did or it was released. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
+  /** Given up after too many failures: nobody tries it until it is redriven or scheduled anew. */
+  readonly dead: boolean;
+  /** What the last failure said. */
+  readonly problem: string | null;
 }
 
 export interface TimeoutClaimRequest extends TimeoutKey {
@@ -51,7 +55,7 @@ export type TimeoutClaimAnswer =
   /** Both null: somebody is writing to it at this moment. */
   | { readonly outcome: "alreadyClaimed"; readonly by: string | null; readonly until: number | null }
   | { readonly outcome: "notFound" }
-  /** Not what was read: scheduled anew, or put off after a failure. */
+  /** Not what was read: scheduled anew, put off after a failure, or given up. */
   | { readonly outcome: "stateChanged" };
 
 /** Which claim a write is made under: all of it stands in the write's predicate. */
@@ -61,8 +65,10 @@ export interface TimeoutFence {
 }
 
 export interface TimeoutRelease extends TimeoutFence {
-  /** It failed: due again in so many ms. Null: it was not tried; due at once, and the claim is not counted. */
-  readonly retryInMs: number | null;
+  /** It failed: due again in so many ms, `"never"` when it is given up. Null: it was not tried; due at once, and not counted. */
+  readonly retryInMs: number | "never" | null;
+  /** Why it failed; null: as before. */
+  readonly problem: string | null;
 }
 
 export interface ExpiredTimeouts {
@@ -84,4 +90,18 @@ export interface TimeoutTable {
   /** Removes them. False: not this claim's (any more), or somebody is writing to it. Also after its time, if nobody took it. */
   complete(fences: readonly TimeoutFence[], options?: { readonly tx?: Transaction }): Promise<readonly boolean[]>;
   release(releases: readonly TimeoutRelease[]): Promise<readonly boolean[]>;
+
+  /** Those that were given up, by instance, after this one. */
+  dead(
+    of: { readonly env: string; readonly scope: string },
+    page: { readonly limit: number; readonly after?: string },
+  ): Promise<readonly TimeoutRecord[]>;
+  /** One that was given up is due now, its attempts forgotten. False: it is not one. */
+  redrive(key: TimeoutKey): Promise<boolean>;
+
+  /**
+   * Calls back when somebody, here or in another process, has scheduled one that is due in so many ms and sooner than what was told
+   * before. A hint: losing it costs lateness and nothing else. Answers a function that ends it.
+   */
+  onScheduled(of: { readonly env: string; readonly scope: string }, listener: (inMs: number) => void): () => void;
 }

@@ -49,8 +49,6 @@ export function addRun(
     inboxSeq: 0,
     failures: 0,
     crashes: 0,
-    recoveries: 0,
-    recoveredFrom: null,
     endedAtUs: null,
     archivedAtUs: null,
   };

@@ -13,6 +13,8 @@ export interface Positions {
   timer: number;
   told: number;
   run: number;
+  /** Created in this call: a statement does not see what it inserts. */
+  readonly created?: ReadonlySet<string>;
 }
 
 /** `created`: who was created or met in this call; of those with one id, the first counts. */
@@ -20,7 +22,7 @@ export function createOne(
   tables: Tables,
   one: NewInstance,
   nowUs: number,
-  positions: Positions & { readonly created: Set<string> },
+  positions: Omit<Positions, "created"> & { readonly created: Set<string> },
 ): CreateAnswer {
   const { key, id, group, inputHash, redact, version, status, value, snapshot, events, token } = one;
   const known = tables.instances.get(key);
@@ -81,7 +83,7 @@ export function writeChange(
   }
   for (const told of change.told) {
     const position = positions.told++;
-    if (base > 0 || !tables.timers.has(told.id)) addTold(tables, told, nowUs, position);
+    if (base > 0 || !tables.timers.has(told.id)) addTold(tables, told, nowUs, position, positions.created);
   }
   for (const run of change.effects) addRun(tables, run, nowUs, positions.run++);
 }
@@ -91,9 +93,18 @@ function pending(payload: TimerRow["payload"], atUs: number) {
   return { payload: copyPayload(payload), dueAtUs: atUs, tryAtUs: atUs, ...rest };
 }
 
-function addTold(tables: Tables, told: NewTold, nowUs: number, position: number): void {
+function addTold(
+  tables: Tables,
+  told: NewTold,
+  nowUs: number,
+  position: number,
+  unseen: ReadonlySet<string> = new Set(),
+): void {
   const { id, instanceKey, group, generation, name, payload, delayMs } = told;
-  const row = { id, instanceKey, groupId: tables.groups.idOf(group), generation, kind: "sent" as const, name };
+  // Where the instance is served, and not where its sender is.
+  const instance = unseen.has(instanceKey) ? undefined : tables.instances.get(instanceKey);
+  const groupId = instance?.groupId ?? tables.groups.idOf(group);
+  const row = { id, instanceKey, groupId, generation, kind: "sent" as const, name };
   tables.timers.set(id, { ...row, ...pending(payload, nowUs + toUs(delayMs + position * 0.001)) });
 }
 

@@ -79,7 +79,13 @@ export function unservedGroups(
       const served = live.some(({ stack, claims }) => stack === group.stack && claims.includes(id));
       return group.env === env && wanted && ours && !served;
     })
-    .map(({ id, group }) => ({ id, group: copyGroup(group) }));
+    .map(({ id, group }) => ({ id, group: copyGroup(group) }))
+    .sort(({ group: a }, { group: b }) => compareText(nameOf(a), nameOf(b)));
+}
+
+/** Nothing in a name stands before a space. */
+function nameOf({ stack, queue, program, version }: RunGroup): string {
+  return [stack, queue, program, version ?? ""].join(" ");
 }
 
 export function keyOf(tables: Tables, runId: string): { scope: string; key: string } | null {

@@ -13,7 +13,7 @@ export function housekeep(tables: Tables, { incarnation, limit, reclaim, alone }
   const woken = wakeParked(tables, { limit });
   const gone = [...tables.nodes.values()].filter((row) => row.alone && isSilent(tables, row));
   const dead = new Set(gone.map((row) => row.incarnation));
-  const reclaimed = reclaim ? sweepExpired(tables, { limit }, dead) : [];
+  const reclaimed = reclaim ? sweepExpired(tables, { limit }, { by: incarnation, gone: dead }) : [];
   const nowUs = tables.nowUs();
   const inLine = runsInState(tables, "held").map(({ availableAtUs }) => availableAtUs);
   const wakesUs = runsInState(tables, "parked").flatMap(({ wakeAtUs }) => wakeAtUs ?? []);

@@ -54,6 +54,7 @@ function matches(row: RunRow, filter: RunFilter): boolean {
 
 export function runRecord(tables: Tables, row: RunRow): RunRecord {
   const { id, state, priority, epoch, owner, seq, baseSeq, generation, inboxSeq, failures, crashes, crashLimit } = row;
+  const taken = tables.takenClaims.get(id) ?? [];
   return {
     id,
     group: copyGroup(row.group),
@@ -72,8 +73,8 @@ export function runRecord(tables: Tables, row: RunRow): RunRecord {
     crashes,
     crashLimit,
     parentId: row.parentId,
-    recoveries: row.recoveries,
-    recoveredFrom: row.recoveredFrom,
+    recoveries: taken.length,
+    recoveredFrom: taken.at(-1)?.owner ?? null,
     deferred: deferralOf(tables, row.id),
     pending: row.pending,
     createdAt: toMs(row.createdAtUs),

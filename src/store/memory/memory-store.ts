@@ -24,6 +24,7 @@ import { memoryNodes } from "./nodes.js";
 import { rememberStore } from "./open-stores.js";
 import { othersRuns } from "./others-runs.js";
 import { memoryQueues } from "./queues.js";
+import { readClaims } from "./read-claims.js";
 import { readInbox } from "./read-inbox.js";
 import { memoryJournal } from "./read-journal.js";
 import { redriveRuns } from "./redrive-runs.js";
@@ -84,6 +85,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       },
       ...taskOperations(tables, ringing, admit),
       get: async (runId) => getRun(tables, runId),
+      claims: async (runId, { limit }) => readClaims(tables, runId, limit),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
       archive: async (options) => archiveRuns(tables, options),

@@ -123,7 +123,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   // Nobody's death is seen here before its heartbeats stop: only who is or was alone is replaced at the start.
   const dead = others.filter((row) => !isLive(tables, row) && (alone || (row.alone && row.stoppedAtUs === null)));
   for (const row of dead) row.stoppedAtUs ??= nowUs;
-  const reclaimed = takeBackFrom(tables, new Set(dead.map((row) => row.incarnation)));
+  const reclaimed = takeBackFrom(tables, new Set(dead.map((row) => row.incarnation)), incarnation);
   return { outcome: "registered", mode: structuredClone(mine.modes), reclaimed };
 }
 

@@ -41,5 +41,5 @@ export function recoverRuns(
   const rows = expiredSince(tables, tables.nowUs() - toUs(staleMs)).filter(
     ({ id, epoch }) => decided.get(id)?.epoch === epoch,
   );
-  return takeBack(tables, rows, ({ id }) => decided.get(id)!.policy);
+  return takeBack(tables, rows, { by: null, policyOf: ({ id }) => decided.get(id)!.policy });
 }

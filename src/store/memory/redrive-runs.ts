@@ -5,19 +5,21 @@ import { checkRedrive } from "../check/redrive.js";
 import { refuse } from "../check/value.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../contract/redrive.js";
 import { appendEntry } from "./append-entry.js";
+import { cancelTasks } from "./cancel-run.js";
 import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
 import { reopenTasks } from "./reopen-tasks.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
-import { taskOf } from "./task-tree.js";
+import { taskOf, tasksOf } from "./task-tree.js";
 
 export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
   refuse(checkRedrive(runIds, options));
   const nowUs = tables.nowUs();
   const roots = new Set(runIds.flatMap((id) => tables.runs.get(id) ?? []));
   for (const row of roots) if (!reopens(row.state) || taskOf(tables, row) !== null) roots.delete(row);
-  if (!options.fromStart) reopenTasks(tables, [...roots], options, nowUs);
+  if (options.fromStart) for (const root of roots) leaveTasks(tables, root, options.by);
+  else reopenTasks(tables, [...roots], options, nowUs);
   return runIds.map((id): RedriveAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
@@ -28,6 +30,13 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
     if (!mine) open(tables, row, options, nowUs);
     return { outcome: "redriven" };
   });
+}
+
+/** Those that wait are cancelled, those that run are asked to end; their ends count nowhere. */
+function leaveTasks(tables: Tables, root: RunRow, by: string): void {
+  if (root.pending === 0) return;
+  cancelTasks(tables, root.id, { by, reason: "its run begins anew" });
+  for (const task of tasksOf(tables, root)) task.counts = false;
 }
 
 /** The same call repeated finds its entry. */

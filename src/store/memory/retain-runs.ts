@@ -31,6 +31,7 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.inbox.delete(row.id);
     tables.limits.delete(row.id);
     tables.deferred.delete(row.id);
+    tables.takenClaims.delete(row.id);
     tables.needs.delete(row.id);
   }
   const gone = new Set(rows.map((row) => row.id));

@@ -4,7 +4,8 @@ import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
-import type { DefinitionRecord } from "../contract/definitions.js";
+import type { TakenBackAs } from "../contract/claims.js";
+import type { DefinitionRecord, OlderDefinition } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
@@ -38,10 +39,17 @@ export interface RunRow {
   inboxSeq: number;
   failures: number;
   crashes: number;
-  recoveries: number;
-  recoveredFrom: string | null;
   endedAtUs: number | null;
   archivedAtUs: number | null;
+}
+
+/** A claim that was taken from its holder. */
+export interface TakenClaimRow {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly by: string | null;
+  readonly outcome: TakenBackAs;
+  readonly atUs: number;
 }
 
 /** One stage of a run's way through its limits. */
@@ -163,6 +171,11 @@ export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
   readonly atUs: number;
 }
 
+/** What a version of a definition said. Never changed. */
+export interface DefinitionVersionRow extends OlderDefinition {
+  readonly programs: readonly string[];
+}
+
 /** Replaced as a whole. */
 export interface DebounceRow {
   readonly env: string;
@@ -198,14 +211,15 @@ export interface TimeoutRow {
   readonly state: string;
   readonly sequence: number;
   readonly deadlineUs: number;
-  /** The deadline; while claimed, when the claim is over; after a failure, when to try again. */
-  readonly dueAtUs: number;
+  /** The deadline; while claimed, when the claim is over; after a failure, when to try again; null: given up. */
+  readonly dueAtUs: number | null;
   readonly createdAtUs: number;
   readonly attempts: number;
   readonly claimedBy: string | null;
   readonly claimedUntilUs: number | null;
   readonly token: string | null;
   readonly releasedToken: string | null;
+  readonly problem: string | null;
 }
 
 /** Replaced as a whole. */

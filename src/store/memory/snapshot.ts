@@ -21,6 +21,7 @@ import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
 import type {
   DebounceRow,
+  DefinitionVersionRow,
   KeptModeRow,
   KeyRow,
   LeaseRow,
@@ -30,6 +31,7 @@ import type {
   PausedQueueRow,
   ProbeRow,
   RunRow,
+  TakenClaimRow,
   TimeoutRow,
 } from "./rows.js";
 import { scheduleRecord } from "./schedules.js";
@@ -41,6 +43,8 @@ export interface Snapshot {
   readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing">)[];
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
+  /** By run and epoch. */
+  readonly takenClaims: readonly (Omit<TakenClaimRow, "atUs"> & { readonly runId: string; readonly at: number })[];
   /** By run and order of acceptance. */
   readonly inbox: readonly (Message & { readonly takenSeq: number | null })[];
   /** By env, scope and key. */
@@ -69,6 +73,8 @@ export interface Snapshot {
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
   /** By env, kind and name. */
   readonly definitions: readonly DefinitionRecord[];
+  /** By env, kind, name and version. */
+  readonly definitionVersions: readonly DefinitionVersionRow[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
   /** By key. */
@@ -82,7 +88,7 @@ export interface Snapshot {
 }
 
 export interface SnapshotTimeout extends TimeoutRecord {
-  readonly dueAt: number;
+  readonly dueAt: number | null;
   readonly token: string | null;
   readonly releasedToken: string | null;
 }
@@ -103,6 +109,9 @@ export function snapshotMemory(store: Store): Snapshot {
       return { ...runRecord(tables, row), token, wakeAfter, counts, pausing };
     }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
+    takenClaims: byId.flatMap(({ id: runId }) =>
+      (tables.takenClaims.get(runId) ?? []).map(({ atUs, ...row }) => ({ runId, ...row, at: toMs(atUs) })),
+    ),
     inbox: byRun.flatMap(([, rows]) => [...rows].sort((a, b) => a.id - b.id).map(messageOf)),
     keys: sortedBy([...keys.values()], (row) => [row.env, row.scope, row.key]).map(keyOf),
     leases: sortedBy([...leases.values()], (row) => [row.env, row.key]).map(leaseOf),
@@ -127,6 +136,9 @@ export function snapshotMemory(store: Store): Snapshot {
     definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
       ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
     ),
+    definitionVersions: sortedBy([...tables.definitionVersions.values()], (row) => [
+      ...[row.env, row.kind, row.name, String(row.version).padStart(9, "0")],
+    ]),
     ...eventsOf(tables),
     timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
     ...machinesOf(tables),

@@ -33,47 +33,66 @@ export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
 export function sweepExpired(
   tables: Tables,
   options: { readonly limit: number },
-  gone: ReadonlySet<string> = new Set(),
+  { by, gone }: { readonly by: string | null; readonly gone: ReadonlySet<string> } = { by: null, gone: new Set() },
 ): readonly Reclaimed[] {
   refuse(checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = runningThat(tables, ({ leaseUntilUs, owner }) => leaseUntilUs <= nowUs || gone.has(owner));
-  return takeBack(tables, rows.slice(0, Math.max(options.limit, 0)), declared(tables));
+  return takeBack(tables, rows.slice(0, Math.max(options.limit, 0)), { by, policyOf: declared(tables) });
 }
 
 /** What these owners hold. */
-export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>): readonly Reclaimed[] {
-  return takeBack(
-    tables,
-    runningThat(tables, ({ owner }) => owners.has(owner)),
-    declared(tables),
-  );
+export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>, by: string): readonly Reclaimed[] {
+  const rows = runningThat(tables, ({ owner }) => owners.has(owner));
+  return takeBack(tables, rows, { by, policyOf: declared(tables) });
 }
 
 function declared(tables: Tables): (row: ExpiredRow) => Recovery {
   return ({ groupId }) => tables.groups.recoveryOf(groupId) ?? "resume";
 }
 
-/** Those that ended tell their parents when all are settled. */
-export function takeBack(
-  tables: Tables,
-  rows: readonly ExpiredRow[],
-  policyOf: (row: ExpiredRow) => Recovery,
-): readonly Reclaimed[] {
-  const nowUs = tables.nowUs();
-  const ended: Ended[] = [];
-  const reclaimed = rows.map((row) => takeOneBack(tables, row, policyOf(row), ended));
-  settleEnds(tables, ended, nowUs);
-  return reclaimed;
+interface Sweep {
+  /** The node that sweeps; null: somebody asked for it. */
+  readonly by: string | null;
+  readonly policyOf: (row: ExpiredRow) => Recovery;
 }
 
-function takeOneBack(tables: Tables, row: ExpiredRow, policy: Recovery, ended: Ended[]): Reclaimed {
+/**
+ * Those that ended tell their parents when all are settled. Tasks that are to end come after that, one by one: of a task
+ * and a task of its own that die together, each is counted and told where the other still lives.
+ */
+export function takeBack(tables: Tables, rows: readonly ExpiredRow[], { by, policyOf }: Sweep): readonly Reclaimed[] {
+  const nowUs = tables.nowUs();
+  const judged = rows.map((row) => ({ row, outcome: verdictOn(tables, row, policyOf(row)) }));
+  const taken = new Map<ExpiredRow, Reclaimed>();
+  const ended: Ended[] = [];
+  const isDoomed = ({ row, outcome }: (typeof judged)[number]) => row.counts && ENDS.includes(outcome);
+  for (const one of judged)
+    if (!isDoomed(one)) taken.set(one.row, takeOneBack(tables, one.row, one.outcome, by, ended));
+  settleEnds(tables, ended, nowUs);
+  for (const { row, outcome } of judged) {
+    if (taken.has(row)) continue;
+    const buried: Ended[] = [];
+    taken.set(row, takeOneBack(tables, row, outcome, by, buried));
+    settleEnds(tables, buried, nowUs);
+  }
+  return rows.map((row) => taken.get(row)!);
+}
+
+const ENDS: readonly Reclaimed["outcome"][] = ["dead", "failed"];
+
+function takeOneBack(
+  tables: Tables,
+  row: ExpiredRow,
+  outcome: Reclaimed["outcome"],
+  by: string | null,
+  ended: Ended[],
+): Reclaimed {
   const nowUs = tables.nowUs();
   const { id: runId, owner: previousOwner, epoch, crashes } = row;
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
-  const outcome = verdictOn(tables, row, policy);
-  row.recoveries++;
-  row.recoveredFrom = previousOwner;
+  const note = { epoch, owner: previousOwner, by, outcome, atUs: nowUs };
+  tables.takenClaims.set(runId, [...(tables.takenClaims.get(runId) ?? []), note]);
   if (outcome === "waiting" || outcome === "paused") moveRun(tables, row, outcome);
   else if (outcome === "restarted") beginAnew(tables, row, nowUs);
   else {
@@ -93,10 +112,21 @@ function verdictOn(tables: Tables, row: RunRow, policy: Recovery): Reclaimed["ou
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   const begun = start !== undefined && readTicket(start.key) === null;
   if (policy === "fail" && begun) return "failed";
-  if (row.crashes >= row.crashLimit) return "dead";
-  if (row.pausing) return "paused";
   // One whose tasks are under way goes on.
-  return policy === "restart" && begun && row.pending === 0 ? "restarted" : "waiting";
+  const anew = policy === "restart" && begun && row.pending === 0;
+  const isCapped = anew && !row.counts && restartsOf(tables, row) + 1 >= row.crashLimit;
+  if (row.crashes >= row.crashLimit || isCapped) return "dead";
+  if (row.pausing) return "paused";
+  return anew ? "restarted" : "waiting";
+}
+
+/** Since somebody began it: progress sets crashes back, and one that kills its process in its second step makes some. */
+function restartsOf(tables: Tables, { id }: RunRow): number {
+  const starts = [...(tables.journal.get(id)?.values() ?? [])].filter(
+    ({ kind }) => kind === "start" || kind === "redriven",
+  );
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  return starts.length - 1 - begun;
 }
 
 /** The next generation, with the same input and messages; what was counted against the run stays counted. */

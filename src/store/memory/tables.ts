@@ -10,6 +10,7 @@ import type {
   DebounceRow,
   DeferredRow,
   DefinitionRow,
+  DefinitionVersionRow,
   InstanceEventRow,
   InstanceRow,
   JournalRow,
@@ -23,6 +24,7 @@ import type {
   ProbeRow,
   RunRow,
   ScheduleRow,
+  TakenClaimRow,
   TimeoutRow,
   TimerRow,
 } from "./rows.js";
@@ -39,6 +41,8 @@ export interface Tables {
   readonly journal: Map<string, Map<number, JournalRow>>;
   /** Lists are replaced, not pushed to: an open transaction may hold a longer one. */
   readonly inbox: Map<string, readonly MessageRow[]>;
+  /** By run, in order. Lists are replaced. */
+  readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
   readonly nodes: Map<string, NodeRow>;
@@ -73,6 +77,8 @@ export interface Tables {
   readonly deferred: Map<string, DeferredRow>;
   /** By env, kind and name. */
   readonly definitions: Map<string, DefinitionRow>;
+  /** By env, kind, name and version. */
+  readonly definitionVersions: Map<string, DefinitionVersionRow>;
   /** By env, scope and instance. */
   readonly timeouts: Map<string, TimeoutRow>;
   readonly instances: Map<string, InstanceRow>;
@@ -91,6 +97,7 @@ export function newTables(world: World): Tables {
     byState: new Map(),
     journal: new Map(),
     inbox: new Map(),
+    takenClaims: new Map(),
     keys: new Map(),
     leases: new Map(),
     nodes: new Map(),
@@ -110,6 +117,7 @@ export function newTables(world: World): Tables {
     keptModes: new Map(),
     deferred: new Map(),
     definitions: new Map(),
+    definitionVersions: new Map(),
     timeouts: new Map(),
     instances: new Map(),
     instanceEvents: new Map(),

@@ -4,10 +4,11 @@ import {
   checkNewTimeout,
   checkTimeoutClaim,
   checkTimeoutKey,
+  checkTimeoutRelease,
   checkTimeoutScope,
   mayBeTimeoutFence,
 } from "../check/timeout.js";
-import { checkDelay, checkLimit, optional, refuse } from "../check/value.js";
+import { checkLimit, refuse } from "../check/value.js";
 import type {
   ExpiredTimeouts,
   NewTimeout,
@@ -27,8 +28,17 @@ import type { Tables } from "./tables.js";
 import { tablesSeenBy } from "./transaction.js";
 
 export function memoryTimeouts(tables: Tables): TimeoutTable {
+  const hearers = new Map<string, Set<(inMs: number) => void>>();
+  const tell = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) => {
+    for (const hear of [...(hearers.get(joinKey(env, scope)) ?? [])]) hear(Math.max(inMs, 0));
+  };
   return {
-    schedule: async (timeout, { tx } = {}) => schedule(tablesSeenBy(tables, tx), timeout),
+    // What is scheduled in a transaction is told before it commits: it only says when to look.
+    async schedule(timeout, { tx } = {}) {
+      const record = schedule(tablesSeenBy(tables, tx), timeout);
+      tell(record, record.deadline - record.createdAt);
+      return record;
+    },
     async cancel(key, { tx } = {}) {
       refuse(checkTimeoutKey(key));
       return tablesSeenBy(tables, tx).timeouts.delete(keyOf(key));
@@ -45,10 +55,30 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
     },
     complete: async (fences, { tx } = {}) => fences.map((fence) => complete(tablesSeenBy(tables, tx), tables, fence)),
     async release(releases) {
-      for (const [i, { retryInMs }] of releases.entries()) {
-        refuse(optional(checkDelay)(`releases[${i}].retryInMs`, retryInMs));
-      }
+      for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
       return releases.map((one) => release(tables, one));
+    },
+    async dead(of, { limit, after = "" }) {
+      refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
+      const dead = ofScope(tables, of).filter(({ dueAtUs }) => dueAtUs === null);
+      const sorted = dead.sort((a, b) => compareText(a.instance, b.instance));
+      const later = sorted.filter(({ instance }) => compareText(instance, after) > 0);
+      return later.slice(0, Math.max(limit, 0)).map(timeoutRecord);
+    },
+    async redrive(key) {
+      refuse(checkTimeoutKey(key));
+      const row = tables.timeouts.get(keyOf(key));
+      if (!row || row.dueAtUs !== null) return false;
+      const anew = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
+      tables.timeouts.set(keyOf(key), { ...row, ...anew });
+      tell(key, 0);
+      return true;
+    },
+    onScheduled({ env, scope }, listener) {
+      const name = joinKey(env, scope);
+      const mine = (inMs: number) => listener(inMs);
+      hearers.set(name, (hearers.get(name) ?? new Set()).add(mine));
+      return () => hearers.get(name)?.delete(mine);
     },
   };
 }
@@ -70,6 +100,7 @@ function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
     claimedUntilUs: null,
     token: null,
     releasedToken: null,
+    problem: null,
   };
   tables.timeouts.set(keyOf(timeout), row);
   return timeoutRecord(row);
@@ -78,8 +109,8 @@ function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
 function expired(tables: Tables, of: Omit<TimeoutKey, "instance">, limit: number): ExpiredTimeouts {
   refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
   const nowUs = tables.nowUs();
-  const rows = [...tables.timeouts.values()]
-    .filter(({ env, scope }) => env === of.env && scope === of.scope)
+  const rows = ofScope(tables, of)
+    .filter((row): row is TimeoutRow & { dueAtUs: number } => row.dueAtUs !== null)
     .sort((a, b) => a.dueAtUs - b.dueAtUs || compareText(a.instance, b.instance));
   const due = rows.filter(({ dueAtUs }) => dueAtUs <= nowUs);
   const next = rows[due.length];
@@ -89,13 +120,17 @@ function expired(tables: Tables, of: Omit<TimeoutKey, "instance">, limit: number
   };
 }
 
+function ofScope(tables: Tables, of: Omit<TimeoutKey, "instance">): TimeoutRow[] {
+  return [...tables.timeouts.values()].filter(({ env, scope }) => env === of.env && scope === of.scope);
+}
+
 function claim(tables: Tables, request: TimeoutClaimRequest): TimeoutClaimAnswer {
   const { generation, node, token, claimMs } = request;
   const row = tables.timeouts.get(keyOf(request));
   if (!row) return { outcome: "notFound" };
   if (row.generation !== generation) return { outcome: "stateChanged" };
   const nowUs = tables.nowUs();
-  if (row.dueAtUs > nowUs) {
+  if (row.dueAtUs === null || row.dueAtUs > nowUs) {
     if (row.token === token) return { outcome: "claimed", timeout: timeoutRecord(row) };
     if (row.token === null) return { outcome: "stateChanged" };
     return { outcome: "alreadyClaimed", by: row.claimedBy, until: toMs(row.claimedUntilUs) };
@@ -119,7 +154,7 @@ function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
   return seen.timeouts.delete(keyOf(row));
 }
 
-function release(tables: Tables, { retryInMs, ...fence }: TimeoutRelease): boolean {
+function release(tables: Tables, { retryInMs, problem, ...fence }: TimeoutRelease): boolean {
   const row = rowOf(tables, fence);
   if (!row) return false;
   // The reply to the same call was lost: it finds its own effect.
@@ -127,8 +162,9 @@ function release(tables: Tables, { retryInMs, ...fence }: TimeoutRelease): boole
   tables.timeouts.set(keyOf(row), {
     ...row,
     ...{ token: null, claimedBy: null, claimedUntilUs: null, releasedToken: fence.token },
-    dueAtUs: retryInMs === null ? row.deadlineUs : tables.nowUs() + toUs(retryInMs),
+    dueAtUs: retryInMs === "never" ? null : retryInMs === null ? row.deadlineUs : tables.nowUs() + toUs(retryInMs),
     attempts: row.attempts - (retryInMs === null ? 1 : 0),
+    problem: problem ?? row.problem,
   });
   return true;
 }
@@ -143,9 +179,10 @@ function keyOf({ env, scope, instance }: TimeoutKey): string {
 }
 
 export function timeoutRecord(row: TimeoutRow): TimeoutRecord {
-  const { env, scope, instance, generation, state, sequence, attempts, claimedBy } = row;
+  const { env, scope, instance, generation, state, sequence, attempts, claimedBy, problem } = row;
   return {
-    ...{ env, scope, instance, generation, state, sequence, attempts, claimedBy },
+    ...{ env, scope, instance, generation, state, sequence, attempts, claimedBy, problem },
+    dead: row.dueAtUs === null,
     deadline: toMs(row.deadlineUs),
     createdAt: toMs(row.createdAtUs),
     claimedUntil: toMs(row.claimedUntilUs),

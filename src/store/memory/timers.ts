@@ -41,13 +41,14 @@ export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
 export function settleTimers(tables: Tables, settlements: readonly TimerSettlement[]): number {
   refuse(checkSettlements(settlements));
   const nowUs = tables.nowUs();
-  return settlements.filter(({ id, generation, as, delayMs, problem }) => {
+  return settlements.filter(({ id, generation, attempts: taken, as, delayMs, problem }) => {
     const row = tables.timers.get(id);
-    if (!row || row.generation !== generation) return false;
+    if (!row || row.generation !== generation || row.attempts !== taken) return false;
     if (as === "drop") return tables.timers.delete(id);
     const state = as === "dead" ? "dead" : "pending";
-    const attempts = as === "keep" ? 0 : row.attempts;
-    tables.timers.set(id, { ...row, state, attempts, problem, tryAtUs: nowUs + toUs(delayMs) });
+    const attempts = as === "keep" ? 0 : Math.max(taken - (as === "untried" ? 1 : 0), 0);
+    const told = as === "untried" ? (problem ?? row.problem) : problem;
+    tables.timers.set(id, { ...row, state, attempts, problem: told, tryAtUs: nowUs + toUs(delayMs) });
     return true;
   }).length;
 }

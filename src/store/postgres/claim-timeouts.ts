@@ -3,8 +3,8 @@
 // Rows that somebody is writing to are skipped, never waited for: an instance that moves on in a transaction of its own holds its
 // timeout's row until it commits, and nobody else's timeout may wait for that.
 
-import { checkTimeoutClaim, mayBeTimeoutFence } from "../check/timeout.js";
-import { checkDelay, optional, refuse } from "../check/value.js";
+import { checkTimeoutClaim, checkTimeoutRelease, mayBeTimeoutFence } from "../check/timeout.js";
+import { refuse } from "../check/value.js";
 import type { TimeoutClaimAnswer, TimeoutClaimRequest, TimeoutFence, TimeoutRelease } from "../contract/timeouts.js";
 import type { Transaction } from "../contract/transaction.js";
 import { unnest } from "./batch.js";
@@ -40,7 +40,7 @@ returning ${timeoutColumns("o")}`,
 const refusedTimeouts = statement(
   "refused_timeouts",
   ({ schema: s, now }) => `
-select ${timeoutColumns("o")}, o.token, o.due_at > ${now} as later
+select ${timeoutColumns("o")}, o.token, coalesce(o.due_at > ${now}, true) as later
 from unnest($1::text[], $2::text[], $3::text[]) as a(env, scope, instance)
 cross join lateral (
   select * from ${s}.timeouts o where o.env = a.env and o.scope = a.scope and o.instance = a.instance limit 1
@@ -63,17 +63,18 @@ const completeTimeoutIn = statement(
   ({ schema: s }) => `delete from ${s}.timeouts where generation = $1 and token = $2 returning generation`,
 );
 
-/** Not tried: due as before, not counted. Failed: due later, behind all that is due now. */
+/** Not tried: due as before, not counted. Failed: due later, behind all that is due now, or given up. */
 export const releaseTimeouts = statement(
   "release_timeouts",
   (d) => `
 with t as materialized (select ${d.now} as now
-), mine as materialized (${locked(d, `${unnest(1, ["uuid", "uuid", "float8"])} as a(generation, token, retry_ms)`, "o.token = a.token")}
+), mine as materialized (${locked(d, `${unnest(1, ["uuid", "uuid", "float8", "boolean", "text"])} as a(generation, token, retry_ms, dead, problem)`, "o.token = a.token")}
 ), released as (
   update ${d.schema}.timeouts o
   set token = null, claimed_by = null, claimed_until = null, released_token = m.token,
-      due_at = coalesce(t.now + ${interval("m.retry_ms")}, o.deadline),
-      attempts = o.attempts - case when m.retry_ms is null then 1 else 0 end
+      due_at = case when not m.dead then coalesce(t.now + ${interval("m.retry_ms")}, o.deadline) end,
+      attempts = o.attempts - case when m.retry_ms is null and not m.dead then 1 else 0 end,
+      problem = coalesce(m.problem, o.problem)
   from mine m, t
   where o.generation = m.generation and o.token = m.token
   returning o.generation, m.token
@@ -164,15 +165,15 @@ export async function completeIn(
 }
 
 export async function release(db: Database, releases: readonly TimeoutRelease[]): Promise<readonly boolean[]> {
-  for (const [i, one] of releases.entries()) {
-    refuse(optional(checkDelay)(`releases[${i}].retryInMs`, one.retryInMs));
-  }
+  for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
   const known = firstOfEach(releases.filter(mayBeTimeoutFence), fenceName);
   if (known.length === 0) return releases.map(() => false);
   const rows = await db.run<TimeoutFence>(releaseTimeouts, [
     known.map(({ generation }) => generation),
     known.map(({ token }) => token),
-    known.map(({ retryInMs }) => retryInMs),
+    known.map(({ retryInMs }) => (retryInMs === "never" ? null : retryInMs)),
+    known.map(({ retryInMs }) => retryInMs === "never"),
+    known.map(({ problem }) => problem),
   ]);
   const released = new Set(rows.map(fenceName));
   return releases.map((one) => mayBeTimeoutFence(one) && released.has(fenceName(one)));

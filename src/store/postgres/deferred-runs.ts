@@ -88,7 +88,7 @@ where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or 
   and not exists (select from ${s}.nodes n
     where n.env = g.env and n.stack = g.stack and n.stopped_at is null and g.id = any(n.claims)
       and n.seen_at >= ${now} - ${interval(`${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)})
-order by g.id`,
+order by g.stack collate "C", g.queue collate "C", g.program collate "C", g.version collate "C"`,
 );
 
 export async function unservedGroups(

@@ -41,7 +41,7 @@ with t as materialized (select ${d.now} as now
   where (n.stopped_at is null and n.presence is not null and n.absent_since <= t.now - ${interval("$4::float8")}
       and not ${isHere("n.presence")})
     or (n.alone and ${isSilent("t.now")})
-), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$3", "array(select incarnation from gone)")}
+), ${wakeParts(d, "$2")}, ${sweepParts(d, "$2", "$1::uuid", "$3", "array(select incarnation from gone)")}
 select x.*,
   exists (select from ${d.schema}.nodes where incarnation = $1 and stopped_at is null) as registered,
   (select json_build_object('mode', n.mode, 'overrides', n.overrides, 'drain', n.drain)
@@ -84,6 +84,6 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   const rows = await db.run<Row>(keepHouse, values, { once: true });
   const { registered, woken, ready, called, held, mode, overdue, next_wake_ms } = rows[0]!;
   db.onWork(ready);
-  const reclaimed = await settleReclaimed(db, rows);
+  const reclaimed = await settleReclaimed(db, rows, incarnation);
   return { registered, woken, reclaimed, called: called ?? [], held, mode, overdue, nextWakeMs: next_wake_ms };
 }

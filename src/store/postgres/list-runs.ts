@@ -13,7 +13,7 @@ import { SHELVES, shelf } from "./shelf.js";
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
   ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
-  r.crash_limit, r.parent_id, r.pending, r.recovered_from, coalesce(r.recoveries, 0) as recoveries,
+  r.crash_limit, r.parent_id, r.pending, k.recovered_from, k.recoveries,
   ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
 
 const FROM = (s: string) => `${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
@@ -21,7 +21,11 @@ left join lateral (
   select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
     as deferred
   from ${s}.deferred_runs f where f.run_id = r.id limit 1
-) f on true`;
+) f on true
+cross join lateral (
+  select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
+  from ${s}.taken_claims k where k.run_id = r.id
+) k`;
 
 const getRun = statement(
   "get_run",

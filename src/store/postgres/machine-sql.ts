@@ -33,10 +33,14 @@ const ANEW = `(id) do update set instance = excluded.instance, claim_group = exc
     kind = excluded.kind, name = excluded.name, codec = excluded.codec, data = excluded.data, due_at = excluded.due_at, try_at = excluded.try_at,
     attempts = 0, state = 'pending', problem = null`;
 
-/** A told event stands in the line of its instance's timers. `replace`: told again it begins anew. */
+/**
+ * A told event stands in the line of its instance's timers: where that is served, and not where its sender is. `replace`: told again it
+ * begins anew.
+ */
 export const intoTold = ({ schema: s }: Dialect, source: string, only: string, replace: boolean) => `
   insert into ${s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
-  select x.id, x.instance, x.claim_group, x.generation, 'sent', x.name, x.codec, x.data,
+  select x.id, x.instance, coalesce((select i.claim_group from ${s}.instances i where i.key = x.instance limit 1), x.claim_group),
+    x.generation, 'sent', x.name, x.codec, x.data,
     t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}, t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}
   from ${source} with ordinality as x(${TOLD_COLUMNS}, position), t
   where ${only}

@@ -10,6 +10,7 @@ import {
   type Append,
   type AppendAnswer,
   type Change,
+  type CreateAnswer,
   INSTANCE_STATUSES,
   type InstanceEvent,
   type MachineStore,
@@ -111,14 +112,20 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
     },
     { ...CHANGE_LIMITS, world },
   );
+  const createIn = async (instances: readonly NewInstance[], tx?: Transaction) => {
+    const answers = await inBatches(instances, CHANGE_LIMITS, (batch) =>
+      create(db, groups, batch as NewInstance[], tx),
+    );
+    await inform(instances.filter((_, i) => answers[i]!.outcome === "created").flatMap(wokenBy), tx);
+    return answers;
+  };
+  // Many that are started at once are one statement, as their appends are.
+  const createLane = callLane<NewInstance, CreateAnswer>((instances) => createIn(instances), {
+    ...CHANGE_LIMITS,
+    world,
+  });
   return {
-    async create(instances, { tx } = {}) {
-      const answers = await inBatches(instances, CHANGE_LIMITS, (batch) =>
-        create(db, groups, batch as NewInstance[], tx),
-      );
-      await inform(instances.filter((_, i) => answers[i]!.outcome === "created").flatMap(wokenBy), tx);
-      return answers;
-    },
+    create: (instances, { tx } = {}) => (tx ? createIn(instances, tx) : createLane(instances)),
     append: (appends) => appendLane(appends),
     async tell(told, { tx } = {}) {
       const answers = await inBatches(told, TOLD_LIMITS, (batch) => tell(db, groups, batch, tx));
@@ -182,12 +189,18 @@ const list: (db: Database, ...args: Parameters<MachineStore["list"]>) => ReturnT
   const { schema: s } = db.dialect;
   const { limit, before } = page;
   const statuses = INSTANCE_STATUSES.filter((known) => filter.statuses?.includes(known) ?? true);
+  // Each group is one range of instances_created: of a million instances, a page is read and not all of them (1.1 s).
   const text = `
-select ${RECORD} from ${s}.instances i join ${s}.claim_groups g on g.id = i.claim_group
+with b as materialized (select b.created_at, b.key from ${s}.instances b where b.key = $6)
+select i.* from ${s}.claim_groups g
+cross join lateral (
+  select ${RECORD}, i.created_at as made_at from ${s}.instances i
+  where i.claim_group = g.id and ($4::text is null or i.id = $4) and i.status = any($5::text[])
+    and ($6::uuid is null or (i.created_at, i.key) < ((select created_at from b), (select key from b)))
+  order by i.created_at desc, i.key desc limit $7
+) i
 where g.env = $1 and ($2::text is null or g.stack = $2) and ($3::text is null or g.program = $3)
-  and ($4::text is null or i.id = $4) and i.status = any($5::text[])
-  and ($6::uuid is null or (i.created_at, i.key) < (select b.created_at, b.key from ${s}.instances b where b.key = $6))
-order by i.created_at desc, i.key desc limit $7`;
+order by i.made_at desc, i.key desc limit $7`;
   const values = [filter.env, filter.stack ?? null, filter.machine ?? null, filter.id ?? null, statuses];
   const rows = await db.runText<RecordRow>("list_instances", text, [...values, before ?? null, limit + 1]);
   const instances = rows.slice(0, limit).map(recordOf);

@@ -54,7 +54,7 @@ export const takeBackClaims = statement(
   "take_back_claims",
   (d) => `
 with t as materialized (select ${d.now} as now
-), ${orphanParts(d, "$2", "true", () => "r.owner = any($1::uuid[])", "true")}${RECLAIMED(d)}`,
+), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
 );
 /** More than a node can hold. */
 const ALL = 100_000;
@@ -148,14 +148,14 @@ async function register(db: Database, node: NodeRegistration): Promise<RegisterA
   const { outcome, dead, mode, overrides, drain, ...by } = row!;
   if (outcome === "refused") return { outcome, by };
   if (outcome === "stopped") return { outcome };
-  const reclaimed = dead && dead.length > 0 ? await takeBack(db, dead) : [];
+  const reclaimed = dead && dead.length > 0 ? await takeBack(db, dead, node.incarnation) : [];
   return { outcome, mode: { mode, overrides, drain }, reclaimed };
 }
 
-async function takeBack(db: Database, dead: readonly string[]): Promise<readonly Reclaimed[]> {
-  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL]);
+async function takeBack(db: Database, dead: readonly string[], by: string): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL, by]);
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
-  return settleReclaimed(db, rows);
+  return settleReclaimed(db, rows, by);
 }
 
 export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {

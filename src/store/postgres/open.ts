@@ -42,6 +42,7 @@ import { pause, resume } from "./pause-run.js";
 import { peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
+import { claims } from "./read-claims.js";
 import { read } from "./read-journal.js";
 import { reconcile } from "./reconcile-tasks.js";
 import { orphans, recover } from "./recover-runs.js";
@@ -55,6 +56,7 @@ import { settle } from "./settle-debounced.js";
 import { start } from "./start-events.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
+import { TimeoutHints } from "./timeout-hints.js";
 import { timeoutTable } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { wake } from "./wake-parked.js";
@@ -136,6 +138,7 @@ export function openPostgres(
   });
   const groups = new Groups(db);
   const hints = new Hints(db, options.notify ?? true);
+  const timeoutHints = new TimeoutHints(db, options.notify ?? true);
   db.onWork = (groupIds, inMs = []) => {
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
@@ -161,7 +164,7 @@ export function openPostgres(
     events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
-    timeouts: timeoutTable(db),
+    timeouts: timeoutTable(db, timeoutHints),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     attend: attending,
@@ -172,6 +175,7 @@ export function openPostgres(
     },
     close: () => {
       hints.close();
+      timeoutHints.close();
       return db.close();
     },
   };
@@ -214,7 +218,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     return answers;
   };
   return {
-    groupIds: (wanted) => groups.ids(wanted),
+    groupIds: (wanted) => groups.declared(wanted),
     declare: (programs) => declare(db, groups, programs),
     limitsOf: (group) => limitsOf(db, groups, group),
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
@@ -235,6 +239,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     resume: (runId, { by }) => resume(db, runId, by),
     reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
+    claims: (runId, { limit }) => claims(db, runId, limit),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),
     archive: (age) => archive(db, age),

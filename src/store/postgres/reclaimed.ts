@@ -6,7 +6,7 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { ring } from "./ring.js";
-import { reason } from "./take-back.js";
+import { noteTaken, reason } from "./take-back.js";
 
 export interface ReclaimedRow {
   run_id: string | null;
@@ -48,8 +48,7 @@ with t as materialized (select ${now} as now
   for no key update skip locked
 ), buried as (
   update ${s}.runs r
-  set state = $4::text, seq = r.seq + 1, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null,
-      recovered_from = l.owner, recoveries = coalesce(r.recoveries, 0) + 1
+  set state = $4::text, seq = r.seq + 1, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null
   from l, t
   where r.id = l.id and r.epoch = $2 and r.token is not null and r.counts and (r.crashes >= r.crash_limit or $4 = 'failed')
     and (r.lease_until <= t.now or $3::bool)
@@ -58,15 +57,16 @@ with t as materialized (select ${now} as now
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, verdict, '', 'json', ${reason()}, t.now from buried, t
-), ${endNotices(d)}, ${countDown(d)}
+), ${noteTaken(d, "buried", "$5::uuid")}, ${endNotices(d)}, ${countDown(d)}
 select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
   ${previousOwner(s, "buried.owner")},
   (select run_id from told) as told, ${READY} as ready
 from buried, t`;
 });
 
-async function bury(db: Database, { doomed, epoch, gone, verdict }: ReclaimedRow): Promise<ReclaimedRow[]> {
-  const rows = await db.run<ReclaimedRow & { ready: Ready }>(buryTask, [doomed, epoch, gone === true, verdict]);
+async function bury(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {
+  const { doomed, epoch, gone, verdict } = row;
+  const rows = await db.run<ReclaimedRow & { ready: Ready }>(buryTask, [doomed, epoch, gone === true, verdict, by]);
   for (const { ready } of rows) await tellReady(db, ready);
   const told = rows.flatMap((row) => row.told ?? []);
   if (told.length > 0) await ring(db, told);
@@ -77,12 +77,16 @@ function longestFirst(a: ReclaimedRow, b: ReclaimedRow): number {
   return b.expired_for_ms - a.expired_for_ms || (a.run_id! < b.run_id! ? -1 : 1);
 }
 
-/** Answers what was taken back. */
-export async function settleReclaimed(db: Database, rows: readonly ReclaimedRow[]): Promise<readonly Reclaimed[]> {
+/** Answers what was taken back. `by`: the node that swept; null: somebody asked for it. */
+export async function settleReclaimed(
+  db: Database,
+  rows: readonly ReclaimedRow[],
+  by: string | null,
+): Promise<readonly Reclaimed[]> {
   const parents = rows.flatMap((row) => row.told ?? []);
   if (parents.length > 0) await ring(db, parents);
   const buried: ReclaimedRow[] = [];
-  for (const row of rows) if (row.doomed !== null) buried.push(...(await bury(db, row)));
+  for (const row of rows) if (row.doomed !== null) buried.push(...(await bury(db, row, by)));
   const all = buried.length > 0 ? [...rows, ...buried].sort(longestFirst) : rows;
   return all
     .filter((row) => row.run_id !== null)

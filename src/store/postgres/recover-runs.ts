@@ -9,7 +9,7 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
-import { RECLAIMED } from "./sweep-expired.js";
+import { NOBODY, RECLAIMED } from "./sweep-expired.js";
 import { EXPIRED, takeBackParts } from "./take-back.js";
 
 export const findOrphans = statement(
@@ -37,7 +37,7 @@ with t as materialized (select ${d.now} as now
     where r.id = w.id and r.epoch = w.epoch and r.token is not null and r.${over(`(select ${d.now})`)}
     limit 1 for no key update skip locked
   ) r
-), ${takeBackParts(d, `r.${over("t.now")}`)}${RECLAIMED(d)}`;
+), ${takeBackParts(d, `r.${over("t.now")}`, NOBODY)}${RECLAIMED(d)}`;
 });
 
 interface OrphanRow {
@@ -92,5 +92,5 @@ export async function recover(
   ];
   const rows = await db.run<ReclaimedRow>(recoverRuns, [...columns, staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
-  return settleReclaimed(db, rows);
+  return settleReclaimed(db, rows, null);
 }

@@ -9,6 +9,7 @@ import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
+import { leave } from "./leave-tasks.js";
 import { reopen } from "./reopen-tasks.js";
 import { isTask } from "./task-tree.js";
 
@@ -68,7 +69,7 @@ export async function redrive(
   refuse(checkRedrive(runIds, options));
   const { by, callId, fromStart, note } = options;
   const known = runIds.filter(isUuid);
-  if (known.length > 0 && !fromStart) await reopen(db, known, by, callId);
+  if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
   const rows =
     known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
   db.onWork(

@@ -28,7 +28,7 @@ with recursive roots as materialized (
   where r.id = any(array(select id from tree)) order by r.id for no key update
 ), edges as materialized (
   select n.need_id, n.run_id from l cross join lateral (
-    select need_id, run_id from ${s}.run_needs n where n.need_id = l.id
+    select need_id, run_id from ${s}.run_needs n where n.need_id = l.id offset 0
   ) n
 ), opened(id) as (
   select l.id from l where l.state in ('failed', 'dead', 'quarantined', 'cancelled') and l.id not in (select id from roots)

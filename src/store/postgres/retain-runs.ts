@@ -63,6 +63,8 @@ export const pruneRuns = statement("prune_runs", (d) => {
   delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id, r.key_hash
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))
+), taken as (
+  delete from ${s}.taken_claims k where k.run_id = any(array(select id from gone))
 ), deferred as (
   delete from ${s}.deferred_runs f where f.run_id = any(array(select id from gone))
 ), needs as (

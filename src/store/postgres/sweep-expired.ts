@@ -11,19 +11,24 @@ import { EXPIRED, takeBackParts } from "./take-back.js";
  * has locked; two sweepers never act on one list. (Only running rows have a lease. With the state in the predicate, the
  * planner read the whole index of running rows a second time.) What becomes of a run is its program's to say.
  */
-export function sweepParts(d: Dialect, limit: string, condition = "true", gone = ""): string {
+export function sweepParts(d: Dialect, limit: string, by: string, condition = "true", gone = ""): string {
   const over = (time: string) => `(r.lease_until <= ${time}${gone && ` or r.owner = any(${gone})`})`;
-  return orphanParts(d, limit, condition, over, gone ? `r.owner = any(${gone})` : "false");
+  return orphanParts(d, { limit, by, condition, over, isGone: gone ? `r.owner = any(${gone})` : "false" });
 }
 
-/** The same for claims of which `over` tells at a time. `isGone`: whatever the lease. */
-export function orphanParts(
-  d: Dialect,
-  limit: string,
-  condition: string,
-  over: (time: string) => string,
-  isGone: string,
-): string {
+interface Orphans {
+  readonly limit: string;
+  /** The node that sweeps. */
+  readonly by: string;
+  readonly condition: string;
+  /** Whether a claim is to be taken, at a time. */
+  readonly over: (time: string) => string;
+  /** Whatever the lease. */
+  readonly isGone: string;
+}
+
+/** The same for claims of which `over` tells. */
+export function orphanParts(d: Dialect, { limit, by, condition, over, isGone }: Orphans): string {
   const { schema: s, now } = d;
   return `expired as materialized (
   select ${EXPIRED}, ${isGone} as gone,
@@ -33,7 +38,7 @@ export function orphanParts(
   order by r.lease_until, r.id
   limit ${limit}
   for no key update skip locked
-), ${takeBackParts(d, over("t.now"))}`;
+), ${takeBackParts(d, over("t.now"), by)}`;
 }
 
 export const RECLAIMED = ({ schema: s }: Dialect) => `
@@ -46,13 +51,16 @@ select null, null, null, null, null, null, null, null, null, null, run_id, null,
 union all
 select null, null, verdict, null, epoch, null, null, null, null, null, null, id, gone from doomed`;
 
+/** A sweep that somebody asked for is no node's. */
+export const NOBODY = "null::uuid";
+
 export const sweepExpired = statement(
   "sweep_expired",
   (d) => `
 with t as materialized (select ${d.now} as now
-), ${sweepParts(d, "$1")}${RECLAIMED(d)}`,
+), ${sweepParts(d, "$1", NOBODY)}${RECLAIMED(d)}`,
 );
 
 export async function sweep(db: Database, limit: number): Promise<readonly Reclaimed[]> {
-  return settleReclaimed(db, await db.run<ReclaimedRow>(sweepExpired, [limit]));
+  return settleReclaimed(db, await db.run<ReclaimedRow>(sweepExpired, [limit]), null);
 }

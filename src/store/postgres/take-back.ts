@@ -18,9 +18,29 @@ const orphaned = () => {
   const [before, after] = JSON.stringify(orphanedError(OWNER)).split(OWNER);
   return `'${before}' || owner || '${after}'`;
 };
+/**
+ * A CTE that notes from whom a claim was taken, in the statement that takes it: `from` has the columns run_id, epoch, owner and
+ * verdict. A claim is taken once; a note that is there already must not stop a sweep.
+ */
+export const noteTaken = ({ schema: s }: Dialect, from: string, by: string) => `noted as (
+  insert into ${s}.taken_claims (run_id, epoch, owner, by, outcome, at)
+  select run_id, epoch, owner, ${by}, verdict, t.now from ${from}, t
+  on conflict do nothing
+)`;
+
 /** What stands last in the journal of one that ended, given its columns verdict, owner and crashes. */
 export const reason = () =>
   `case verdict when 'failed' then ${orphaned()} else '{"code":"CRASH_LIMIT","crashes":' || crashes || '}' end`;
+
+/**
+ * How often it has begun anew since somebody began it: progress sets crashes back, and one that kills its process in its
+ * second step makes some every time. (Tasks are counted on elsewhere, and go on.)
+ */
+const restarts = (s: string) => `(
+        select count(*) from ${s}.journal k
+        where k.run_id = x.id and k.kind = 'start' and k.seq > coalesce((
+          select max(m.seq) from ${s}.journal m
+          where m.run_id = x.id and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))), 0))`;
 
 /**
  * CTEs from `expired` (rows that are locked: EXPIRED, policy, and whether their owner is gone) to `swept`, `told` and
@@ -28,19 +48,21 @@ export const reason = () =>
  * its limit allows is dead. Those that another node may take keep available_at: recovered work stands at the front of its
  * queue. What a run that begins anew had been told is unread again; one whose tasks are under way goes on. The journal is
  * looked at only where a program asks for more than to go on. A task that is to end is left out and named in `doomed`: its
- * end is counted in rows that must be locked first (reclaimed.ts).
+ * end is counted in rows that must be locked first (reclaimed.ts). `by`: the node that sweeps, as SQL.
  */
-export function takeBackParts(d: Dialect, still: string): string {
+export function takeBackParts(d: Dialect, still: string, by: string): string {
   const { schema: s } = d;
   return `judged as materialized (
   select x.*, case
     when x.policy = 'fail' and j.begun then 'failed'
-    when x.crashes >= x.crash_limit then 'dead'
+    when x.crashes >= x.crash_limit or j.restarts + 1 >= x.crash_limit then 'dead'
     when x.pausing then 'paused'
     when x.policy = 'restart' and j.begun and x.pending = 0 then 'restarted'
     else 'waiting' end as verdict
   from expired x left join lateral (
-    select (${GATHERS}) is not true as begun from ${s}.journal j
+    select (${GATHERS}) is not true as begun,
+      case when x.policy = 'restart' and not x.counts and x.pending = 0 then ${restarts(s)} end as restarts
+    from ${s}.journal j
     where x.policy in ('fail', 'restart') and j.run_id = x.id and j.seq = x.base_seq + 1 limit 1
   ) j on true
 ), doomed as (select id, epoch, gone, verdict from judged where counts and verdict ${ENDS}
@@ -53,7 +75,6 @@ export function takeBackParts(d: Dialect, still: string): string {
       base_seq = case e.verdict when 'restarted' then r.seq else r.base_seq end,
       failures = case e.verdict when 'restarted' then 0 else r.failures end,
       ended_at = case when e.verdict ${ENDS} then t.now end,
-      recovered_from = e.owner, recoveries = coalesce(r.recoveries, 0) + 1,
       token = null, owner = null, lease_until = null
   from unnest(array(select id from taken), array(select owner from taken), array(select lease_until from taken),
       array(select base_seq from taken), array(select verdict from taken))
@@ -73,7 +94,7 @@ export function takeBackParts(d: Dialect, still: string): string {
     where verdict = 'restarted' and j.run_id = swept.run_id and j.seq = swept.base_seq + 1 limit 1
   ) j on true
   where verdict not in ('waiting', 'paused')
-), reopened as (
+), ${noteTaken(d, "swept", by)}, reopened as (
   update ${s}.inbox i set taken_seq = null
   where i.run_id = any(array(select run_id from swept where verdict = 'restarted'))
     and i.taken_seq > (select base_seq from swept where run_id = i.run_id)

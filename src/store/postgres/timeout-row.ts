@@ -7,7 +7,7 @@ export const timeoutColumns = (
   o: string,
 ) => `${o}.env, ${o}.scope, ${o}.instance, ${o}.generation, ${o}.state, ${o}.sequence,
   ${ms(`${o}.deadline`)} as deadline, ${ms(`${o}.created_at`)} as created_at, ${o}.attempts, ${o}.claimed_by,
-  ${ms(`${o}.claimed_until`)} as claimed_until`;
+  ${ms(`${o}.claimed_until`)} as claimed_until, ${o}.due_at is null as dead, ${o}.problem`;
 
 export interface TimeoutRow {
   env: string;
@@ -21,12 +21,14 @@ export interface TimeoutRow {
   attempts: number;
   claimed_by: string | null;
   claimed_until: number | null;
+  dead: boolean;
+  problem: string | null;
 }
 
 export function recordOf(row: TimeoutRow): TimeoutRecord {
-  const { env, scope, instance, generation, state, deadline, attempts } = row;
+  const { env, scope, instance, generation, state, deadline, attempts, dead, problem } = row;
   return {
-    ...{ env, scope, instance, generation, state, deadline, attempts },
+    ...{ env, scope, instance, generation, state, deadline, attempts, dead, problem },
     sequence: Number(row.sequence),
     createdAt: row.created_at,
     claimedBy: row.claimed_by,

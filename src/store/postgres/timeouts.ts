@@ -18,6 +18,7 @@ import { claim, complete, completeIn, release } from "./claim-timeouts.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { instant, interval } from "./instant.js";
+import type { TimeoutHints } from "./timeout-hints.js";
 import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
 
 const KEY = "o.env = $1 and o.scope = $2 and o.instance = $3";
@@ -34,7 +35,7 @@ with t as materialized (select ${now} as now
   on conflict (env, scope, instance) do update
   set generation = excluded.generation, state = excluded.state, sequence = excluded.sequence, deadline = excluded.deadline,
       due_at = excluded.due_at, created_at = excluded.created_at, attempts = 0,
-      claimed_by = null, claimed_until = null, token = null, released_token = null
+      claimed_by = null, claimed_until = null, token = null, released_token = null, problem = null
   where o.generation <> excluded.generation
     and not ($9::boolean and o.state = excluded.state and o.sequence = excluded.sequence)
   returning o.*
@@ -70,10 +71,24 @@ from t left join lateral (
 order by x.due_at, x.instance`,
 );
 
+export const deadTimeouts = statement(
+  "dead_timeouts",
+  ({ schema: s }) => `
+select ${timeoutColumns("o")} from ${s}.timeouts o
+where o.env = $1 and o.scope = $2 and o.due_at is null and o.instance > $3 order by o.instance limit $4`,
+);
+
+const redriveTimeout = statement(
+  "redrive_timeout",
+  ({ schema: s, now }) => `
+update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, released_token = null
+where ${KEY} and o.due_at is null returning o.instance`,
+);
+
 /** More rows in one statement gain nothing and hold their locks longer. */
 const LIMITS = { maxRows: 500, maxBytes: 4 * 1024 * 1024, sizeOf: () => ({ rows: 1, bytes: 100 }) };
 
-export function timeoutTable(db: Database): TimeoutTable {
+export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
   const lane = <Item, Answer>(send: (db: Database, items: readonly Item[]) => Promise<readonly Answer[]>) =>
     callLane<Item, Answer>((items) => inBatches(items, LIMITS, (batch) => send(db, batch)), {
       ...LIMITS,
@@ -84,7 +99,11 @@ export function timeoutTable(db: Database): TimeoutTable {
   const completions = lane<TimeoutFence, boolean>(complete);
   const releases = lane<TimeoutRelease, boolean>(release);
   return {
-    schedule: (timeout, { tx } = {}) => schedule(db, timeout, tx),
+    async schedule(timeout, { tx } = {}) {
+      const record = await schedule(db, timeout, tx);
+      await hints.tell(record, record.deadline - record.createdAt, tx);
+      return record;
+    },
     async cancel(key, { tx } = {}) {
       refuse(checkTimeoutKey(key));
       return (await db.run(cancelTimeout, valuesOf(key), { tx })).length > 0;
@@ -107,6 +126,17 @@ export function timeoutTable(db: Database): TimeoutTable {
     claim: claims,
     complete: (fences, { tx } = {}) => (tx ? completeIn(db, fences, tx) : completions(fences)),
     release: releases,
+    async dead(of, { limit, after = "" }) {
+      refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
+      return (await db.run<TimeoutRow>(deadTimeouts, [of.env, of.scope, after, Math.max(limit, 0)])).map(recordOf);
+    },
+    async redrive(key) {
+      refuse(checkTimeoutKey(key));
+      const redriven = (await db.run(redriveTimeout, valuesOf(key))).length > 0;
+      if (redriven) await hints.tell(key, 0);
+      return redriven;
+    },
+    onScheduled: (of, listener) => hints.listen(of, listener),
   };
 }
 

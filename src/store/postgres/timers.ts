@@ -120,18 +120,20 @@ export const settleTimers = statement(
   "settle_timers",
   ({ schema: s, now }) => `
 with w as materialized (
-  select w.* from ${unnest(1, ["uuid", "bigint", "text", "float8", "text"])} as w(id, generation, how, delay_ms, problem)
-  join ${s}.timers x on x.id = w.id and x.generation = w.generation
+  select w.* from ${unnest(1, ["uuid", "bigint", "int", "text", "float8", "text"])} as w(id, generation, attempts, how, delay_ms, problem)
+  join ${s}.timers x on x.id = w.id and x.generation = w.generation and x.attempts = w.attempts
   for no key update of x skip locked
 ), kept as (
   update ${s}.timers x
-  set try_at = ${now} + ${interval("w.delay_ms")}, problem = w.problem,
+  set try_at = ${now} + ${interval("w.delay_ms")},
+      problem = coalesce(w.problem, case w.how when 'untried' then x.problem end),
       state = case w.how when 'dead' then 'dead' else 'pending' end,
-      attempts = case w.how when 'keep' then 0 else x.attempts end
-  from w where x.id = w.id and x.generation = w.generation and w.how <> 'drop'
+      attempts = case w.how when 'keep' then 0 when 'untried' then greatest(x.attempts - 1, 0) else x.attempts end
+  from w where x.id = w.id and x.generation = w.generation and x.attempts = w.attempts and w.how <> 'drop'
   returning x.id
 ), dropped as (
-  delete from ${s}.timers x using w where x.id = w.id and x.generation = w.generation and w.how = 'drop'
+  delete from ${s}.timers x using w
+  where x.id = w.id and x.generation = w.generation and x.attempts = w.attempts and w.how = 'drop'
   returning x.id
 )
 select (select count(*) from kept)::int + (select count(*) from dropped)::int as n`,
@@ -142,6 +144,7 @@ export async function settle(db: Database, settlements: readonly TimerSettlement
   const [row] = await db.run<{ n: number }>(settleTimers, [
     settlements.map(({ id }) => id),
     settlements.map(({ generation }) => generation),
+    settlements.map(({ attempts }) => attempts),
     settlements.map(({ as }) => as),
     settlements.map(({ delayMs }) => delayMs),
     settlements.map(({ problem }) => problem),

@@ -10,6 +10,7 @@ import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
 import { eventCases } from "./events.js";
 import { generationCases } from "./generations.js";
+import { holderCases } from "./holders.js";
 import { insertCases } from "./insert.js";
 import { journalCases } from "./journals.js";
 import { keyCases } from "./keys.js";
@@ -29,6 +30,7 @@ import { scheduleCases } from "./schedules.js";
 import { sealedTransactionCases } from "./sealed-transactions.js";
 import { settlingCases } from "./settling.js";
 import { sweepCases, wakeCases } from "./sweeps.js";
+import { taskOperationCases } from "./task-operations.js";
 import { taskCases } from "./tasks.js";
 import { timeoutCases } from "./timeouts.js";
 import { transactionCases } from "./transactions.js";
@@ -46,9 +48,11 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...messageCases,
   ...childCases,
   ...taskCases,
+  ...taskOperationCases,
   ...sweepCases,
   ...wakeCases,
   ...recoveryCases,
+  ...holderCases,
   ...cancelCases,
   ...journalCases,
   ...limitCases,

@@ -198,6 +198,16 @@ export const machineCases = cases("machines", {
     same(await s.store.machines.tell([told(s, newInstance(s))]), [{ outcome: "unknown" }], "to nobody");
   },
 
+  "what is told waits where its instance is served, not where its sender is": async (s) => {
+    const there = s.group({ queue: "m", program: "m", stack: "there" });
+    const [one, sender] = [await created(s, { group: there }), await created(s)];
+    await s.store.machines.tell([told(s, one)]);
+    await s.store.machines.append([append(s, sender, 1, { told: [told(s, one, { generation: 1 })] })]);
+    await s.advance(1);
+    same((await s.store.machines.claimTimers(claim(s))).timers, [], "where the senders are");
+    same((await s.store.machines.claimTimers(claim(s, { groups: [there] }))).timers.length, 2, "where it is");
+  },
+
   "in a transaction, instances and told events are there when it commits, and not when it is rolled back": async (
     s,
   ) => {
@@ -279,21 +289,27 @@ export const machineCases = cases("machines", {
     );
   },
 
-  "settled, a timer is tried later, kept, given up or gone, in its generation only": async (s) => {
-    const [retry, keep, dead, drop, other] = Array.from({ length: 5 }, () => timer(s));
-    const one = await created(s, { timers: [retry!, keep!, dead!, drop!, other!] });
+  "settled, a timer is tried later, kept, given back, given up or gone, in its generation only": async (s) => {
+    const [retry, keep, untried, dead, drop, other] = Array.from({ length: 6 }, () => timer(s));
+    const one = await created(s, { timers: [retry!, keep!, untried!, dead!, drop!, other!] });
     await s.advance(1);
     await s.store.machines.claimTimers(claim(s, { leaseMs: 60_000 }));
-    const settle = (of: NewTimer, as: "retry" | "keep" | "dead" | "drop", generation = 1) => ({
-      ...{ id: of.id, generation, as, delayMs: SHORT_MS, problem: as },
+    const settle = (of: NewTimer, as: "retry" | "keep" | "untried" | "dead" | "drop", generation = 1) => ({
+      ...{ id: of.id, generation, attempts: 1, as, delayMs: SHORT_MS, problem: as },
     });
-    const all = [settle(retry!, "retry"), settle(keep!, "keep"), settle(dead!, "dead"), settle(drop!, "drop")];
-    same(await s.store.machines.settleTimers([...all, settle(other!, "drop", 2)]), 4, "settled");
+    const all = [settle(retry!, "retry"), settle(keep!, "keep"), settle(untried!, "untried"), settle(dead!, "dead")];
+    const rest = [settle(drop!, "drop"), settle(other!, "drop", 2), { ...settle(other!, "drop"), attempts: 2 }];
+    same(await s.store.machines.settleTimers([...all, rest[0]!, rest[1]!]), 5, "settled");
+    same(await s.store.machines.settleTimers([rest[2]!]), 0, "of another attempt");
     await s.advance(PAST_MS);
     const { timers } = await s.store.machines.claimTimers(claim(s));
-    same(new Set(timers.map(({ id }) => id)), new Set([retry!.id, keep!.id]), "tried again");
+    same(new Set(timers.map(({ id }) => id)), new Set([retry!.id, keep!.id, untried!.id]), "tried again");
     const attempts = new Map(timers.map((one) => [one.id, one.attempts]));
-    same([attempts.get(retry!.id), attempts.get(keep!.id)], [2, 1], "attempts");
+    same(
+      [retry!, keep!, untried!].map(({ id }) => attempts.get(id)),
+      [2, 1, 1],
+      "attempts",
+    );
     const states = new Map((await s.store.machines.timers(one.key)).map(({ id, state }) => [id, state]));
     same([states.get(dead!.id), states.get(drop!.id), states.get(other!.id)], ["dead", undefined, "pending"], "states");
   },

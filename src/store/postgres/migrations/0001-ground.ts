@@ -2,6 +2,7 @@
 // events stand beside it.
 
 import type { Dialect } from "../dialect.js";
+import { claims } from "./0001-claims.js";
 import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
@@ -18,6 +19,7 @@ export const ground = {
   sql: (dialect: Dialect) =>
     [
       groundSql,
+      claims,
       nodes,
       limits,
       schedules,
@@ -34,10 +36,10 @@ export const ground = {
 };
 
 const groundSql = ({ schema: s }: Dialect) => `
--- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group.
--- '' stands for "any" in stack and version.
+-- A run's env, stack, queue, program and version pin as one number: a claim is then one index range per group. The number is
+-- made from them (groups.ts). '' stands for "any" in stack and version.
 create table ${s}.claim_groups (
-  id       int generated always as identity primary key,
+  id       int primary key,
   env      text not null,
   stack    text not null,
   queue    text not null,
@@ -76,9 +78,6 @@ create table ${s}.runs (
   parent_id     uuid,
   -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
   key_hash      uuid,
-  -- From whom it was taken back last, and how often; NULL: never.
-  recovered_from uuid,
-  recoveries    int,
   -- The tasks it waits for; whether it is one whose end is still to be counted; whether it is paused when it is given back.
   pending       int not null default 0,
   counts        boolean not null default false,

@@ -3,8 +3,8 @@
 import type { Dialect } from "../dialect.js";
 
 /**
- * due_at is the one time that counts: the deadline; while claimed, when the claim is over; after a failure, when to try again. So
- * what is due is the head of one index, and a claimed or failing row is never read past. generation is drawn anew by every
+ * due_at is the one time that counts: the deadline; while claimed, when the claim is over; after a failure, when to try again; null:
+ * given up. So what is due is the head of one index, and a claimed or failing row is never read past. generation is drawn anew by every
  * schedule, so it is unique, and writes under a claim find their row by it. Ordered by code, as the memory store does. The primary
  * key begins with the instance: beginning with env and scope, a planner without statistics took it for the look, and read them all.
  */
@@ -17,7 +17,7 @@ create table ${s}.timeouts (
   state           text not null,
   sequence        bigint not null,
   deadline        timestamptz not null,
-  due_at          timestamptz not null,
+  due_at          timestamptz,
   created_at      timestamptz not null,
   attempts        int not null,
   claimed_by      text,
@@ -25,9 +25,11 @@ create table ${s}.timeouts (
   token           uuid,
   -- Who released it last: the same call repeated finds its own effect.
   released_token  uuid,
+  problem         text,
   primary key (instance, scope, env),
   constraint timeout_claim_is_whole check ((token is null) = (claimed_by is null) and (token is null) = (claimed_until is null))
 ) with (fillfactor = 80);
 create unique index timeouts_generation on ${s}.timeouts (generation);
 create index timeouts_due on ${s}.timeouts (env, scope, due_at, instance);
+create index timeouts_dead on ${s}.timeouts (env, scope, instance) where due_at is null;
 `;

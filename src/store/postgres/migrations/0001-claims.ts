@@ -1,0 +1,17 @@
+// Claims that were taken from their holder: who had them, when they were taken, and by whom.
+
+import type { Dialect } from "../dialect.js";
+
+// Beside the run, because few runs have one. Who else held a run is told by the tokens in its journal.
+export const claims = ({ schema: s }: Dialect) => `
+create table ${s}.taken_claims (
+  run_id   uuid not null,
+  epoch    bigint not null,
+  owner    uuid not null,
+  -- The node whose sweep took it; NULL: somebody asked for the sweep.
+  by       uuid,
+  outcome  text not null,
+  at       timestamptz not null,
+  primary key (run_id, epoch)
+);
+`;

@@ -1,0 +1,98 @@
+// Sweepers are told of nearer deadlines that other processes schedule, by NOTIFY: none of these would fire before the next look, an hour
+// away.
+
+import { createHash } from "node:crypto";
+import { setTimeout as pass } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { openPostgres } from "../../src/store/postgres/open.js";
+import { timeoutStore } from "../../src/timeout/store-timeouts.js";
+import { TimeoutSweeper } from "../../src/timeout/sweeper.js";
+import { testSchema } from "../harness/database.js";
+
+const { url, schema, pool } = testSchema();
+const [here, there] = [openPostgres(url, { schema }), openPostgres(url, { schema })];
+const elsewhere = timeoutStore(there, { scope: "order" });
+const PENDING = { state: "pending", sequence: 1 } as const;
+const sweepers: TimeoutSweeper[] = [];
+
+beforeAll(() => here.migrate());
+afterEach(async () => {
+  for (const sweeper of sweepers.splice(0)) await sweeper.stop();
+});
+afterAll(async () => {
+  await here.close();
+  await there.close();
+});
+
+async function sweeping() {
+  const fired: { readonly instance: string; readonly lateMs: number }[] = [];
+  const sweeper = new TimeoutSweeper({
+    store: timeoutStore(here, { scope: "order" }),
+    sweepInterval: "1h",
+    fire: async ({ instance, deadline }) => {
+      const { rows } = await pool.query("select extract(epoch from clock_timestamp())::float8 * 1000 as now");
+      fired.push({ instance, lateMs: rows[0].now - deadline });
+      return "fired";
+    },
+  }).start();
+  sweepers.push(sweeper);
+  // It looks once when it starts, and once when it hears.
+  await expect.poll(() => sweeper.metrics().sweeps, { timeout: 10_000 }).toBeGreaterThanOrEqual(2);
+  return { fired, sweeper };
+}
+
+const names = (fired: readonly { readonly instance: string }[]) => fired.map(({ instance }) => instance);
+
+/** Of this schema. Its last query is what stands there. */
+async function listeners(): Promise<{ pid: number }[]> {
+  const channel = createHash("sha1").update(`"${schema}"`).digest("hex").slice(0, 12);
+  const text = "select pid from pg_stat_activity where query = $1";
+  return (await pool.query(text, [`listen "holdfast:timeouts:${channel}"`])).rows;
+}
+
+test("a nearer deadline of another process fires in time, and never early", async () => {
+  const { fired } = await sweeping();
+  await elsewhere.schedule("far", { ...PENDING, in: "50m" });
+  await elsewhere.schedule("near", { ...PENDING, in: 300 });
+  await elsewhere.schedule("nearer", { ...PENDING, in: 100 });
+  await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["nearer", "near"]);
+  expect(Math.min(...fired.map(({ lateMs }) => lateMs))).toBeGreaterThanOrEqual(0);
+});
+
+test("also when the transaction that schedules it commits after its deadline", async () => {
+  const { fired } = await sweeping();
+  const client = await pool.connect();
+  await client.query("begin");
+  await elsewhere.schedule("late", { ...PENDING, in: 20 }, { tx: client });
+  await pass(100);
+  await client.query("commit");
+  client.release();
+  await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["late"]);
+});
+
+test("also after the listening connection was cut: it is opened again, and looks first", async () => {
+  const { fired } = await sweeping();
+  const [mine] = await listeners();
+  await pool.query("select pg_terminate_backend($1)", [mine!.pid]);
+  // While nobody hears.
+  await elsewhere.schedule("unheard", { ...PENDING, in: 50 });
+  await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["unheard"]);
+  await elsewhere.schedule("heard", { ...PENDING, in: 50 });
+  await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["unheard", "heard"]);
+});
+
+test("one that was given up and is redriven elsewhere fires at once", async () => {
+  const timeout = await elsewhere.schedule("dead", { ...PENDING, in: 0 });
+  const answer = await elsewhere.claim(timeout, "n", { claimMs: 60_000 });
+  if (answer.outcome === "claimed") await elsewhere.giveUp(answer.claim, "no");
+  const { fired } = await sweeping();
+  expect(await elsewhere.redrive("dead")).toBe(true);
+  await expect.poll(() => names(fired), { timeout: 10_000 }).toEqual(["dead"]);
+});
+
+test("a sweeper that stopped leaves no connection behind", async () => {
+  await sweeping();
+  expect(await listeners()).toHaveLength(1);
+  await sweepers.pop()!.stop();
+  await expect.poll(listeners, { timeout: 10_000 }).toEqual([]);
+});
