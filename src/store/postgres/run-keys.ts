@@ -24,7 +24,7 @@ select k.run_id, k.payload_hash, o.id is not null as present,
   case k.lifetime
     when 'timed' then k.expires_at <= ${now}
     when 'live' then coalesce(r.state in ${ENDED}, true)
-    else coalesce(r.archived_at is not null, true)
+    else r.state is null or r.archived_at is not null
   end as stale
 from ${unnest(1, ["uuid", "uuid"])} with ordinality as w(hash, id, ord)
 left join lateral (select id from ${s}.runs o where o.id = w.id limit 1) o on true
