@@ -75,18 +75,6 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
-    name: "a cancel counts down the tasks that it cancels",
-    breaks: "S13: a row is written once per statement",
-    edits: [
-      {
-        file: "src/store/postgres/cancel-run.ts",
-        find: '${countDown(d, "x.id not in (select run_id from cancelled)")}',
-        put: "${countDown(d)}",
-      },
-    ],
-    killedBy: [CONFORMANCE],
-  },
-  {
     name: "a limited task that starts while its DAG is being paused stands in line",
     breaks: "pause",
     edits: [

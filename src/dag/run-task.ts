@@ -71,11 +71,13 @@ export async function given(
     { runId: dag, what: "start" },
     ...names.map((name) => ({ runId: needs[name]!, what: "end" as const })),
   ]);
+  // Its node died too often before its tasks had ended, and it was deleted: without its input nothing right can be done.
+  if (!started) throw new PermanentError(`The run ${dag} of its DAG is no longer there.`);
   const outcomes = names.map((name, i) => [name, outcomeOf(ends[i], codecs)] as const);
   const open = outcomes.find(([, outcome]) => outcome === null);
   if (open) throw new PermanentError(`It was claimed before ${JSON.stringify(open[0])} had ended. Please report this.`);
   return {
-    input: started?.entry?.payload ? codecs.decode(started.entry.payload) : undefined,
+    input: started.entry?.payload ? codecs.decode(started.entry.payload) : undefined,
     needs: Object.fromEntries(outcomes) as Readonly<Record<string, Outcome>>,
   };
 }

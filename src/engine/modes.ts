@@ -21,6 +21,8 @@ export class Modes {
   #state: ModeState = FULL;
   readonly #owners = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
+  /** Asked for with every claim, of every program. */
+  readonly #known = new Map<string, NodeMode>();
   #told = 0;
 
   get state(): ModeState {
@@ -35,11 +37,16 @@ export class Modes {
   /** Programs that a definition is made of go by its name, too. */
   belongs(program: string, owner: string): void {
     this.#owners.set(program, owner);
+    this.#known.delete(program);
   }
 
   of(program: string): NodeMode {
+    const known = this.#known.get(program);
+    if (known !== undefined) return known;
     const owner = this.#owners.get(program);
-    return effectiveMode(this.#state, owner === undefined ? namesOf(program) : [...namesOf(program), owner]);
+    const mode = effectiveMode(this.#state, owner === undefined ? namesOf(program) : [...namesOf(program), owner]);
+    this.#known.set(program, mode);
+    return mode;
   }
 
   /** Answers whether that is news. */
@@ -47,6 +54,7 @@ export class Modes {
     this.#told++;
     if (isSame(state, this.#state)) return false;
     this.#state = state;
+    this.#known.clear();
     for (const tell of this.#listeners) tell();
     return true;
   }

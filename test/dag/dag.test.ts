@@ -1,5 +1,6 @@
 // DAGs through the engine, on the memory store and on PostgreSQL: results, needs, rules, retries, fan-out.
 
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
 import { dag } from "../../src/dag/dag.js";
@@ -8,6 +9,7 @@ import type { TaskContext } from "../../src/dag/task-context.js";
 import { allSucceeded, always, anySucceeded, noneFailed } from "../../src/dag/when.js";
 import { PermanentError } from "../../src/workflow/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
+import { json } from "../store/scene.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const NO_RETRY = { retry: 1 } as const;
@@ -186,6 +188,23 @@ onBothStores(
       const empty = dag("empty-needs", { none, all, plain, input });
       const node = await bench.open({ programs: [empty] });
       expect(await (await node.start(empty, 7)).result()).toEqual({ all: [{}, 7], plain: [{}, 7], input: 7 });
+    });
+
+    test("a task whose DAG's run was deleted fails, and does not run without its input", async () => {
+      let ran = false;
+      const only = task(async () => {
+        ran = true;
+      });
+      const gone = dag("gone", { only });
+      const node = await bench.open({ programs: [gone] });
+      const [id, of] = [randomUUID(), randomUUID()];
+      const group = { env: "default", stack: null, queue: "gone::only", program: "gone::only", version: null };
+      const rest = { priority: 0, delayMs: 0, crashLimit: 5, input: json({ dag: of, needs: {} }) };
+      await bench.store.runs.insert([{ id, group, ...rest }]);
+      await expect(node.run(id).result({ timeout: "10s" })).rejects.toThrow(
+        `The run ${of} of its DAG is no longer there`,
+      );
+      expect(ran).toBe(false);
     });
 
     test("a fan-out of which not every item can be started fails after those that were have ended", async () => {

@@ -64,8 +64,10 @@ test("a group that was lost comes back under its number, and a node that asks by
   expect(await run.result({ timeout: "10s" })).toBe("kept");
   expect((await stray.status()).state).toBe("waiting");
   // Behind a pooler nobody sees that the server is another one: declared again, the group is there.
+  const group = { env: "lost", stack: null, queue: "kept", program: "kept", version: null };
+  await store.runs.groupIds([group]);
   await lose();
-  const [id] = await store.runs.groupIds([{ env: "lost", stack: null, queue: "kept", program: "kept", version: null }]);
+  const [id] = await store.runs.groupIds([group]);
   const { rows } = await here.pool.query(`select program from ${here.schema}.claim_groups where id = $1`, [id]);
   expect(rows).toEqual([{ program: "kept" }]);
   expect(node.active).toBe(0);

@@ -60,6 +60,9 @@ export const taskOperationCases = cases("tasks", {
     await s.accept(parent, [enqueue(task), park({ wakeAfter: 1000, forTasks: true })]);
     await s.store.runs.admit({ runIds: [task.id] });
     matches(await s.run(task.id), { state: "paused" }, "started");
+    const other = await s.insert({ group: { queue: "others" }, limits: [{ kind: "slots", key: "few", max: 1 }] });
+    matches(await s.run(other.id), { state: "waiting" }, "one that comes later passes it");
+    await s.store.runs.cancel(other.id, ME);
     await s.store.runs.resume(parent.runId, ME);
     await s.store.runs.admit({ runIds: [task.id] });
     matches(await s.run(task.id), { state: "waiting" }, "resumed");
