@@ -64,7 +64,9 @@ export const timeouts: readonly Mutant[] = [
   {
     name: "a failing timeout stays at the head of the line",
     breaks: "poison starves nobody",
-    edits: [{ file: FIRING, find: "store.release(claim, { retryInMs })", put: "store.release(claim)" }],
+    edits: [
+      { file: FIRING, find: "store.release(claim, { retryInMs, problem })", put: "store.release(claim, { problem })" },
+    ],
     killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "starves nobody" }],
   },
   {

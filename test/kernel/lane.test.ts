@@ -120,4 +120,33 @@ describe("a lane", () => {
     clearInterval(other);
     expect(others).toBeGreaterThan(0);
   });
+
+  test("abreast: a second whole batch does not wait for the first, what is less does", async () => {
+    const sent: string[] = [];
+    const releases: (() => void)[] = [];
+    const send = lane<number, number>(
+      async (items) => {
+        sent.push(String(items));
+        await new Promise<void>((resolve) => releases.push(resolve));
+        return items;
+      },
+      { world: systemWorld(), maxRows: 2, maxBytes: 1e6, abreast: 2, sizeOf: () => ({ rows: 1, bytes: 1 }) },
+    );
+    const first = [1, 2].map(send);
+    while (releases.length < 1) await new Promise(setImmediate);
+    const rest = [3, 4, 5, 6, 7].map(send);
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+    expect(sent).toEqual(["1,2", "3,4"]);
+    releases[1]!();
+    while (releases.length < 3) await new Promise(setImmediate);
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+    expect(sent).toEqual(["1,2", "3,4", "5,6"]);
+    for (let i = 0; i < 4; i++) {
+      for (const release of releases) release();
+      await new Promise(setImmediate);
+      await new Promise(setImmediate);
+    }
+    expect(await Promise.all([...first, ...rest])).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(sent.at(-1)).toBe("7");
+  });
 });

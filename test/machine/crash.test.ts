@@ -1,6 +1,6 @@
 // Timers across processes: three of them fire the timers of two machines with the same ids, and are killed while they do.
 //
-// HOLDFAST_INSTANCES=1000 makes a thousand instances of each machine instead of 150.
+// HOLDFAST_INSTANCES=1000 makes a thousand instances of each machine instead of 100.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -16,8 +16,8 @@ import { testSchema } from "../harness/database.js";
 import { crashMachines } from "./crash-machines.js";
 import { orderMachine } from "./order-machine.js";
 
-const INSTANCES = Number(process.env["HOLDFAST_INSTANCES"] ?? 150);
-const WINDOW_MS = Math.max(4_000, INSTANCES * 8);
+const INSTANCES = Number(process.env["HOLDFAST_INSTANCES"] ?? 100);
+const WINDOW_MS = Math.max(3_000, INSTANCES * 8);
 const { url, schema, pool } = testSchema();
 const store = openPostgres(url, { schema });
 const children: ChildProcess[] = [];

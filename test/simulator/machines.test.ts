@@ -12,7 +12,7 @@ import { memoryStore } from "../../src/store/memory/memory-store.js";
 import { tablesOf } from "../../src/store/memory/open-stores.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
-const SEEDS = Number(process.env["HOLDFAST_MACHINE_SEEDS"] ?? 20);
+const SEEDS = Number(process.env["HOLDFAST_MACHINE_SEEDS"] ?? 12);
 /** Steps of ours, not of a workload: no attempt outside answers them. */
 const OUR_OWN = /^the result of (start|tell|answer):1 is none/;
 const LOG = ["start", "after 300ms in a", "after 500ms in b", "TOLD"];

@@ -17,7 +17,7 @@ import { timeoutStore } from "../../src/timeout/store-timeouts.js";
 import { TimeoutSweeper } from "../../src/timeout/sweeper.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
-const SEEDS = Number(process.env["HOLDFAST_TIMEOUT_SEEDS"] ?? 15);
+const SEEDS = Number(process.env["HOLDFAST_TIMEOUT_SEEDS"] ?? 8);
 const COUNT = 30;
 /** Lasts until long after the last deadline, the faults, and the longest back-off that comes of so few failures. */
 const life = workflow("life", async (ctx, ms: number) => {

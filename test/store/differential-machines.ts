@@ -38,7 +38,8 @@ export class MachineSteps {
       [1, step("machines.events", (store) => store.machines.events(key, { after, limit: 5 }))],
       [1, step("machines.timers", (store) => store.machines.timers(key))],
       [2, () => this.#note(key)],
-      [2, () => this.#redrive(key)],
+      // Seldom there is one: then it is taken up before something else removes it.
+      [this.#dead() ? 12 : 1, () => this.#redrive(key)],
       [1, () => this.#list(env)],
       [2, step("machines.prune", (store) => store.machines.prune({ env, endedBeforeMs: 50, limit: 2 }))],
     ]);
@@ -162,8 +163,12 @@ export class MachineSteps {
     return step("machines.settleTimers", (store) => store.machines.settleTimers(settlements));
   }
 
+  #dead() {
+    return this.#both.snapshot().timers.find(({ state }) => state === "dead");
+  }
+
   #redrive(other: string): Step {
-    const dead = this.#both.snapshot().timers.find(({ state }) => state === "dead");
+    const dead = this.#dead();
     const key = dead && this.#dice.chance(0.8) ? dead.instanceKey : other;
     return step("machines.redriveTimers", (store) => store.machines.redriveTimers(key));
   }

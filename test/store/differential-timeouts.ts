@@ -36,6 +36,7 @@ export class TimeoutSteps {
     // Mostly what was claimed last: it may have been given up.
     const known = this.#claims.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(this.#claims.slice(-4)) : key;
     const was = { env: known.env, scope: known.scope, instance: known.instance };
+    const last = this.#claims.at(-1);
     const limit = this.#dice.int(0, 4);
     return this.#dice.pick<Step>([
       [6, () => this.#schedule()],
@@ -45,7 +46,11 @@ export class TimeoutSteps {
       [2, step("expired", (store) => store.timeouts.expired(key, limit))],
       [2, step("complete", (store) => store.timeouts.complete(fences))],
       [3, step("release", (store) => store.timeouts.release(releases))],
-      [2, step("dead", (store) => store.timeouts.dead(was, { limit, after }))],
+      [
+        last ? 2 : 0,
+        step("release", (store) => store.timeouts.release([{ ...last!, retryInMs: "never", problem: "no" }])),
+      ],
+      [4, step("dead", (store) => store.timeouts.dead(was, { limit: limit + 1, after }))],
       [3, step("redrive", (store) => store.timeouts.redrive(was))],
     ]);
   }

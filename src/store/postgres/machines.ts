@@ -10,6 +10,7 @@ import {
   type Append,
   type AppendAnswer,
   type Change,
+  type CreateAnswer,
   INSTANCE_STATUSES,
   type InstanceEvent,
   type MachineStore,
@@ -111,14 +112,20 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
     },
     { ...CHANGE_LIMITS, world },
   );
+  const createIn = async (instances: readonly NewInstance[], tx?: Transaction) => {
+    const answers = await inBatches(instances, CHANGE_LIMITS, (batch) =>
+      create(db, groups, batch as NewInstance[], tx),
+    );
+    await inform(instances.filter((_, i) => answers[i]!.outcome === "created").flatMap(wokenBy), tx);
+    return answers;
+  };
+  // Many that are started at once are one statement, as their appends are.
+  const createLane = callLane<NewInstance, CreateAnswer>((instances) => createIn(instances), {
+    ...CHANGE_LIMITS,
+    world,
+  });
   return {
-    async create(instances, { tx } = {}) {
-      const answers = await inBatches(instances, CHANGE_LIMITS, (batch) =>
-        create(db, groups, batch as NewInstance[], tx),
-      );
-      await inform(instances.filter((_, i) => answers[i]!.outcome === "created").flatMap(wokenBy), tx);
-      return answers;
-    },
+    create: (instances, { tx } = {}) => (tx ? createIn(instances, tx) : createLane(instances)),
     append: (appends) => appendLane(appends),
     async tell(told, { tx } = {}) {
       const answers = await inBatches(told, TOLD_LIMITS, (batch) => tell(db, groups, batch, tx));
