@@ -51,6 +51,7 @@ async function history(seed: number): Promise<void> {
 /** Texts first: comparing objects deeply takes longer than the operations. */
 function expectSame(postgres: unknown, memory: unknown, where: string): void {
   if (JSON.stringify(postgres) === JSON.stringify(memory)) return;
+  console.error(`differ: ${where}`); // the difference below shows only what differs
   expect({ where, postgres }).toEqual({ where, postgres: memory });
 }
 

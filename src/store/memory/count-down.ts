@@ -22,9 +22,11 @@ export function countDown(tables: Tables, ended: readonly RunRow[], nowUs: numbe
     if (!row) continue;
     const last = row.pending <= n;
     row.pending = Math.max(row.pending - n, 0);
-    if (!last || (row.state !== "blocked" && row.state !== "parked")) continue;
-    row.availableAtUs = nowUs + position;
-    moveRun(tables, row, "waiting");
-    tables.ready.add(row);
+    if (last && (row.state === "blocked" || row.state === "parked")) {
+      row.availableAtUs = nowUs + position;
+      moveRun(tables, row, "waiting");
+    }
+    // Whoever stands in a line anyway is looked after, too.
+    if (row.state === "waiting" || row.state === "held") tables.ready.add(row);
   }
 }

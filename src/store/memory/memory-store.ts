@@ -27,7 +27,7 @@ import { memoryQueues } from "./queues.js";
 import { readClaims } from "./read-claims.js";
 import { readInbox } from "./read-inbox.js";
 import { memoryJournal } from "./read-journal.js";
-import { redriveRuns } from "./redrive-runs.js";
+import { busyRuns, leaveTasks, redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
 import { memorySchedules } from "./schedules.js";
@@ -91,7 +91,11 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       archive: async (options) => archiveRuns(tables, options),
       prune: async (options) => pruneRuns(tables, options),
       nextDue: async (groupIds) => nextDue(tables, groupIds),
-      redrive: async (runIds, options) => ringing(redriveRuns(tables, runIds, options)),
+      redrive: async (runIds, options) => {
+        // Whoever waited for a place of theirs has it before the run itself stands in line again.
+        for (const row of busyRuns(tables, runIds, options)) ringing(leaveTasks(tables, row, options.by));
+        return ringing(redriveRuns(tables, runIds, options));
+      },
       transact: (work) => transact(store, tables, work),
     },
     journal: memoryJournal(tables),

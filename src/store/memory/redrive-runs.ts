@@ -6,6 +6,7 @@ import { refuse } from "../check/value.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../contract/redrive.js";
 import { appendEntry } from "./append-entry.js";
 import { cancelTasks } from "./cancel-run.js";
+import { compareText } from "./compare-text.js";
 import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
 import { reopenTasks } from "./reopen-tasks.js";
@@ -16,10 +17,7 @@ import { taskOf, tasksOf } from "./task-tree.js";
 export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
   refuse(checkRedrive(runIds, options));
   const nowUs = tables.nowUs();
-  const roots = new Set(runIds.flatMap((id) => tables.runs.get(id) ?? []));
-  for (const row of roots) if (!reopens(row.state) || taskOf(tables, row) !== null) roots.delete(row);
-  if (options.fromStart) for (const root of roots) leaveTasks(tables, root, options.by);
-  else reopenTasks(tables, [...roots], options, nowUs);
+  if (!options.fromStart) reopenTasks(tables, rootsOf(tables, runIds), options, nowUs);
   return runIds.map((id): RedriveAnswer => {
     const row = tables.runs.get(id);
     if (!row) return { outcome: "unknown" };
@@ -32,9 +30,21 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
   });
 }
 
+/** Those that will be opened. */
+function rootsOf(tables: Tables, runIds: readonly string[]): RunRow[] {
+  const rows = [...new Set(runIds)].flatMap((id) => tables.runs.get(id) ?? []);
+  return rows.filter((row) => reopens(row.state) && taskOf(tables, row) === null);
+}
+
+/** Those that are to begin anew and have tasks under way, by id. */
+export function busyRuns(tables: Tables, runIds: readonly string[], options: Redrive): RunRow[] {
+  refuse(checkRedrive(runIds, options));
+  const busy = options.fromStart ? rootsOf(tables, runIds).filter(({ pending }) => pending > 0) : [];
+  return busy.sort((a, b) => compareText(a.id, b.id));
+}
+
 /** Those that wait are cancelled, those that run are asked to end; their ends count nowhere. */
-function leaveTasks(tables: Tables, root: RunRow, by: string): void {
-  if (root.pending === 0) return;
+export function leaveTasks(tables: Tables, root: RunRow, by: string): void {
   cancelTasks(tables, root.id, { by, reason: "its run begins anew" });
   for (const task of tasksOf(tables, root)) task.counts = false;
 }
