@@ -12,6 +12,16 @@ const some: AnyDefinition = {
   serve: (household) => handover.serve(household).filter(({ name }) => serves(name)),
 };
 const programs = part === "row" ? [row] : [some];
-await createNode({ store: postgres(url, { schema }), programs, identity: `bench-${process.pid}`, concurrency: 100 });
+const node = await createNode({
+  store: postgres(url, { schema }),
+  programs,
+  identity: `bench-${process.pid}`,
+  concurrency: 100,
+});
+if (part === "row") {
+  node.on("run.settled", ({ program, as }) => {
+    if (program === row.name && as === "completed") process.send!({ ended: program });
+  });
+}
 process.on("disconnect", () => process.exit(0));
 process.send!({ ready: true });

@@ -1,15 +1,18 @@
-// The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most; graphs; DAGs.
+// The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most; graphs; DAGs; episodes.
 
 import {
+  actor,
   append,
   type Context,
   dag,
   each,
+  expectation,
   graph,
   type NodeContext,
   type StepInfo,
   signal,
   state,
+  strategy,
   task,
   workflow,
 } from "../src/index.js";
@@ -96,7 +99,32 @@ export function programsWith(effect: Effect) {
   const tour = tourWith(effect);
   const parcels = parcelsWith(act);
   const parcel = workflow("parcel", async (ctx, job: Job) => (await ctx.child(parcels, job)).sent);
-  return { order, payment, item, family, flaky, notice, tour, parcels, parcel };
+  const thought = thinkerWith(effect).expectations.thought;
+  return { order, payment, item, family, flaky, notice, tour, parcels, parcel, thought };
+}
+
+/** An actor: episodes in moves with a checkpoint between them, a few at a time on all nodes together. */
+function thinkerWith(effect: Effect) {
+  const act = async (step: string, info: StepInfo, workMs: number): Promise<Mark> => {
+    const { idempotencyKey, fence, attempt } = info;
+    const [runId, key] = [idempotencyKey.split(":")[0]!, idempotencyKey.split(":").at(-1)!];
+    const made = { runId, step, key, epoch: Number(fence), attempt, pid: process.pid };
+    await effect(made, idempotencyKey, workMs);
+    return made;
+  };
+  const moves = strategy({
+    steps: { think: (info, workMs: number) => act("think", info, workMs) },
+    init: async (info, { n, workMs }: Job) => ({ ...(await act("init", info, 20)), n, workMs, at: 0 }),
+    next: ({ at, n, workMs }) => {
+      if (at === 5) return { do: "done", result: n };
+      if (at === 1) return { do: "checkpoint" };
+      if (at === 3) return { do: "sleep", name: "a while", for: 200 };
+      return { do: "call", name: "think", args: workMs / 4 };
+    },
+    handle: (seen) => ({ ...seen, at: seen.at + 1 }),
+  });
+  const budget = { turns: null, tokens: null, timeout: null };
+  return actor("thinker", { concurrency: 5, expectations: { thought: expectation({ budget, retry: RETRY }, moves) } });
 }
 
 /** A DAG: a diamond whose one side is a fan-out; each task and item is an effect. */
@@ -177,5 +205,6 @@ export const STARTED = [
   "notice",
   "tour",
   "parcel",
+  "thought",
 ] as const satisfies (keyof Programs)[];
 export const AT_MOST_ONCE = "send";

@@ -5,6 +5,7 @@ import type { Mutant } from "./mutant.js";
 const LIMITS = "src/store/postgres/migrations/0001-limits.ts";
 const EPISODES = { file: "test/actor/episodes.test.ts" };
 const OVERFLOW = { file: "test/actor/overflow.test.ts" };
+const DAGS = { file: "test/actor/dag-definitions.test.ts" };
 const DEFINITIONS = { file: "test/actor/definitions.test.ts" };
 
 export const actors: readonly Mutant[] = [
@@ -42,6 +43,18 @@ export const actors: readonly Mutant[] = [
     name: "each expectation has a limit of its own",
     breaks: "S15",
     edits: [{ file: "src/actor/actor.ts", find: "scope: `actor ${name}`, ", put: "" }],
+    killedBy: [OVERFLOW],
+  },
+  {
+    name: "overflow is counted in memory",
+    breaks: "S15",
+    edits: [
+      {
+        file: "src/actor/actor.ts",
+        find: "scope: `actor ${name}`, ",
+        put: "scope: `actor ${name} ${process.hrtime.bigint()}`, ",
+      },
+    ],
     killedBy: [OVERFLOW],
   },
   {
@@ -109,5 +122,53 @@ export const actors: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
+  },
+  {
+    name: "a DAG that is data takes the definition of today",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/actor/dag-body.ts",
+        find: ", version: String(use.version) };",
+        put: ' };\n  if (use.version < 0) throw new InvalidInput("version", "");',
+      },
+    ],
+    killedBy: [DAGS],
+  },
+  {
+    name: "what was saved over is served no more",
+    breaks: "L6",
+    edits: [
+      {
+        file: "src/actor/definition-loader.ts",
+        find: "for (const record of [...this.#current, ...older]) {",
+        put: "for (const record of older.slice(0, 0)) {",
+      },
+    ],
+    killedBy: [DAGS],
+  },
+  {
+    name: "a removed definition begins to count anew",
+    breaks: "S9",
+    edits: [
+      {
+        file: "src/store/postgres/definitions.ts",
+        find: "1 + coalesce((select max(version) from ${s}.definition_versions where ${NAMED}), 0)",
+        put: "1 + 0 * coalesce((select max(version) from ${s}.definition_versions where ${NAMED}), 0)",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "removed it is gone" }],
+  },
+  {
+    name: "an actor that is data runs in every stack",
+    breaks: "S18",
+    edits: [
+      {
+        file: "src/client/dynamic-programs.ts",
+        find: "made.filter((one) => isServedIn(stack, one))",
+        put: "made.filter((one) => isServedIn(stack, one) || true)",
+      },
+    ],
+    killedBy: [DAGS],
   },
 ];

@@ -24,6 +24,30 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "of many who decide on one orphan, one acts" }],
   },
   {
+    name: "recovery restarts instead of resuming",
+    breaks: "what is recorded is not done again",
+    edits: [
+      {
+        file: "src/store/postgres/take-back.ts",
+        find: "when x.policy = 'restart' and j.begun and x.pending = 0 then 'restarted'",
+        put: "when x.policy is distinct from 'fail' and j.begun is not false and x.pending = 0 then 'restarted'",
+      },
+    ],
+    killedBy: [{ file: "test/actor/recovery.test.ts", test: "resume, the default" }],
+  },
+  {
+    name: "a run that kills its processes begins anew for ever",
+    breaks: "S17",
+    edits: [
+      {
+        file: "src/store/postgres/take-back.ts",
+        find: " or j.restarts + 1 >= x.crash_limit then 'dead'",
+        put: " then 'dead'",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "also when it makes progress each time" }],
+  },
+  {
     name: "a restarted run goes on with its old log",
     breaks: "restart begins anew",
     edits: [

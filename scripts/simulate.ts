@@ -1,9 +1,10 @@
-// `npm run simulate -- --seeds N [--seed S] [--events | --dags] [--bail] [--json]`: the real engine under seeded faults, checked by
-// separate eyes. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs.
+// `npm run simulate -- --seeds N [--seed S] [--events | --dags | --actors] [--bail] [--json]`: the real engine under seeded faults, checked by
+// separate eyes. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs. `--actors`: episodes.
 // A failing seed is printed with the command that replays it; `--seed S` alone prints that seed's trace. With --json also
 // `--hashes`: what each seed's trace comes to.
 
 import { setImmediate } from "node:timers/promises";
+import { ActorWorkload } from "../src/simulator/actor-workload.js";
 import { DagWorkload } from "../src/simulator/dag-workload.js";
 import { EventWorkload } from "../src/simulator/event-workload.js";
 import { type SimulateOptions, simulate, type Verdict } from "../src/simulator/simulate.js";
@@ -19,13 +20,13 @@ const json = process.argv.includes("--json");
 const say = (line: string) => (json ? console.error(line) : console.log(line));
 const one = process.argv.includes("--seed") && !process.argv.includes("--seeds");
 const first = numberAfter("--seed", 1);
-const events = process.argv.includes("--events");
-const dags = process.argv.includes("--dags");
-const work: SimulateOptions = events
-  ? { workload: (swarm) => new EventWorkload(swarm) }
-  : dags
-    ? { workload: (swarm) => new DagWorkload(swarm) }
-    : {};
+const WORKLOADS: Readonly<Record<string, SimulateOptions>> = {
+  "--events": { workload: (swarm) => new EventWorkload(swarm) },
+  "--dags": { workload: (swarm) => new DagWorkload(swarm) },
+  "--actors": { workload: () => new ActorWorkload() },
+};
+const flag = Object.keys(WORKLOADS).find((name) => process.argv.includes(name));
+const work = flag === undefined ? {} : WORKLOADS[flag]!;
 const count = one ? 1 : numberAfter("--seeds", 100);
 
 function tell({ seed, violations, trace }: Verdict): void {
@@ -35,7 +36,7 @@ function tell({ seed, violations, trace }: Verdict): void {
   for (const { invariant, at, runId, detail } of violations.slice(0, SHOWN)) {
     say(`  ${invariant} at ${at.toFixed(3)} ms, run ${runId?.slice(-6) ?? "-"}: ${detail}`);
   }
-  say(`  replay: npm run simulate -- ${events ? "--events " : dags ? "--dags " : ""}--seed ${seed}`);
+  say(`  replay: npm run simulate -- ${flag === undefined ? "" : `${flag} `}--seed ${seed}`);
 }
 
 // Half the time would go into stacks of errors that nobody reads.

@@ -28,6 +28,7 @@ export {
   type DefinitionInfo,
   DefinitionInUse,
   type Definitions,
+  DefinitionUnavailable,
   type SaveOptions,
 } from "./client/definitions.js";
 export type { FieldDiff, RunDiff, StepDiff } from "./client/diff-histories.js";
@@ -75,6 +76,7 @@ export type { ClaimsOption, WorkClaimEvents } from "./client/work-guard.js";
 export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
 export type { AnyDag, Dag } from "./dag/dag-definition.js";
 export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
+export { type RegisteredTask, type Tasks, TaskUnknown } from "./dag/named-task.js";
 export type { Outcome } from "./dag/outcome.js";
 export { type AnyTask, type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
 export type { TaskContext } from "./dag/task-context.js";

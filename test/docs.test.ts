@@ -15,6 +15,12 @@ const EXPECTED: Record<string, string> = {
     "[ 'stopped after 80 tokens' ]",
   ].join("\n"),
   "claim-and-commit.ts": "accepted lost",
+  "definitions.ts": [
+    "{ report: 'north-1: 42 degrees (1 of 3)' }",
+    "{ report: 'south-1: 42 degrees (1 of 3)' }",
+    "actor probe 1 true",
+    "dag survey 1 false",
+  ].join("\n"),
   "client.ts": ["started existing conflict", "true 2", "2 halfway", "4 completed hello Ann"].join("\n"),
   "enqueue-in-your-transaction.ts": "waiting",
   "queue-worker.ts": [

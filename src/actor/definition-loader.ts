@@ -1,13 +1,18 @@
 // Loads the definitions of an env and finds out when they have changed: by a hint, and by a look now and then.
+//
+// What was saved over is not dropped at once: runs go on with the version they began with. A version is kept while runs wait
+// for it, and for a while after; one that was dropped too early is there again with the next look.
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { DefinitionRecord, DefinitionStore } from "../store/contract/definitions.js";
+import type { DefinitionRecord, DefinitionStore, OlderDefinition } from "../store/contract/definitions.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { ActorEvents } from "./events.js";
 
 const FAREWELL_MS = 2_000;
+/** Nothing has waited for it for so long. What parks for longer waits for a look when it is woken. */
+export const KEPT_MS = 10 * 60_000;
 
 export interface LoaderOptions {
   readonly store: DefinitionStore;
@@ -16,16 +21,28 @@ export interface LoaderOptions {
   readonly bus: Telemetry<ActorEvents>;
   /** How long it sleeps at most between two looks. */
   readonly lookEveryMs: number;
-  /** Makes programs of one; throws what is wrong with it. */
-  readonly read: (record: DefinitionRecord) => readonly AnyDefinition[];
+  /** Makes programs of one, given those that were made of others; throws what is wrong with it. */
+  readonly read: (record: Readable, made: readonly AnyDefinition[]) => readonly AnyDefinition[];
   /** All that are good: from now on these and no others. */
   readonly onChange: (programs: readonly AnyDefinition[]) => Promise<void>;
+}
+
+/** Older versions are not enabled: what was begun goes on, and nothing starts them. */
+export type Readable = OlderDefinition & Pick<DefinitionRecord, "enabled">;
+
+interface Kept {
+  readonly record: Readable;
+  waitedForAt: number;
 }
 
 export class DefinitionLoader {
   readonly #options: LoaderOptions;
   readonly #stopped = new AbortController();
   #revision: string | undefined;
+  #current: readonly DefinitionRecord[] = [];
+  readonly #kept = new Map<string, Kept>();
+  /** The kept ones that were made programs of last. */
+  #served = "";
   #wake: (() => void) | null = null;
   #hinted = false;
   #loop: Promise<void> = Promise.resolve();
@@ -36,16 +53,19 @@ export class DefinitionLoader {
 
   /** Resolves when what is there now is loaded. */
   async load(): Promise<void> {
-    const { store, env } = this.#options;
+    const { store, env, bus } = this.#options;
     const unless = this.#revision === undefined ? {} : { unlessRevision: this.#revision };
     const { revision, definitions } = await store.list(env, unless);
-    if (!definitions) return;
-    const read = definitions.map((record) => ({ record, programs: this.#read(record) }));
-    await this.#options.onChange(read.flatMap(({ programs }) => programs ?? []));
-    for (const { record, programs } of read) {
-      const { kind, name, version, enabled } = record;
-      if (programs) this.#options.bus.emit("definition.loaded", { kind, name, version, enabled });
-    }
+    const older = await store.older(env);
+    const current = definitions ?? this.#current;
+    this.#keep(current, older);
+    const kept = [...this.#kept.keys()].join();
+    if (!definitions && kept === this.#served) return;
+    const loaded = await this.#change(current);
+    this.#current = current;
+    this.#served = kept;
+    for (const { kind, name, version, enabled } of definitions ? loaded : [])
+      bus.emit("definition.loaded", { kind, name, version, enabled });
     // Only now: what failed is tried again with the next look.
     this.#revision = revision;
   }
@@ -89,9 +109,42 @@ export class DefinitionLoader {
     cancel();
   }
 
-  #read(record: DefinitionRecord): readonly AnyDefinition[] | null {
+  /** What was current until now, and what runs wait for. */
+  #keep(current: readonly DefinitionRecord[], older: readonly OlderDefinition[]): void {
+    const now = this.#options.world.monotonicNow();
+    const isCurrent = new Set(current.map(keyOf));
+    for (const record of [...this.#current, ...older]) {
+      const key = keyOf(record);
+      if (isCurrent.has(key)) continue;
+      const kept = this.#kept.get(key);
+      if (kept) kept.waitedForAt = now;
+      else this.#kept.set(key, { record: { ...record, enabled: false }, waitedForAt: now });
+    }
+    for (const [key, { waitedForAt }] of this.#kept)
+      if (isCurrent.has(key) || now - waitedForAt > KEPT_MS) this.#kept.delete(key);
+  }
+
+  /** Actors before DAGs, which may run their expectations; older versions before newer, which take their place. */
+  async #change(current: readonly DefinitionRecord[]): Promise<readonly DefinitionRecord[]> {
+    const all: Readable[] = [...[...this.#kept.values()].map(({ record }) => record), ...current];
+    const made = new Map<string, AnyDefinition>();
+    const loaded = new Set<Readable>();
+    for (const record of [...all].sort((a, b) => inOrder(a, b))) {
+      const programs = this.#read(record, [...made.values()]);
+      if (programs) loaded.add(record);
+      for (const program of programs ?? []) {
+        const key = `${program.name} ${program.version ?? ""}`;
+        made.delete(key);
+        made.set(key, program);
+      }
+    }
+    await this.#options.onChange([...made.values()]);
+    return current.filter((record) => loaded.has(record));
+  }
+
+  #read(record: Readable, made: readonly AnyDefinition[]): readonly AnyDefinition[] | null {
     try {
-      return this.#options.read(record);
+      return this.#options.read(record, made);
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
       const { kind, name, version } = record;
@@ -99,4 +152,12 @@ export class DefinitionLoader {
       return null;
     }
   }
+}
+
+function keyOf({ kind, name, version }: OlderDefinition): string {
+  return `${kind} ${name} ${version}`;
+}
+
+function inOrder(a: OlderDefinition, b: OlderDefinition): number {
+  return a.kind === b.kind ? a.version - b.version : a.kind === "actor" ? -1 : 1;
 }

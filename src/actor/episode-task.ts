@@ -2,7 +2,8 @@
 
 import { type AnyTask, type Task, type TaskOptions, type TasksByName, task, type Values } from "../dag/task.js";
 import type { TaskContext } from "../dag/task-context.js";
-import { HoldfastError } from "../kernel/error.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { textsField } from "../kernel/fields.js";
 import { attemptsLeft, type RetryOptions, retryDelayMs, retryPolicy } from "../kernel/retry.js";
 import type { Definition } from "../program/definition.js";
 
@@ -40,6 +41,8 @@ export function episode<In, Out, Parsed, N extends TasksByName = {}, DagIn = unk
   expectation: Definition<string, In, Out, Parsed>,
   { needs, input, onFailure = "abort", ...options }: EpisodeTaskOptions<N, DagIn, In>,
 ): Task<Out, DagIn, keyof N & string, false> {
+  if (onFailure !== "abort" && onFailure !== "pause" && (typeof onFailure !== "object" || onFailure === null))
+    throw new InvalidInput("onFailure", 'must be "abort", "pause" or an object like { attempts: 3, delay: "5s" }');
   const policy = typeof onFailure === "object" ? policyOf(onFailure) : null;
   const run = (ctx: TaskContext, given: unknown) =>
     tryEpisodes(ctx, expectation, input((needs ? given : {}) as Values<N>, ctx.input as DagIn), onFailure, policy);
@@ -50,6 +53,7 @@ export function episode<In, Out, Parsed, N extends TasksByName = {}, DagIn = unk
 type Policy = ReturnType<typeof policyOf>;
 
 function policyOf({ notAfter = [], ...retry }: EpisodeRetry) {
+  textsField("onFailure.notAfter", notAfter, "codes or names of errors");
   return { retry: retryPolicy({ delay: "5s", ...retry }, "onFailure"), notAfter };
 }
 

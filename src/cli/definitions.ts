@@ -13,10 +13,11 @@ type Verb = (typeof VERBS)[number];
 export const definitions: Command = {
   name: "definitions",
   takes: ["[show|save|enable|disable|remove]", "[NAME]", "[FILE]"],
-  summary: "actors that live in the database; shows, saves, switches on and off, removes",
+  summary: "actors and DAGs that live in the database; shows, saves, switches on and off, removes",
   details:
-    "`save NAME FILE` reads JSON and refuses what no node could work on. Nodes load it without a restart. `disable`: nothing\n" +
-    "starts it any more, what it has begun goes on. `remove` is refused while runs of it have not ended.",
+    "`save NAME FILE` reads JSON, an actor's or (with `tasks`) a DAG's, and refuses what no node could work on. Nodes load it\n" +
+    "without a restart; runs go on with the version they began with. `disable`: nothing starts it any more, what it has begun\n" +
+    "goes on. `remove` is refused while runs of it have not ended.",
   options: {
     over: { type: "string", value: "N", says: "save only over this version; 0: only when there is none" },
   },

@@ -21,7 +21,7 @@ import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, Services } from "../program/household.js";
-import type { Startable } from "../program/startable.js";
+import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
@@ -32,21 +32,13 @@ import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
-import { DynamicPrograms } from "./dynamic-programs.js";
+import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity } from "./identity.js";
 import { type Instances, instancesOf } from "./machines.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
-import {
-  claimingOf,
-  expiryOf,
-  type FoundNodeOptions,
-  isAllowed,
-  type NodeOptions,
-  stacksOf,
-  sweeperOf,
-} from "./node-options.js";
+import { claimingOf, expiryOf, type FoundNodeOptions, type NodeOptions, stacksOf, sweeperOf } from "./node-options.js";
 import { type Nodes, nodesOf } from "./nodes.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
@@ -86,7 +78,7 @@ export class Node implements AsyncDisposable {
   readonly schedules: Schedules;
   /** Instances of machines, its own and those of other nodes of the env. */
   readonly instances: Instances;
-  /** Programs as data, for nodes that are given `strategies`. */
+  /** Programs as data, for nodes that are given `strategies` or `tasks`. */
   readonly definitions: Definitions;
   readonly #settings: Settings;
   readonly #bus: Bus<NodeEvents>;
@@ -105,7 +97,7 @@ export class Node implements AsyncDisposable {
   constructor(options: FoundNodeOptions, world: World) {
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
     const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
-    const { takeDeferred, deferredExpiry, strategies, claims, ...settings } = others;
+    const { takeDeferred, deferredExpiry, strategies, tasks, claims, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
     this.#settings = resolved.settings;
@@ -138,7 +130,7 @@ export class Node implements AsyncDisposable {
     this.#instances = new ReachedInstances({ ...runs, bus: told });
     this.instances = instancesOf(this.#instances);
     const household = this.#household(options, opened, told);
-    const here = programs.filter(({ stacks }) => isAllowed(stacks, this.stack));
+    const here = programs.filter((program) => isServedIn(this.stack, program));
     this.#engine = new Engine({
       store,
       programs: here.flatMap((definition) => servedBy(definition, household, modes)),
@@ -170,7 +162,7 @@ export class Node implements AsyncDisposable {
     this.#scheduler = newScheduler(here);
     const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
     const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
-    this.#dynamic = strategies === undefined ? null : new DynamicPrograms({ ...given, strategies });
+    this.#dynamic = dynamicPrograms(given, strategies, tasks);
     const heard = signalsOf(signals);
     this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }

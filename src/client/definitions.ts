@@ -1,17 +1,22 @@
-// Definitions for users: saved, switched on and off, listed, removed. What is wrong with one is told before it is saved.
+// Definitions for users: saved, switched on and off, listed, removed, started. What is wrong with one is told before it is saved.
 
-import { actorOf } from "../actor/definition-body.js";
-import { HoldfastError } from "../kernel/error.js";
+import { NOTHING_KNOWN, programNames, readDefinition } from "../actor/read-definition.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { isEnded, RUN_STATES } from "../kernel/run-state.js";
-import type { DefinitionKind, DefinitionRecord } from "../store/contract/definitions.js";
+import type { AnyDefinition } from "../program/definition.js";
+import type { DefinitionKind, DefinitionName, DefinitionRecord } from "../store/contract/definitions.js";
 import type { Store } from "../store/contract/store.js";
 
 export interface DefinitionInfo extends Omit<DefinitionRecord, "body" | "env"> {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface SaveOptions {
+export interface OfKind {
+  /** Default: the one that its body has, or under which the name is found. */
   readonly kind?: DefinitionKind;
+}
+
+export interface SaveOptions extends OfKind {
   readonly by?: string;
   /** Only over this version; 0: only when there is none yet. */
   readonly over?: number;
@@ -29,13 +34,27 @@ export class DefinitionConflict extends HoldfastError {
   }
 }
 
-/** Runs of it have not ended: without it, nobody could go on with them. */
+/** Runs of it have not ended. */
 export class DefinitionInUse extends HoldfastError {
   readonly code = "DEFINITION_IN_USE";
 
   constructor(name: string, live: number) {
     super(
       `${live} runs of ${JSON.stringify(name)} have not ended. Switch it off, wait for them or cancel them, then remove it.`,
+    );
+  }
+}
+
+/** There is no such definition, or it is switched off. */
+export class DefinitionUnavailable extends HoldfastError {
+  readonly code = "DEFINITION_UNAVAILABLE";
+
+  constructor(name: string, problem: "none" | "off") {
+    const what = JSON.stringify(name);
+    super(
+      problem === "off"
+        ? `The definition of ${what} is switched off. Enable it, then start it.`
+        : `No definition has a program ${what}. See what there is with definitions.list(); an expectation is "actor::name".`,
     );
   }
 }
@@ -48,53 +67,68 @@ export interface Definitions {
   /** Nothing starts it any more; what it has begun goes on. */
   disable(name: string, options?: Omit<SaveOptions, "over">): Promise<boolean>;
   /** Refused with DefinitionInUse while runs of it have not ended. */
-  remove(name: string, options?: Pick<SaveOptions, "kind">): Promise<void>;
+  remove(name: string, options?: OfKind): Promise<void>;
   list(): Promise<readonly DefinitionInfo[]>;
+  /** For `start`: the DAG of that name, or an actor's expectation (`actor::name`), as it is defined now. */
+  program(name: string): Promise<AnyDefinition>;
 }
 
 const LIVE = RUN_STATES.filter((state) => !isEnded(state));
 
 export function definitionsIn(store: Store, env: string, who: string): Definitions {
   const { definitions } = store;
-  const named = (name: string, kind: DefinitionKind = "actor") => ({ env, kind, name });
-  const programsOf = async (name: string, kind: DefinitionKind = "actor") => {
-    const listed = (await definitions.list(env)).definitions ?? [];
-    const record = listed.find((one) => one.kind === kind && one.name === name);
-    return record ? namesIn(record) : [];
+  const records = async () => (await definitions.list(env)).definitions ?? [];
+  const found = async (name: string, kind: DefinitionKind | undefined): Promise<DefinitionRecord | null> => {
+    const [one, other] = (await records()).filter((record) => record.name === name && kind !== otherThan(record.kind));
+    if (other) throw new InvalidInput("kind", `must be given: ${JSON.stringify(name)} is an actor and a DAG`);
+    return one ?? null;
+  };
+  const enable = async (name: string, enabled: boolean, { kind, by = who }: Omit<SaveOptions, "over"> = {}) => {
+    const record = await found(name, kind);
+    return record !== null && definitions.enable(named(record), enabled, by);
   };
   return {
-    async save(name, body, { kind, by = who, over } = {}) {
+    async save(name, body, { kind = kindOf(body), by = who, over } = {}) {
       const text = JSON.stringify(body);
-      checkBody({ ...named(name, kind), body: text });
+      const programs = programNames(readDefinition({ kind, name, version: 0, body: text }, NOTHING_KNOWN));
       const expected = over === undefined ? {} : { expectedVersion: over };
-      const answer = await definitions.save({ ...named(name, kind), body: text, by, ...expected });
+      const answer = await definitions.save({ env, kind, name, body: text, programs, by, ...expected });
       if (answer.outcome === "conflict") throw new DefinitionConflict(name, answer.version);
       return answer.version;
     },
-    enable: (name, { kind, by = who } = {}) => definitions.enable(named(name, kind), true, by),
-    disable: (name, { kind, by = who } = {}) => definitions.enable(named(name, kind), false, by),
+    enable: (name, options) => enable(name, true, options),
+    disable: (name, options) => enable(name, false, options),
     async remove(name, { kind } = {}) {
+      const record = await found(name, kind);
+      if (!record) return;
       let live = 0;
-      for (const program of await programsOf(name, kind)) {
+      for (const program of programNames(readDefinition(record, NOTHING_KNOWN))) {
         const counts = await store.runs.count({ env, program, states: LIVE });
         live += Object.values(counts).reduce((sum, n) => sum + n, 0);
       }
       if (live > 0) throw new DefinitionInUse(name, live);
-      await definitions.remove(named(name, kind));
+      await definitions.remove(named(record));
     },
-    async list() {
-      const { definitions: records } = await definitions.list(env);
-      return (records ?? []).map(({ env: _, body, ...record }) => ({ ...record, body: JSON.parse(body) }));
+    list: async () => (await records()).map(({ env: _, body, ...record }) => ({ ...record, body: JSON.parse(body) })),
+    async program(name) {
+      for (const record of await records()) {
+        const program = readDefinition(record, NOTHING_KNOWN).find((one) => one.name === name);
+        if (program && !record.enabled) throw new DefinitionUnavailable(name, "off");
+        if (program) return program;
+      }
+      throw new DefinitionUnavailable(name, "none");
     },
   };
 }
 
-/** Strategies are the nodes' affair: whoever saves need not have the code. */
-function checkBody({ name, body }: Pick<DefinitionRecord, "name" | "body">): void {
-  actorOf(name, JSON.parse(body), { version: 0, enabled: true, strategies: null });
+function named({ env, kind, name }: DefinitionRecord): DefinitionName {
+  return { env, kind, name };
 }
 
-function namesIn({ name, body }: DefinitionRecord): string[] {
-  const actor = actorOf(name, JSON.parse(body), { version: 0, enabled: true, strategies: null });
-  return Object.values(actor.expectations).map((one) => one.name);
+function otherThan(kind: DefinitionKind): DefinitionKind {
+  return kind === "actor" ? "dag" : "actor";
+}
+
+function kindOf(body: unknown): DefinitionKind {
+  return typeof body === "object" && body !== null && "tasks" in body ? "dag" : "actor";
 }

@@ -1,15 +1,16 @@
 // The programs of a node that live in the database: loaded when it opens, and again whenever they change.
 
-import { actorOf } from "../actor/definition-body.js";
-import { DefinitionLoader } from "../actor/definition-loader.js";
+import { DefinitionLoader, type Readable } from "../actor/definition-loader.js";
 import type { ActorEvents } from "../actor/events.js";
 import type { Strategies } from "../actor/named-strategy.js";
+import { programNames, quiet, readDefinition } from "../actor/read-definition.js";
+import type { Tasks } from "../dag/named-task.js";
 import type { Engine } from "../engine/engine.js";
 import type { Program } from "../engine/program.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { DefinitionRecord } from "../store/contract/definitions.js";
+import { isServedIn } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { Scheduler } from "../trigger/scheduler.js";
@@ -24,6 +25,7 @@ export interface DynamicOptions {
   readonly crashLimit: number;
   readonly lookEveryMs: number;
   readonly strategies: Strategies;
+  readonly tasks: Tasks;
   /** Of the code: always there, and their names are taken. */
   readonly programs: readonly AnyDefinition[];
   readonly served: (definition: AnyDefinition) => readonly Program[];
@@ -31,15 +33,27 @@ export interface DynamicOptions {
   readonly newScheduler: (programs: readonly AnyDefinition[]) => Scheduler;
 }
 
+/** Null: it is given nothing to make definitions of, and loads none. */
+export function dynamicPrograms(
+  options: Omit<DynamicOptions, "strategies" | "tasks">,
+  strategies: Strategies | undefined,
+  tasks: Tasks | undefined,
+): DynamicPrograms | null {
+  if (!strategies && !tasks) return null;
+  return new DynamicPrograms({ ...options, strategies: strategies ?? {}, tasks: tasks ?? {} });
+}
+
 export class DynamicPrograms {
   readonly #options: DynamicOptions;
   readonly #loader: DefinitionLoader;
+  readonly #taken: ReadonlySet<string>;
   #scheduler: Scheduler | null = null;
 
   constructor(options: DynamicOptions) {
     this.#options = options;
+    this.#taken = new Set(programNames(options.programs));
     const { store, world, bus, env, lookEveryMs } = options;
-    const read = (record: DefinitionRecord) => this.#read(record);
+    const read = (record: Readable, made: readonly AnyDefinition[]) => this.#read(record, made);
     const onChange = (programs: readonly AnyDefinition[]) => this.#change(programs);
     this.#loader = new DefinitionLoader({ store: store.definitions, world, bus, env, lookEveryMs, read, onChange });
   }
@@ -56,13 +70,16 @@ export class DynamicPrograms {
     await this.#scheduler?.stop();
   }
 
-  #read({ name, body, version, enabled, kind }: DefinitionRecord): readonly AnyDefinition[] {
-    const { strategies, programs } = this.#options;
-    if (kind !== "actor") return [];
-    const made = Object.values(actorOf(name, JSON.parse(body), { version, enabled, strategies }).expectations);
-    const taken = made.find((one) => programs.some((program) => program.name === one.name));
-    if (taken) throw new InvalidInput("name", `${JSON.stringify(taken.name)} is a program of this node's own code`);
-    return made;
+  #read(record: Readable, others: readonly AnyDefinition[]): readonly AnyDefinition[] {
+    const { strategies, tasks, programs, stack } = this.#options;
+    const expectationOf = (name: string) =>
+      [...programs, ...others].find((one) => one.kind === "episode" && one.name === name);
+    const made = readDefinition(record, { strategies, tasks, expectationOf });
+    const elsewhere = new Set(programNames(others.filter(({ kind }) => (kind === "dag") !== (record.kind === "dag"))));
+    const taken = programNames(made).find((name) => this.#taken.has(name) || elsewhere.has(name));
+    if (taken) throw new InvalidInput("name", `${JSON.stringify(taken)} is a program of this node already`);
+    const here = made.filter((one) => isServedIn(stack, one));
+    return record.enabled ? here : here.map(quiet);
   }
 
   async #change(dynamic: readonly AnyDefinition[]): Promise<void> {

@@ -34,6 +34,7 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "step.retried": "warn",
   "step.failed": "warn",
   "run.reclaimed": "warn",
+  "recovery.sweep": "warn",
   "run.broken": "error",
   "run.history_long": "warn",
   "run.overflowed": "warn",

@@ -2,6 +2,7 @@
 
 import type { AnyActor } from "../actor/actor.js";
 import type { Strategies } from "../actor/named-strategy.js";
+import type { Tasks } from "../dag/named-task.js";
 import type { RoutingOptions } from "../engine/routing.js";
 import type { Codec } from "../kernel/codec.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -43,8 +44,9 @@ export interface NodeOptions<Executor extends string = string>
   readonly codecs?: readonly Codec[];
   readonly bus?: Bus<NodeEvents>;
   readonly logger?: Logger;
-  /** By name, what definitions in the database may use. With it, the node loads them and works on them. */
+  /** By name, what definitions in the database may use. With one of these, the node loads them and works on them. */
   readonly strategies?: Strategies;
+  readonly tasks?: Tasks;
   /** What programs find in `ctx.services`. */
   readonly services?: Services;
   /** Services for one run only; they go over the node's. Asked for each time the run is worked on. */
@@ -57,11 +59,6 @@ export type FoundNodeOptions = Omit<NodeOptions, keyof IdentityOptions> & Identi
 export function sweeperOf(sweeper: NodeOptions["sweeper"] = "every"): "every" | "one" | "off" {
   if (sweeper === "every" || sweeper === "one" || sweeper === "off") return sweeper;
   throw new InvalidInput("sweeper", 'must be "every", "one" or "off"');
-}
-
-/** A node of no stack serves whatever it is given. */
-export function isAllowed(stacks: readonly string[] | undefined, stack: string | null): boolean {
-  return stacks === undefined || stack === null || stacks.includes(stack);
 }
 
 export function expiryOf(expiry: Duration | false | undefined): number | null {

@@ -149,6 +149,7 @@ export class Runs {
     const answers = await store.runs.insert(runs, tx ? { tx } : {});
     for (const [i, { outcome, runId }] of answers.entries()) {
       if (outcome === "inserted") gate?.started(runId, runs[i]!.group.program);
+      if (outcome === "existing") gate?.existed(runId, runs[i]!.group.program);
     }
     return answers;
   }

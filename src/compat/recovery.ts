@@ -4,7 +4,8 @@
 // own turns that off on its nodes: `createNode({ sweeper: "off" })`.
 
 import { fromEnvironment } from "../client/identity.js";
-import type { EngineEvents } from "../engine/events.js";
+import type { EngineEvents, SweepCounts } from "../engine/events.js";
+import { sweepCounts } from "../engine/sweep-counts.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, stackName } from "../kernel/name.js";
 import { RECOVERIES, type Recovery } from "../kernel/recovery.js";
@@ -16,8 +17,7 @@ import type { Telemetry } from "../telemetry/bus.js";
 /** Looked at in one call to the store. */
 const PAGE = 200;
 
-export interface RecoveryEvents extends Pick<EngineEvents, "run.reclaimed"> {
-  "recovery.sweep": SweepResult & { readonly staleAfterMs: number };
+export interface RecoveryEvents extends Pick<EngineEvents, "run.reclaimed" | "recovery.sweep"> {
   "recovery.reconciled": ReconcileResult;
   /** The callback threw for this run: it was left as it is. */
   "recovery.policy_failed": { readonly runId: string; readonly error: unknown };
@@ -55,14 +55,7 @@ export interface SweepOptions extends Scope {
   readonly resolvePolicy?: (orphan: Orphan) => Recovery | undefined | Promise<Recovery | undefined>;
 }
 
-export interface SweepResult {
-  /** Another node goes on with it, or begins it anew. */
-  readonly restarted: number;
-  /** Given up as its policy says, or dead because it crashed too often. */
-  readonly failed: number;
-  /** Nobody here knows its program, or somebody else was first. */
-  readonly skipped: number;
-}
+export type SweepResult = SweepCounts;
 
 export interface ReconcileResult {
   readonly replayed: number;
@@ -93,7 +86,7 @@ export function recovery(parts: RecoveryParts): RecoveryCalls {
         if (page.length < PAGE) break;
       }
       for (const one of reclaimed) bus?.emit("run.reclaimed", one);
-      const result = resultOf(reclaimed, seen);
+      const result = sweepCounts(reclaimed, seen);
       bus?.emit("recovery.sweep", { ...result, staleAfterMs: staleMs });
       return result;
     },
@@ -146,10 +139,4 @@ function inCode(program: string, registry: ActorRegistry = {}): Recovery | null 
   const expectations = Object.hasOwn(registry, name) ? registry[name]!.expectations : undefined;
   const key = rest.join("::");
   return expectations && Object.hasOwn(expectations, key) ? (expectations[key]!.recovery ?? "resume") : null;
-}
-
-function resultOf(reclaimed: readonly Reclaimed[], seen: number): SweepResult {
-  const restarted = reclaimed.filter(({ outcome }) => outcome === "waiting" || outcome === "restarted").length;
-  const failed = reclaimed.filter(({ outcome }) => outcome === "failed" || outcome === "dead").length;
-  return { restarted, failed, skipped: seen - restarted - failed };
 }

@@ -3,6 +3,7 @@
 import { ClaimLost } from "../kernel/claim.js";
 import { settles } from "../kernel/effect.js";
 import type { HoldfastError } from "../kernel/error.js";
+import { errorClass } from "../kernel/error-class.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -330,13 +331,15 @@ export class Engine {
     else this.#spare(session);
     this.#keeper.add(session);
     const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
-    bus.emit("run.claimed", { ...facts, executor, attempt: run.failures + 1 });
+    const work = { ...facts, kind: program.kind, parentId: run.parentId };
+    bus.emit("run.claimed", { ...work, executor, attempt: run.failures + 1 });
     if (run.deferredBy !== null) bus.emit("run.deferred_taken", { ...facts, by: run.deferredBy });
     try {
       await this.#execute(program, session, slots);
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
       else this.#worked++;
-      bus.emit("run.settled", { ...facts, as: session.settledAs ?? "unknown" });
+      const settled = { as: session.settledAs ?? "unknown", ms: world.monotonicNow() - askedAt };
+      bus.emit("run.settled", { ...work, ...settled, error: errorClass(session.failedWith) });
       await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {

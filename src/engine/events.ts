@@ -13,6 +13,22 @@ interface OfRun {
   readonly epoch: number;
 }
 
+/** `kind`: of its program. `parentId`: whose task or child it is. */
+interface OfWork extends OfRun {
+  readonly kind: string;
+  readonly parentId: string | null;
+}
+
+/** What became of orphans. */
+export interface SweepCounts {
+  /** Another node goes on with it, or begins it anew. */
+  readonly restarted: number;
+  /** Given up as its policy says, or dead because it crashed too often. */
+  readonly failed: number;
+  /** Paused, known to nobody, or somebody else was first. */
+  readonly skipped: number;
+}
+
 /** One attempt of a step or a transaction. */
 export interface StepFacts {
   readonly runId: string;
@@ -52,9 +68,14 @@ export interface EngineEvents {
   "run.deferred_taken": OfRun & { readonly by: string };
   /** Nobody took it in time; it is cancelled. */
   "run.expired": { readonly runId: string };
-  "run.claimed": OfRun & { readonly executor: string; readonly attempt: number };
-  /** The claim was given back in order; `as` is what the journal's last entry says. */
-  "run.settled": OfRun & { readonly as: string };
+  /** A start with the key of a run that was there before. */
+  "run.deduplicated": { readonly runId: string; readonly program: string };
+  "run.claimed": OfWork & { readonly executor: string; readonly attempt: number };
+  /**
+   * The claim was given back in order; `as` is what the journal's last entry says, `ms` since it was granted. `error`: the
+   * code or name of what it failed with; null when it has none, or under a codec that is not `json`.
+   */
+  "run.settled": OfWork & { readonly as: string; readonly ms: number; readonly error: string | null };
   /** The node stops: another may take the run at once, and it cost the run nothing. */
   "run.handed_back": OfRun;
   "step.started": StepFacts;
@@ -70,6 +91,8 @@ export interface EngineEvents {
   "run.broken": { readonly runId: string; readonly error: unknown };
   /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */
   "run.reclaimed": Reclaimed;
+  /** A round that took back something. `staleAfterMs`: how long a lease must have been over. */
+  "recovery.sweep": SweepCounts & { readonly staleAfterMs: number };
   "claim.lost": { readonly runId: string; readonly epoch: number };
   /** Not renewed for a lease's time, as far as this node knows: it starts nothing new until it is. */
   "claim.in_doubt": { readonly runId: string; readonly epoch: number };

@@ -8,6 +8,7 @@ import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
 import type { Modes } from "./modes.js";
+import { sweepCounts } from "./sweep-counts.js";
 import type { SweeperLease } from "./sweeper-lease.js";
 
 const PAGE = 500;
@@ -122,6 +123,8 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
   if (!report.registered) await options.onForgotten();
   options.onCalled(report.called);
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
+  if (report.reclaimed.length > 0)
+    bus.emit("recovery.sweep", { ...sweepCounts(report.reclaimed, report.reclaimed.length), staleAfterMs: 0 });
   // A second statement, but only while somebody waits for a limit.
   const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
   if (report.overdue) {

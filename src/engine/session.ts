@@ -45,6 +45,7 @@ export class Session {
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #settledAs: string | null = null;
+  #failedWith: Payload | null = null;
   #wakers: (() => void)[] = [];
   /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
   onChange: () => void = () => {};
@@ -85,6 +86,11 @@ export class Session {
   /** The kind of the entry that gave the claim back; null while it is held. */
   get settledAs(): string | null {
     return this.#settledAs;
+  }
+
+  /** What its claim was given back with, when that was a failure. */
+  get failedWith(): Payload | null {
+    return this.#failedWith;
   }
 
   /** The node is stopping: start nothing new, give the run back when what runs has ended. */
@@ -175,6 +181,8 @@ export class Session {
     if (last?.kind === "handBack") await this.#lastClaim;
     const committed = await this.#untilKnown(() => this.#writer.commit(effects));
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
+    if (last?.kind === "fail") this.#failedWith = last.reason;
+    if (last?.kind === "retry") this.#failedWith = last.error;
     return this.#wrote(committed);
   }
 

@@ -50,4 +50,9 @@ export class StartGate {
     const { modes, bus, stack } = this.#options;
     if (modes.of(program) === "trigger_only") bus.emit("run.deferred", { runId, program, stack });
   }
+
+  /** Its key was another's before. */
+  existed(runId: string, program: string): void {
+    this.#options.bus.emit("run.deduplicated", { runId, program });
+  }
 }

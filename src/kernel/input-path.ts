@@ -40,7 +40,8 @@ export function hasKey(input: unknown, path: readonly string[]): boolean {
   return valueAt(input, path) !== undefined;
 }
 
-function valueAt(input: unknown, path: readonly string[]): unknown {
+/** Undefined when there is nothing. */
+export function valueAt(input: unknown, path: readonly string[]): unknown {
   let value = input;
   for (const name of path) {
     const inside = typeof value === "object" && value !== null && Object.hasOwn(value, name);

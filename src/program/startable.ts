@@ -14,3 +14,8 @@ export interface Startable {
   /** Served only by nodes of these stacks; not given: by any. */
   readonly stacks?: readonly string[];
 }
+
+/** A node of no stack serves whatever it is given. */
+export function isServedIn(stack: string | null, { stacks }: Pick<Startable, "stacks">): boolean {
+  return stacks === undefined || stack === null || stacks.includes(stack);
+}

@@ -5,7 +5,7 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
-  ...(["keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
+  ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -34,6 +34,7 @@ export function copyTables(tables: Tables): Kept {
     deferred: copyMap(tables.deferred, (row) => ({ ...row })),
     timeouts: new Map(tables.timeouts),
     definitions: new Map(tables.definitions),
+    definitionVersions: new Map(tables.definitionVersions),
     instances: new Map(tables.instances),
     instanceEvents: copyMap(tables.instanceEvents, (log) => [...log]),
     timers: new Map(tables.timers),

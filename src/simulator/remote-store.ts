@@ -60,6 +60,7 @@ export function remoteStore(link: Link): Store {
       save: (definition) => link.call("save definition", () => store.definitions.save(definition)),
       enable: (name, enabled, by) => link.call("enable definition", () => store.definitions.enable(name, enabled, by)),
       remove: (name) => link.call("remove definition", () => store.definitions.remove(name)),
+      older: (env) => link.call("older definitions", () => store.definitions.older(env)),
       list: (env, options) => link.call("list definitions", () => store.definitions.list(env, options)),
     },
     timeouts: {

@@ -11,8 +11,10 @@ export class Tally {
 
   applied(applied: Applied): void {
     if (applied.op === "claim") this.add("granted", applied.granted.length);
-    else if (applied.op === "sweep") this.add("reclaimed", applied.reclaimed.length);
-    else if (applied.op === "wake") this.add("woken", applied.count);
+    else if (applied.op === "sweep") {
+      this.add("reclaimed", applied.reclaimed.length);
+      for (const { outcome } of applied.reclaimed) this.add(`reclaimed ${outcome}`);
+    } else if (applied.op === "wake") this.add("woken", applied.count);
     else if (applied.op === "renew" || applied.op === "commit") {
       for (const { outcome } of applied.answers) this.add(`${applied.op} ${outcome}`);
     } else if (applied.op === "transact") this.add(`transact ${applied.answer.outcome}`);

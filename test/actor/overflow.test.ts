@@ -98,6 +98,25 @@ onBothStores((bench) => {
     await node.stop();
   });
 
+  test("the limit is counted in the store: two nodes that were given the actor by code of their own share it", async () => {
+    const name = `shared-${++names}`;
+    const open: (() => void)[] = [];
+    const own = () => {
+      const work = () => new Promise<void>((resolve) => open.push(resolve));
+      const options = { concurrency: 1, overflow: "drop" } as const;
+      return actor(name, { ...options, expectations: { first: expectation(async (ctx) => ctx.step("work", work)) } });
+    };
+    const [mine, yours] = [own(), own()];
+    const nodes = [await bench.open({ programs: [mine] }), await bench.open({ programs: [yours] })] as const;
+    const first = await nodes[0].start(mine.expectations.first);
+    await expect.poll(() => open.length, { timeout: 5_000 }).toBe(1);
+    const second = await nodes[1].start(yours.expectations.first);
+    await expect(second.result({ timeout: "5s" })).rejects.toMatchObject({ state: "skipped" });
+    open.shift()!();
+    await first.result({ timeout: "5s" });
+    await Promise.all(nodes.map((one) => one.stop()));
+  });
+
   test("shed-oldest: the newest wait, and never more than may be at work", async () => {
     const { busy, moved, open, states } = scene({ concurrency: 2, overflow: "shed-oldest" });
     const node = await bench.open({ programs: [busy] });

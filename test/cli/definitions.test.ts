@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scene } from "../store/scene.js";
-import { holdfast } from "./holdfast.js";
+import { typed } from "./holdfast.js";
 
 const { url, schema } = scene();
-const run = (...words: string[]) => holdfast([...words, "--schema", schema], { env: { HOLDFAST_DATABASE_URL: url } });
+const run = (...words: string[]) => typed([...words, "--schema", schema], { env: { HOLDFAST_DATABASE_URL: url } });
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "holdfast-definitions-"));
@@ -36,6 +36,14 @@ test("a definition is saved from a file, shown, switched off and removed; what i
   ]);
   expect(wrong.code).not.toBe(0);
   expect((await run("definitions", "show", "watcher")).stdout).toContain('"strategy": "report"');
+  const flow = { tasks: { list: { task: "list" }, count: { task: "count", needs: ["list"] } } };
+  await writeFile(file, JSON.stringify(flow));
+  expect((await run("definitions", "save", "flow", file, "--over", "0")).stdout).toBe("flow is saved as version 1.\n");
+  expect((await run("definitions", "save", "flow", file, "--over", "7")).code).toBe(0);
+  await writeFile(file, JSON.stringify({ tasks: { list: { task: "list", needs: ["list"] } } }));
+  expect((await run("definitions", "save", "flow", file)).stderr).toContain("need each other: list → list");
+  expect((await run("definitions")).stdout).toMatch(/flow +dag +1 +on/);
+  expect((await run("definitions", "remove", "flow")).stdout).toContain("is removed");
   expect((await run("definitions", "remove", "watcher")).stdout).toContain("is removed");
   expect((await run("definitions", "remove", "watcher")).code).not.toBe(0);
 });

@@ -1,27 +1,42 @@
-// The programs of the deployment tests: three steps each, which write down that they began and that they ended.
+// The actor of the deployment tests: an expectation for each recovery policy, a limit for all of them, three steps with a
+// checkpoint behind the first; each step writes down that it was done.
 
 import type pg from "pg";
-import type { Recovery } from "../../src/kernel/recovery.js";
-import { workflow } from "../../src/workflow/workflow.js";
+import { actor } from "../../src/actor/actor.js";
+import { expectation } from "../../src/actor/expectation.js";
+import { strategy } from "../../src/actor/strategy.js";
 
 export const POLICIES = ["resume", "restart", "fail"] as const;
-export const STEP_MS = 40;
+export const STEP_MS = 30;
+/** On all processes together; less than they have slots. */
+export const MOST_AT_ONCE = 9;
 
 export const tableSql = (schema: string) =>
   `create table if not exists ${schema}.done (run text, step text, by text, at timestamptz default clock_timestamp())`;
 
-function stepwise(pool: pg.Pool, schema: string, by: string, recovery: Recovery) {
-  return workflow(`order-${recovery}`, { recovery }, async (ctx, run: string) => {
-    for (const step of ["one", "two", "three"]) {
-      await ctx.step(step, async () => {
-        await new Promise((resolve) => setTimeout(resolve, STEP_MS));
-        await pool.query(`insert into ${schema}.done (run, step, by) values ($1, $2, $3)`, [run, step, by]);
-      });
-    }
-    return by;
-  });
-}
-
 export function deployed(pool: pg.Pool, schema: string, by: string) {
-  return POLICIES.map((recovery) => stepwise(pool, schema, by, recovery));
+  const does = (step: string) => async (_step: unknown, run: string) => {
+    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    await pool.query(`insert into ${schema}.done (run, step, by) values ($1, $2, $3)`, [run, step, by]);
+  };
+  const moves = strategy({
+    steps: { one: does("one"), two: does("two"), three: does("three") },
+    init: (_step, run: string) => ({ run, at: 0 }),
+    next: ({ run, at }) => {
+      if (at === 0) return { do: "call", name: "one", args: run };
+      if (at === 1) return { do: "checkpoint" };
+      if (at === 2) return { do: "call", name: "two", args: run };
+      if (at === 3) return { do: "call", name: "three", args: run };
+      return { do: "done", result: by };
+    },
+    handle: ({ run, at }) => ({ run, at: at + 1 }),
+  });
+  return actor("orders", {
+    concurrency: MOST_AT_ONCE,
+    expectations: {
+      resume: expectation({ recovery: "resume" }, moves),
+      restart: expectation({ recovery: "restart" }, moves),
+      fail: expectation({ recovery: "fail" }, moves),
+    },
+  });
 }

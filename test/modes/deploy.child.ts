@@ -1,22 +1,27 @@
-// A node process of a deployment, for the tests that roll, kill and drain it: each step leaves one row that says who did it.
+// A node process of a deployment, for the tests that roll, kill and drain it.
 
 import pg from "pg";
+import { tableClaims } from "../../examples/table-claims.js";
 import { createNode } from "../../src/client/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { deployed } from "./deploy-programs.js";
 
-const [url, schema, identity, grace, more] = process.argv.slice(2) as [string, string, string, string, string];
+const [url, schema, identity, more] = process.argv.slice(2) as [string, string, string, string];
+const { claims, ...options } = JSON.parse(more) as { claims?: string };
 const pool = new pg.Pool({ connectionString: url, max: 2 });
+/** The rights to work are kept somewhere else. */
+const elsewhere = new pg.Pool({ connectionString: url, options: `-c search_path=${claims}`, max: 2 });
 const node = await createNode({
   store: openPostgres(url, { schema }),
-  programs: deployed(pool, schema, identity),
+  programs: [deployed(pool, schema, identity)],
   identity,
   env: "deploy",
   signals: true,
-  shutdownGrace: Number(grace),
+  shutdownGrace: "5s",
   concurrency: 4,
   lease: "3s",
   startupGrace: 0,
-  ...(JSON.parse(more) as object),
+  ...(claims && { claims: { adapter: tableClaims(elsewhere), lease: "1s" } }),
+  ...options,
 });
 process.send?.({ ready: node.incarnation });

@@ -1,21 +1,27 @@
-// Deployments of real processes: rolled under load, killed under each policy, and drained from outside.
+// Deployments of real processes: rolled under load, killed under each policy, drained from outside, with work claims on; and the
+// two scenarios in which some nodes only start things.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { tableSql as claimsTableSql } from "../../examples/table-claims.js";
 import { createClient } from "../../src/client/create-client.js";
+import { createNode } from "../../src/client/create-node.js";
+import type { NodeOptions } from "../../src/client/node-options.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import type { Recovery } from "../../src/kernel/recovery.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
-import { deployed, POLICIES, tableSql } from "./deploy-programs.js";
+import { QUICK } from "../workflow/node-suite.js";
+import { deployed, MOST_AT_ONCE, POLICIES, tableSql } from "./deploy-programs.js";
 
 const { url, schema, pool } = testSchema();
 const store = openPostgres(url, { schema });
 const client = createClient({ store, env: "deploy" });
-const programs = deployed(pool, schema, "nobody");
+const orders = deployed(pool, schema, "nobody");
 const children = new Set<ChildProcess>();
 
 beforeAll(async () => {
@@ -29,7 +35,7 @@ afterAll(async () => {
 
 /** Resolves when its node is up. */
 async function start(identity: string, options: object = {}): Promise<ChildProcess> {
-  const args = [url, schema, identity, "5000", JSON.stringify(options)];
+  const args = [url, schema, identity, JSON.stringify(options)];
   const child = fork(compiled(join(import.meta.dirname, "deploy.child.ts")), args, {
     execArgv: [],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -48,99 +54,167 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown
 }
 
 let started = 0;
-async function load(count: number, policy: Recovery): Promise<RunHandle<string>[]> {
-  const program = programs[POLICIES.indexOf(policy)]!;
+async function load(count: number, policy: Recovery, from = client): Promise<RunHandle<string>[]> {
   const items = Array.from({ length: count }, () => ({ input: `${policy} ${++started}` }));
-  const outcomes = await client.startMany(program, items);
+  const outcomes = await from.startMany(orders.expectations[policy], items);
   return outcomes.map((one) => (one as { run: RunHandle<string> }).run);
 }
 
 const statesOf = async (runs: readonly RunHandle<string>[]) =>
   Promise.all(runs.map(async ({ id }) => (await store.runs.get(id))!));
 
-/** Steps that were done more than once, of these runs. */
-async function doubled(like: string): Promise<unknown[]> {
+/** Steps that were done more than once, of runs that began since. */
+async function doubled(like: string): Promise<readonly { run: string; n: number }[]> {
   const text = `select run, step, count(*)::int as n, array_agg(by) as by from ${schema}.done
     where run like $1 group by 1, 2 having count(*) > 1`;
-  return (await pool.query(text, [like])).rows;
+  return (await pool.query<{ run: string; n: number }>(text, [like])).rows;
 }
 
 async function ended(runs: readonly RunHandle<string>[]): Promise<void> {
   await Promise.allSettled(runs.map((run) => run.result({ timeout: "60s" })));
 }
 
+/** Looks again and again how many episodes are at work at once, until told to stop. */
+function watchLimit(): () => Promise<number> {
+  const over = new AbortController();
+  const text = `select count(*)::int as n from ${schema}.runs r join ${schema}.claim_groups g on g.id = r.claim_group
+    where r.state = 'running' and g.program like 'orders::%'`;
+  const watching = (async () => {
+    let most = 0;
+    while (!over.signal.aborted) most = Math.max(most, (await pool.query<{ n: number }>(text)).rows[0]!.n);
+    return most;
+  })();
+  return () => {
+    over.abort();
+    return watching;
+  };
+}
+
+/** Each test leaves its processes to the next: to start one takes longer than to see what it does. */
+let fleet: { readonly name: string; readonly child: ChildProcess }[] = [];
+const launch = async (name: string) => ({ name, child: await start(name) });
+
 test("a rolling restart of three processes under load: nothing fails, nothing is done twice", {
   timeout: 120_000,
 }, async () => {
-  const names = ["a", "b", "c"];
-  const fleet = new Map<string, ChildProcess>();
-  for (const name of names) fleet.set(name, await start(name));
+  const old = await Promise.all(["a", "b", "c"].map(launch));
   const runs = await load(150, "fail");
-  for (const name of names) {
+  for (const { name, child } of old) {
     // The new one is up before the old one goes, as a supervisor does it.
-    const next = await start(`${name}2`);
+    fleet.push(await launch(`${name}2`));
     runs.push(...(await load(20, "fail")));
-    expect(await end(fleet.get(name)!, "SIGTERM")).toBe(0);
-    fleet.set(name, next);
+    expect(await end(child, "SIGTERM")).toBe(0);
   }
   await ended(runs);
   const records = await statesOf(runs);
   expect(records.filter(({ state }) => state !== "completed")).toEqual([]);
   expect(records.filter(({ recoveries, failures }) => recoveries + failures > 0)).toEqual([]);
   expect(await doubled("fail %")).toEqual([]);
-  for (const child of fleet.values()) await end(child, "SIGTERM");
 });
 
-test("a storm of kills under each policy: resumed, begun anew or given up, as each program says", {
+test("a storm of kills under each policy: resumed, begun anew or given up, as each expectation says, within the actor's limit", {
   timeout: 180_000,
 }, async () => {
-  const fleet = await Promise.all(["s1", "s2", "s3"].map((name) => start(name)));
   await pool.query(`truncate ${schema}.done`);
+  const most = watchLimit();
   const byPolicy = new Map<Recovery, RunHandle<string>[]>(POLICIES.map((policy) => [policy, []]));
-  for (let kill = 0; kill < 4; kill++) {
+  for (let kill = 0; kill < 3; kill++) {
     for (const policy of POLICIES) byPolicy.get(policy)!.push(...(await load(25, policy)));
-    const held = async () => (await client.nodes.list()).reduce((sum, { holds }) => sum + holds, 0);
-    await expect.poll(held, { interval: 5, timeout: 30_000 }).toBeGreaterThan(3);
-    await end(fleet.shift()!, "SIGKILL");
-    fleet.push(await start(`s${kill + 4}`));
+    const [first, ...others] = fleet;
+    const held = async () => (await client.nodes.find(first!.name)).holds;
+    await expect.poll(held, { interval: 5, timeout: 30_000 }).toBeGreaterThan(1);
+    await end(first!.child, "SIGKILL");
+    fleet = [...others, await launch(`s${kill}`)];
   }
-  const all = [...byPolicy.values()].flat();
-  await ended(all);
+  await ended([...byPolicy.values()].flat());
+  expect(await most()).toBeLessThanOrEqual(MOST_AT_ONCE);
   const [resumed, restarted, failed] = await Promise.all(POLICIES.map((policy) => statesOf(byPolicy.get(policy)!)));
   expect(resumed!.map(({ state }) => state)).toEqual(resumed!.map(() => "completed"));
   expect(restarted!.map(({ state }) => state)).toEqual(restarted!.map(() => "completed"));
   // Begun anew as often as it was taken back; given up exactly when it was.
   for (const { generation, recoveries } of restarted!) expect(generation).toBe(recoveries);
   for (const { state, recoveries } of failed!) expect(state).toBe(recoveries > 0 ? "failed" : "completed");
-  expect([...resumed!, ...restarted!, ...failed!].some(({ recoveries }) => recoveries > 0)).toBe(true);
+  const all = [...resumed!, ...restarted!, ...failed!];
+  const recovered = all.filter(({ recoveries }) => recoveries > 0);
+  expect(recovered.length).toBeGreaterThan(0);
+  for (const { recoveredFrom } of recovered) expect(recoveredFrom).not.toBe(null);
   // A recorded step is never done again; one that was under way at a kill may have been.
-  const again = (await doubled("resume %")) as { run: string }[];
-  const recovered = resumed!.reduce((sum, { recoveries }) => sum + recoveries, 0);
-  expect(again.length).toBeLessThanOrEqual(recovered);
-  for (const child of fleet) await end(child, "SIGTERM");
+  const again = (await doubled("resume %")).reduce((sum, { n }) => sum + n - 1, 0);
+  expect(again).toBeLessThanOrEqual(resumed!.reduce((sum, { recoveries }) => sum + recoveries, 0));
+  expect(await doubled("fail %")).toEqual([]);
 });
 
-test("a process drained from outside hands its work to another and exits with 0", { timeout: 60_000 }, async () => {
-  const leaving = await start("leaving");
-  const runs = await load(30, "fail");
-  await expect.poll(async () => (await client.nodes.find("leaving")).holds, { timeout: 20_000 }).toBeGreaterThan(0);
-  const exit = once(leaving, "exit");
-  await client.nodes.drain("leaving", { exit: true });
+test("a process drained from outside hands its work to the others and exits with 0", { timeout: 60_000 }, async () => {
+  const [leaving, ...others] = fleet;
+  const runs = await load(60, "fail");
+  const { name, child } = leaving!;
+  await expect
+    .poll(async () => (await client.nodes.find(name)).holds, { interval: 5, timeout: 20_000 })
+    .toBeGreaterThan(0);
+  const exit = once(child, "exit");
+  await client.nodes.drain(name, { exit: true });
   expect((await exit)[0]).toBe(0);
-  const staying = await start("staying");
   await ended(runs);
   expect((await statesOf(runs)).filter(({ state, recoveries }) => state !== "completed" || recoveries > 0)).toEqual([]);
-  await end(staying, "SIGTERM");
+  for (const other of others) expect(await end(other.child, "SIGTERM")).toBe(0);
 });
 
-test("developers on a shared database: what a trigger_only machine starts is worked on by the node that takes it", {
-  timeout: 60_000,
+test("killed with work claims on: another goes on when the dead one's right is over, and no step is done by two at once", {
+  timeout: 90_000,
 }, async () => {
-  const ann = createClient({ store, env: "deploy", stack: "dev-ann" });
-  const developer = await start("ann", { mode: "trigger_only", stack: "dev-ann" });
-  const shared = await start("qc", { stack: "qc", takeDeferred: "all" });
-  const run = await ann.start(programs[0]!, "dev 1");
+  const claims = `${schema}_claims`;
+  await pool.query(`create schema ${claims}; truncate ${schema}.done`);
+  const elsewhere = new pg.Pool({ connectionString: url, options: `-c search_path=${claims}`, max: 1 });
+  await elsewhere.query(claimsTableSql);
+  const [dies, lives] = await Promise.all([start("dies", { claims }), start("lives", { claims })]);
+  const runs = await load(20, "resume");
+  const held = async () =>
+    (await elsewhere.query<{ key: string }>("select key from work_claims where state = 'claimed' and owner = 'dies'"))
+      .rows;
+  await expect.poll(async () => (await held()).length, { interval: 2, timeout: 20_000 }).toBeGreaterThan(1);
+  await end(dies!, "SIGKILL");
+  // What it had begun when it died; nobody else may begin that before its right is over.
+  const left = (await held()).map(({ key }) => key);
+  await ended(runs);
+  const records = await statesOf(runs);
+  expect(records.map(({ state }) => state)).toEqual(records.map(() => "completed"));
+  const recovered = records.filter(({ recoveries }) => recoveries > 0);
+  expect([left.length > 0, recovered.length >= left.length]).toEqual([true, true]);
+  const text = "select state, owner, attempt from work_claims where key = any($1)";
+  await expect
+    .poll(async () => (await elsewhere.query(text, [left])).rows, { timeout: 10_000 })
+    .toEqual(left.map(() => ({ state: "done", owner: "lives", attempt: 2 })));
+  expect((await doubled("resume %")).length).toBeLessThanOrEqual(recovered.length);
+  await end(lives!, "SIGTERM");
+  await elsewhere.end();
+  await pool.query(`drop schema ${claims} cascade`);
+});
+
+/** In this process: what they show is who works on what, not how processes end. */
+const open = (identity: string, options: Partial<NodeOptions>) =>
+  createNode({ store, programs: [deployed(pool, schema, identity)], env: "deploy", identity, ...QUICK, ...options });
+
+test("developers on a shared database: what they start is worked on by the shared node, until one wants to work on it itself", async () => {
+  await using ann = await open("ann", { mode: "trigger_only", stack: "dev-ann" });
+  await using _shared = await open("qc", { stack: "qc", takeDeferred: "all" });
+  const run = await ann.start(orders.expectations.resume, "dev 1");
   expect(await run.result({ timeout: "30s" })).toBe("qc");
-  await end(developer, "SIGTERM");
-  await end(shared, "SIGTERM");
+  expect((await run.status()).deferred).toMatchObject({ by: "ann" });
+  await ann.mode.override(orders, "full");
+  // Within a second the shared node leaves this stack's runs to it.
+  const taken = async () => (await client.nodes.find("qc")).claims.some(({ stack }) => stack === "dev-ann");
+  await expect.poll(taken, { timeout: 10_000 }).toBe(false);
+  expect(await (await ann.start(orders.expectations.resume, "dev 2")).result({ timeout: "30s" })).toBe("ann");
+});
+
+test("a sandbox: only the node that takes its stack works for it, and an env of its own has nothing in common", async () => {
+  await using sandbox = await open("sandbox", { mode: "trigger_only", stack: "branch-42" });
+  await using production = await open("production", { stack: "live" });
+  await using _designated = await open("designated", { stack: "tests", takeDeferred: ["branch-42"] });
+  const run = await sandbox.start(orders.expectations.resume, "sandbox 1");
+  expect(await run.result({ timeout: "30s" })).toBe("designated");
+  await using apart = await open("apart", { mode: "trigger_only", env: "branch-43", stack: "live" });
+  const alone = await apart.start(orders.expectations.resume, "sandbox 2");
+  expect(await production.runUntilIdle({ timeout: "10s" })).toMatchObject({ idle: true, worked: 0 });
+  expect(await alone.status()).toMatchObject({ state: "waiting", noCapableNode: true });
 });

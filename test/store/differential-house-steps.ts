@@ -28,17 +28,22 @@ export class HouseSteps {
   definition(): Step {
     const name = {
       env: this.#dice.one(["test", "other"]),
-      kind: "actor",
+      kind: this.#dice.one(["actor", "dag"] as const),
       name: this.#dice.one(["a", "b::c"]),
-    } as const;
+    };
+    const programs = this.#dice.one([["a"], ["a", "b"], ["c"]]);
     const body = this.#dice.one(['{"n":1}', '{"n":2}', "[]", "{"]);
     const enabled = this.#dice.chance(0.5);
     const expected = this.#dice.chance(0.5) ? {} : { expectedVersion: this.#dice.int(0, 3) };
     return this.#dice.pick<Step>([
-      [4, step("definitions.save", (store) => store.definitions.save({ ...name, body, by: "me", ...expected }))],
+      [
+        4,
+        step("definitions.save", (store) => store.definitions.save({ ...name, body, programs, by: "me", ...expected })),
+      ],
       [2, step("definitions.enable", (store) => store.definitions.enable(name, enabled, "me"))],
       [1, step("definitions.remove", (store) => store.definitions.remove(name))],
       [3, step("definitions.list", (store) => store.definitions.list(name.env))],
+      [3, step("definitions.older", (store) => store.definitions.older(name.env))],
     ]);
   }
 

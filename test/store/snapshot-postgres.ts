@@ -11,7 +11,8 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
   const rows = async (text: string) => (await pool.query(text.replaceAll("{s}", schema))).rows;
   const [runs, journal, inbox, keys, leases, nodes, limits, rates, pausedQueues, schedules, ...events] =
     await Promise.all(READS.map(rows));
-  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, needs, ...machines] = events;
+  const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, versions, needs, ...machines] =
+    events;
   const [instances, instanceEvents, timers, takenClaims] = machines;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
@@ -59,6 +60,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     deferred: deferred!,
     timeouts: timeouts!.map((row) => ({ ...row, sequence: Number(row.sequence) })),
     definitions: definitions!,
+    definitionVersions: versions!,
     needs: needs!,
     instances: instances!.map(({ env, stack, queue, program, codec, data, ...row }) => ({
       ...row,
@@ -127,6 +129,8 @@ const READS = [
     released_token as "releasedToken", due_at is null as dead, problem from {s}.timeouts order by env collate "C", scope collate "C", instance`,
   `select env, kind, name, version, enabled, body, by, ${ms("at")} as at
    from {s}.definitions order by env collate "C", kind collate "C", name collate "C"`,
+  `select env, kind, name, version, body, programs
+   from {s}.definition_versions order by env collate "C", kind collate "C", name collate "C", version`,
   `select need_id as "needId", run_id as "runId" from {s}.run_needs order by need_id, run_id`,
   `select i.key, i.id, g.env, g.stack, g.queue, g.program, i.version, i.status, i.seq, i.snapshot_seq as "snapshotSeq", i.value,
     i.redact, i.problem, i.codec, i.data, i.input_hash as "inputHash", ${ms("i.created_at")} as "createdAt",

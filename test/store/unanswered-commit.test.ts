@@ -70,6 +70,7 @@ async function empty(): Promise<void> {
       ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
       ...["run_limits", "limit_rates", "paused_queues", "schedules"],
       ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
+      ...["definition_versions"],
       ...["deferred_runs", "kept_modes"],
       ...["instances", "instance_events", "timers"],
     ];

@@ -384,7 +384,7 @@ export function operations(): readonly Operation[] {
 
 function definitionOperations(): Operation[] {
   const of = { env: "test", kind: "actor", name: "watcher" } as const;
-  const first = { ...of, body: '{"n":1}', by: "me" };
+  const first = { ...of, body: '{"n":1}', by: "me", programs: ["watcher::watch"] };
   const on = (act: (store: Store) => Promise<unknown>) => async (store: Store) => {
     await store.definitions.save(first);
     return () => act(store);

@@ -1,7 +1,7 @@
 // Opens nodes with quick settings on either store, for the suites that need nothing else.
 
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, describe } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
 import { createNode, type Node } from "../../src/client/create-node.js";
 import type { NodeOptions } from "../../src/client/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
@@ -15,15 +15,16 @@ export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2
 
 export interface Bench {
   readonly store: Store;
-  /** Stopped after the suite, or after its test. */
+  /** Stopped after the test that opened it, or after the suite. */
   open(options: Omit<NodeOptions, "store">): Promise<Node>;
   /** A transaction of the caller's own. */
   begin(): Promise<{ readonly tx: Transaction; commit(): Promise<void>; rollback(): Promise<void> }>;
 }
 
 /**
- * Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. `perTest`: nodes are stopped after the
- * test that opened them. Each keeps house 50 times a second; those of twenty tests together take most of a machine.
+ * Runs the suite on memory and on PostgreSQL; the bench is filled before its first test. Nodes are stopped after the test that
+ * opened them: each keeps house 50 times a second, and those of twenty tests together take most of a machine. `perTest`: that is
+ * waited for; otherwise work that ignores its abort keeps no test waiting.
  */
 export function onBothStores(suite: (bench: Bench) => void, { perTest = false } = {}): void {
   const { url, schema } = testSchema();
@@ -41,11 +42,14 @@ export function onBothStores(suite: (bench: Bench) => void, { perTest = false } 
   for (const [name, openStore] of stores) {
     describe(name, () => {
       const nodes: Node[] = [];
+      const ofTest: Node[] = [];
+      const stopping: Promise<unknown>[] = [];
+      let inTest = false;
       const bench = {
         store: undefined as unknown as Store,
         async open(options: Omit<NodeOptions, "store">) {
           const node = await createNode({ store: bench.store, ...QUICK, ...options });
-          nodes.push(node);
+          (inTest ? ofTest : nodes).push(node);
           return node;
         },
         async begin() {
@@ -57,12 +61,18 @@ export function onBothStores(suite: (bench: Bench) => void, { perTest = false } 
       beforeAll(async () => {
         bench.store = await openStore();
       });
-      const stopAll = async () => {
-        await Promise.all(nodes.splice(0).map((node) => node.stop({ grace: "1s" })));
-      };
-      if (perTest) afterEach(stopAll);
+      const stopAll = (some: Node[]) => Promise.all(some.splice(0).map((node) => node.stop({ grace: "1s" })));
+      beforeEach(() => {
+        inTest = true;
+      });
+      afterEach(async () => {
+        inTest = false;
+        const stopped = stopAll(ofTest);
+        if (perTest) await stopped;
+        else stopping.push(stopped);
+      });
       afterAll(async () => {
-        await stopAll();
+        await Promise.all([...stopping, stopAll(nodes)]);
         await bench.store.close();
       });
       suite(bench);

@@ -62,6 +62,14 @@ export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"r
   }
 }
 
+/** Begun anew as often as it may crash: whether it is to begin anew at all is its program's to say. */
+function isCapped({ journal, crashLimit }: ModelRun, outcome: string): boolean {
+  const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  const restarts = starts.length - 1 - begun;
+  return (outcome === "restarted" || (outcome === "dead" && restarts > 0)) && restarts + 1 >= crashLimit;
+}
+
 export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
   for (const { runId, outcome, epoch } of reclaimed) {
     const run = history.find(runId, "a sweep of");
@@ -74,7 +82,7 @@ export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
       `swept while ${run.state}, ${left} µs before its lease ends`,
     );
     history.calm?.swept(history, run);
-    const dies = run.streak >= run.crashLimit && outcome !== "failed";
+    const dies = (run.streak >= run.crashLimit || isCapped(run, outcome)) && outcome !== "failed";
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
     if (outcome === "dead" || outcome === "failed") {
       history.append(run, null, { kind: outcome, name: "", key: null, payload: null });

@@ -19,9 +19,11 @@ export function checkAttempt(history: History, record: EffectRecord): void {
     run,
     `${callOf(record)} was started after its holder was told that the claim is lost`,
   );
-  const grant = run.grants.find((one) => one.epoch === epoch);
+  // By token: after a failover that lost a grant its epoch is given to somebody else.
+  const token = history.tokenOf(by, runId, epoch);
+  const grant = run.grants.find((one) => one.epoch === epoch && one.token === token);
   // After a failover or a jump of the database's clock a holder cannot know that its lease is over.
-  if (!grant || grant.at <= history.disturbedAt) return;
+  if (!grant || grant.at <= history.disturbedAt || history.hasTwice(by, runId, epoch)) return;
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);
   const held = run.state === "running" && run.epoch === epoch;
   if (held) history.expect(baseOf(record) === run.baseSeq, "S7", run, `${idempotencyKey} in generation ${run.baseSeq}`);
@@ -49,6 +51,11 @@ export function checkFinished(history: History, record: EffectRecord, aborted: b
   history.broken("S4", runId, `${callOf(record)} was not aborted when its claim was lost`);
 }
 
+/** A state that a step makes has its result inside. */
+function resultIn(value: unknown): string {
+  return typeof value === "object" ? ((value as { effect?: string } | null)?.effect ?? "") : (value as string);
+}
+
 /** Every recorded result is the answer of an attempt of that step. */
 export function checkResults(history: History, effects: EffectLog): void {
   const { decode } = codecs();
@@ -56,7 +63,7 @@ export function checkResults(history: History, effects: EffectLog): void {
   for (const run of history.runs.values()) {
     for (const { kind, name, key, payload } of run.journal) {
       if ((kind !== "step" && kind !== "transaction") || !payload) continue;
-      const record = answered.get(decode(payload) as string);
+      const record = answered.get(resultIn(decode(payload)));
       const mine = record && record.runId === run.id && callOf(record) === `${kind} ${name}:${key}`;
       history.expect(mine === true, "S6", run, `the result of ${name}:${key} is none of its attempts'`);
     }

@@ -9,6 +9,7 @@ import type { Tables } from "../../store/memory/tables.js";
 import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
 import type { Gathering, ModelEntry, ModelRun, Probe } from "./model.js";
+import { foundSkipped } from "./overflow.js";
 
 export interface Violation {
   /** As in ARCHITECTURE.md: S4, L3, … */
@@ -45,6 +46,7 @@ export class History {
   calm: Calm | null = null;
   /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
   readonly #told = new Map<string, { readonly token: string; readonly lost: boolean }>();
+  readonly #twice = new Set<string>();
   readonly tables: Tables;
   readonly #now: () => number;
   readonly #ended: ModelRun[] = [];
@@ -107,7 +109,7 @@ export class History {
     };
     this.append(run, null, { kind: "start", name: group.program, key: ticket, payload: input });
     this.runs.set(id, run);
-    this.observe(run);
+    if (!foundSkipped(this, run)) this.observe(run);
   }
 
   append(run: ModelRun, token: string | null, entry: Pick<ModelEntry, "kind" | "name" | "key" | "payload">): void {
@@ -184,12 +186,24 @@ export class History {
 
   /** After a failover the same epoch is granted again: what is said of the older token is no news. */
   told(holder: string, what: "granted" | "lost", token: string): void {
+    const before = this.#told.get(holder);
+    if (what === "granted" && before && before.token !== token) this.#twice.add(holder);
     if (what === "granted") this.#told.set(holder, { token, lost: false });
     else if (this.#told.get(holder)?.token === token) this.#told.set(holder, { token, lost: true });
   }
 
   knowsOfLoss(by: string, runId: string, epoch: number): boolean {
     return this.#told.get(`${by} ${runId} ${epoch}`)?.lost === true;
+  }
+
+  /** As its holder knows it. */
+  tokenOf(by: string, runId: string, epoch: number): string | undefined {
+    return this.#told.get(`${by} ${runId} ${epoch}`)?.token;
+  }
+
+  /** A failover lost the grant, and the same process got the same epoch again: its two sessions cannot be told apart. */
+  hasTwice(by: string, runId: string, epoch: number): boolean {
+    return this.#twice.has(`${by} ${runId} ${epoch}`);
   }
 
   clockJumped(): void {

@@ -2,6 +2,7 @@
 
 import type { RunState } from "../../kernel/run-state.js";
 import type { History } from "./history.js";
+import { foundSkipped } from "./overflow.js";
 
 const AT_WORK: readonly RunState[] = ["waiting", "running"];
 /** A serial run keeps its place also while it waits. */
@@ -13,7 +14,7 @@ export function checkLimits(history: History): void {
   const admitted = new Map<string, { count: number; max: number; serial: boolean }>();
   for (const run of history.runs.values()) {
     if (run.limits.length === 0) continue;
-    if (run.state === "held") history.observe(run);
+    if (run.state === "held" && !foundSkipped(history, run)) history.observe(run);
     for (const { kind, key, max } of run.limits) {
       if (kind === "rate") continue;
       const sum = admitted.get(key) ?? { count: 0, max: 0, serial: kind === "serial" };

@@ -19,14 +19,24 @@ export function checkDefinitionName(definition: unknown): Problem {
 export function checkDefinition(definition: unknown): Problem {
   const problem = checkDefinitionName(definition);
   if (problem) return problem;
-  const { body, by, expectedVersion } = definition as Record<string, unknown>;
+  const { body, by, expectedVersion, programs } = definition as Record<string, unknown>;
   const version = (path: string, value: unknown) => checkInteger(path, value, 0);
   return (
     checkName(nodeName, "by", by) ??
     optional(version)("expectedVersion", expectedVersion) ??
     checkText("body", body) ??
-    checkBody(body as string)
+    checkBody(body as string) ??
+    checkPrograms(programs)
   );
+}
+
+function checkPrograms(programs: unknown): Problem {
+  if (!Array.isArray(programs)) return new InvalidInput("programs", "must be a list of names");
+  for (const [i, program] of programs.entries()) {
+    const problem = checkName(programName, `programs[${i}]`, program);
+    if (problem) return problem;
+  }
+  return null;
 }
 
 function checkBody(body: string): Problem {

@@ -12,6 +12,8 @@ export interface DefinitionName {
 export interface NewDefinition extends DefinitionName {
   /** JSON. What it must look like is its kind's affair. */
   readonly body: string;
+  /** The names under which its runs stand. */
+  readonly programs: readonly string[];
   /** Who saves it. */
   readonly by: string;
   /** Only over this version; 0: only when there is none yet. */
@@ -19,7 +21,7 @@ export interface NewDefinition extends DefinitionName {
 }
 
 export interface DefinitionRecord extends DefinitionName {
-  /** From 1; one more with each other body. */
+  /** From 1; one more with each other body, also when it was removed in between. */
   readonly version: number;
   /** Not enabled: nothing starts it, and what it has begun goes on. */
   readonly enabled: boolean;
@@ -42,11 +44,19 @@ export interface DefinitionList {
   readonly definitions: readonly DefinitionRecord[] | null;
 }
 
+/** A version that was saved over, or removed. */
+export type OlderDefinition = Pick<DefinitionRecord, "env" | "kind" | "name" | "version" | "body">;
+
 export interface DefinitionStore {
   /** A new one is enabled; an existing one stays as it is in that. */
   save(definition: NewDefinition): Promise<SaveAnswer>;
   /** Answers whether there is such a definition. */
   enable(definition: DefinitionName, enabled: boolean, by: string): Promise<boolean>;
   remove(definition: DefinitionName): Promise<void>;
+  /**
+   * Versions that are no longer current and that runs wait for now: those pinned to one, and those of a program that the
+   * current one has no more. By kind, name and version.
+   */
+  older(env: string): Promise<readonly OlderDefinition[]>;
   list(env: string, options?: { readonly unlessRevision?: string }): Promise<DefinitionList>;
 }

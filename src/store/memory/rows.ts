@@ -5,7 +5,7 @@ import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { TakenBackAs } from "../contract/claims.js";
-import type { DefinitionRecord } from "../contract/definitions.js";
+import type { DefinitionRecord, OlderDefinition } from "../contract/definitions.js";
 import type { MessageKind } from "../contract/inbox.js";
 import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../contract/machines.js";
 import type { NodeExecutor, NodeRegistration } from "../contract/nodes.js";
@@ -169,6 +169,11 @@ export interface ProbeRow {
 /** Replaced as a whole. */
 export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
   readonly atUs: number;
+}
+
+/** What a version of a definition said. Never changed. */
+export interface DefinitionVersionRow extends OlderDefinition {
+  readonly programs: readonly string[];
 }
 
 /** Replaced as a whole. */

@@ -21,6 +21,7 @@ import { tablesOf } from "./open-stores.js";
 import { copyPayload } from "./payload.js";
 import type {
   DebounceRow,
+  DefinitionVersionRow,
   KeptModeRow,
   KeyRow,
   LeaseRow,
@@ -72,6 +73,8 @@ export interface Snapshot {
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];
   /** By env, kind and name. */
   readonly definitions: readonly DefinitionRecord[];
+  /** By env, kind, name and version. */
+  readonly definitionVersions: readonly DefinitionVersionRow[];
   /** By env, program, opening and number. */
   readonly probes: readonly (Omit<ProbeRow, "atUs"> & { readonly at: number })[];
   /** By key. */
@@ -133,6 +136,9 @@ export function snapshotMemory(store: Store): Snapshot {
     definitions: sortedBy([...tables.definitions.values()], (row) => [row.env, row.kind, row.name]).map(
       ({ atUs, ...row }) => ({ ...row, at: toMs(atUs) }),
     ),
+    definitionVersions: sortedBy([...tables.definitionVersions.values()], (row) => [
+      ...[row.env, row.kind, row.name, String(row.version).padStart(9, "0")],
+    ]),
     ...eventsOf(tables),
     timeouts: sortedBy([...tables.timeouts.values()], (row) => [row.env, row.scope, row.instance]).map(timeoutOf),
     ...machinesOf(tables),

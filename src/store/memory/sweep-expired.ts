@@ -112,10 +112,21 @@ function verdictOn(tables: Tables, row: RunRow, policy: Recovery): Reclaimed["ou
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   const begun = start !== undefined && readTicket(start.key) === null;
   if (policy === "fail" && begun) return "failed";
-  if (row.crashes >= row.crashLimit) return "dead";
-  if (row.pausing) return "paused";
   // One whose tasks are under way goes on.
-  return policy === "restart" && begun && row.pending === 0 ? "restarted" : "waiting";
+  const anew = policy === "restart" && begun && row.pending === 0;
+  const isCapped = anew && !row.counts && restartsOf(tables, row) + 1 >= row.crashLimit;
+  if (row.crashes >= row.crashLimit || isCapped) return "dead";
+  if (row.pausing) return "paused";
+  return anew ? "restarted" : "waiting";
+}
+
+/** Since somebody began it: progress sets crashes back, and one that kills its process in its second step makes some. */
+function restartsOf(tables: Tables, { id }: RunRow): number {
+  const starts = [...(tables.journal.get(id)?.values() ?? [])].filter(
+    ({ kind }) => kind === "start" || kind === "redriven",
+  );
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  return starts.length - 1 - begun;
 }
 
 /** The next generation, with the same input and messages; what was counted against the run stays counted. */

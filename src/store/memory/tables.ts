@@ -10,6 +10,7 @@ import type {
   DebounceRow,
   DeferredRow,
   DefinitionRow,
+  DefinitionVersionRow,
   InstanceEventRow,
   InstanceRow,
   JournalRow,
@@ -76,6 +77,8 @@ export interface Tables {
   readonly deferred: Map<string, DeferredRow>;
   /** By env, kind and name. */
   readonly definitions: Map<string, DefinitionRow>;
+  /** By env, kind, name and version. */
+  readonly definitionVersions: Map<string, DefinitionVersionRow>;
   /** By env, scope and instance. */
   readonly timeouts: Map<string, TimeoutRow>;
   readonly instances: Map<string, InstanceRow>;
@@ -114,6 +117,7 @@ export function newTables(world: World): Tables {
     keptModes: new Map(),
     deferred: new Map(),
     definitions: new Map(),
+    definitionVersions: new Map(),
     timeouts: new Map(),
     instances: new Map(),
     instanceEvents: new Map(),

@@ -3,7 +3,13 @@
 import { envName, nodeName } from "../../kernel/name.js";
 import { checkDefinition, checkDefinitionName } from "../check/definition.js";
 import { checkName, checkText, optional, refuse } from "../check/value.js";
-import type { DefinitionKind, DefinitionName, DefinitionRecord, DefinitionStore } from "../contract/definitions.js";
+import type {
+  DefinitionKind,
+  DefinitionName,
+  DefinitionRecord,
+  DefinitionStore,
+  OlderDefinition,
+} from "../contract/definitions.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import type { Hints } from "./hints.js";
@@ -11,16 +17,24 @@ import { ms } from "./instant.js";
 
 const NAMED = "env = $1 and kind = $2 and name = $3";
 
-/** The row is judged as it is met: of two that save over one version, one does. The same body again changes nothing. */
+/**
+ * The row is judged as it is met: of two that save over one version, one does. The same body again changes nothing. One that
+ * was removed goes on counting: a run that is pinned to its version 1 is not another one's.
+ */
 const saveDefinition = statement(
   "save_definition",
   ({ schema: s, now }) => `
-insert into ${s}.definitions as d (env, kind, name, version, enabled, body, by, at)
-select $1, $2, $3, 1, true, $4, $5, ${now}
-where coalesce($6::int, 0) = 0 or exists (select from ${s}.definitions where ${NAMED})
-on conflict (env, kind, name) do update
-set version = d.version + 1, body = excluded.body, by = excluded.by, at = excluded.at
-where d.body <> excluded.body and ($6::int is null or d.version = $6)
+with saved as (
+  insert into ${s}.definitions as d (env, kind, name, version, enabled, body, by, at)
+  select $1, $2, $3, 1 + coalesce((select max(version) from ${s}.definition_versions where ${NAMED}), 0), true, $4, $5, ${now}
+  where coalesce($6::int, 0) = 0 or exists (select from ${s}.definitions where ${NAMED})
+  on conflict (env, kind, name) do update
+  set version = d.version + 1, body = excluded.body, by = excluded.by, at = excluded.at
+  where d.body <> excluded.body and ($6::int is null or d.version = $6)
+  returning d.env, d.kind, d.name, d.version, d.body
+)
+insert into ${s}.definition_versions (env, kind, name, version, body, programs)
+select s.env, s.kind, s.name, s.version, s.body, $7::text[] from saved s
 returning version`,
 );
 
@@ -59,6 +73,26 @@ from r left join mine d on r.revision is distinct from $2
 order by d.kind collate "C", d.name collate "C"`,
 );
 
+/** One look at the index of waiting runs for each of their groups. */
+export const olderDefinitions = statement(
+  "older_definitions",
+  ({ schema: s }) => `
+select h.env, h.kind, h.name, h.version, h.body
+from ${s}.definition_versions h
+left join lateral (
+  select d.version, v.programs from ${s}.definitions d
+  join ${s}.definition_versions v using (env, kind, name, version)
+  where (d.env, d.kind, d.name) = (h.env, h.kind, h.name)
+) c on true
+where h.env = $1 and h.version is distinct from c.version and exists (
+  select from ${s}.claim_groups g
+  cross join lateral (select from ${s}.runs r where r.claim_group = g.id and r.state = 'waiting' limit 1) r
+  where g.env = h.env and g.program = any(h.programs)
+    and (g.version = h.version::text or (g.version = '' and g.program <> all(coalesce(c.programs, '{}'))))
+)
+order by h.kind collate "C", h.name collate "C", h.version`,
+);
+
 interface Row extends Omit<DefinitionRecord, "kind" | "name"> {
   readonly revision: string;
   readonly kind: DefinitionKind | null;
@@ -70,12 +104,13 @@ export function definitionStore(db: Database, hints: Hints): DefinitionStore {
   return {
     async save(definition) {
       refuse(checkDefinition(definition));
-      const { body, by, expectedVersion = null } = definition;
+      const { body, by, programs, expectedVersion = null } = definition;
       const [saved] = await db.run<{ version: number }>(saveDefinition, [
         ...place(definition),
         body,
         by,
         expectedVersion,
+        programs,
       ]);
       if (saved) hints.tellNews();
       if (saved) return { outcome: "saved", version: saved.version };
@@ -92,6 +127,10 @@ export function definitionStore(db: Database, hints: Hints): DefinitionStore {
       refuse(checkDefinitionName(definition));
       await db.run(removeDefinition, place(definition));
       hints.tellNews();
+    },
+    async older(env) {
+      refuse(checkName(envName, "env", env));
+      return db.run<OlderDefinition>(olderDefinitions, [env]);
     },
     async list(env, { unlessRevision } = {}) {
       refuse(checkName(envName, "env", env) ?? optional(checkText)("unlessRevision", unlessRevision));

@@ -33,6 +33,16 @@ export const reason = () =>
   `case verdict when 'failed' then ${orphaned()} else '{"code":"CRASH_LIMIT","crashes":' || crashes || '}' end`;
 
 /**
+ * How often it has begun anew since somebody began it: progress sets crashes back, and one that kills its process in its
+ * second step makes some every time. (Tasks are counted on elsewhere, and go on.)
+ */
+const restarts = (s: string) => `(
+        select count(*) from ${s}.journal k
+        where k.run_id = x.id and k.kind = 'start' and k.seq > coalesce((
+          select max(m.seq) from ${s}.journal m
+          where m.run_id = x.id and (m.kind = 'redriven' or (m.kind = 'start' and m.name <> 'recovery'))), 0))`;
+
+/**
  * CTEs from `expired` (rows that are locked: EXPIRED, policy, and whether their owner is gone) to `swept`, `told` and
  * `doomed`. `still` is asked again of each row (`r`) by the UPDATE itself. A run whose claims ended in a crash as often as
  * its limit allows is dead. Those that another node may take keep available_at: recovered work stands at the front of its
@@ -45,12 +55,14 @@ export function takeBackParts(d: Dialect, still: string, by: string): string {
   return `judged as materialized (
   select x.*, case
     when x.policy = 'fail' and j.begun then 'failed'
-    when x.crashes >= x.crash_limit then 'dead'
+    when x.crashes >= x.crash_limit or j.restarts + 1 >= x.crash_limit then 'dead'
     when x.pausing then 'paused'
     when x.policy = 'restart' and j.begun and x.pending = 0 then 'restarted'
     else 'waiting' end as verdict
   from expired x left join lateral (
-    select (${GATHERS}) is not true as begun from ${s}.journal j
+    select (${GATHERS}) is not true as begun,
+      case when x.policy = 'restart' and not x.counts and x.pending = 0 then ${restarts(s)} end as restarts
+    from ${s}.journal j
     where x.policy in ('fail', 'restart') and j.run_id = x.id and j.seq = x.base_seq + 1 limit 1
   ) j on true
 ), doomed as (select id, epoch, gone, verdict from judged where counts and verdict ${ENDS}

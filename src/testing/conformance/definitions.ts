@@ -2,13 +2,17 @@
 
 import type { DefinitionName } from "../../store/contract/definitions.js";
 import { cases } from "./case.js";
-import { holds, matches, rejects, same } from "./expect.js";
+import { matches, rejects, same } from "./expect.js";
 import type { Scene } from "./scene.js";
 
 const named = (s: Scene, name = "watcher"): DefinitionName => ({ env: s.env, kind: "actor", name });
-const save = (s: Scene, body: string, more: { expectedVersion?: number; name?: string } = {}) => {
+const save = (
+  s: Scene,
+  body: string,
+  more: { expectedVersion?: number; name?: string; programs?: readonly string[] } = {},
+) => {
   const { name, ...rest } = more;
-  return s.store.definitions.save({ ...named(s, name), body, by: "ann", ...rest });
+  return s.store.definitions.save({ ...named(s, name), body, by: "ann", programs: ["watcher::watch"], ...rest });
 };
 
 export const definitionCases = cases("definitions", {
@@ -94,7 +98,37 @@ export const definitionCases = cases("definitions", {
     await s.store.definitions.remove(named(s));
     await s.store.definitions.remove(named(s));
     same((await s.store.definitions.list(s.env)).definitions, [], "definitions");
-    holds((await save(s, "{}")).outcome === "saved", "saved anew");
+    same(await save(s, "{}"), { outcome: "saved", version: 2 }, "saved anew: its versions go on");
+  },
+
+  "versions that were saved over are there while runs wait for them": async (s) => {
+    const older = async () => (await s.store.definitions.older(s.env)).map(({ version, body }) => [version, body]);
+    const start = (program: string, version: string | null) => s.insert({ group: { program, version } });
+    await save(s, '{"n":1}', { programs: ["flow", "flow::a"] });
+    await start("flow::a", "1");
+    same(await older(), [], "the current one is not an older one");
+    await save(s, '{"n":2}', { programs: ["flow", "flow::b"] });
+    same(await older(), [[1, '{"n":1}']], "a run is pinned to the first");
+    await save(s, '{"n":3}', { programs: ["other"] });
+    same(await older(), [[1, '{"n":1}']], "nothing waits for the second");
+    await start("flow::b", null);
+    same(
+      await older(),
+      [
+        [1, '{"n":1}'],
+        [2, '{"n":2}'],
+      ],
+      "of a program that the current one has no more",
+    );
+    await save(s, '{"n":4}', { programs: ["flow::b"] });
+    same(await older(), [[1, '{"n":1}']], "the current one has it again");
+    same(await s.store.definitions.older(`${s.env}-x`), [], "another env");
+    await s.store.definitions.remove(named(s));
+    same(
+      (await older()).map(([version]) => version),
+      [1, 2, 4],
+      "removed, it is an older one, too",
+    );
   },
 
   "what cannot be kept is refused": async (s) => {
@@ -110,9 +144,11 @@ export const definitionCases = cases("definitions", {
       { by: "" },
       { expectedVersion: -1 },
       { expectedVersion: 0.5 },
+      { programs: undefined },
+      { programs: ["two words"] },
     ];
     for (const more of bad) {
-      const definition = { ...named(s), body: "{}", by: "ann", ...more } as never;
+      const definition = { ...named(s), body: "{}", programs: [], by: "ann", ...more } as never;
       await rejects(s.store.definitions.save(definition), JSON.stringify(more).slice(0, 60));
     }
     same((await s.store.definitions.list(s.env)).definitions, [], "nothing was written");

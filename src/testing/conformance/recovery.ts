@@ -102,6 +102,22 @@ export const recoveryCases = cases("recovery", {
     matches(await sweep(s, id), { outcome: "dead", crashes: 2 }, "second");
   },
 
+  "and also when it makes progress each time before it crashes": async (s) => {
+    await declared(s, "restart");
+    const { id } = await s.insert({ crashLimit: 3 });
+    const crash = async () => {
+      const claim = await s.claimOne({ leaseMs: SHORT_MS });
+      await s.accept(claim, [append("first", 1)]);
+      await s.advance(PAST_MS);
+      return sweep(s, id);
+    };
+    matches(await crash(), { outcome: "restarted" }, "first");
+    matches(await crash(), { outcome: "restarted" }, "second");
+    matches(await crash(), { outcome: "dead" }, "third");
+    await s.store.runs.redrive([id], { fromStart: false, by: "ann", callId: s.token() });
+    matches(await crash(), { outcome: "restarted" }, "opened again, it may as often as before");
+  },
+
   "a run that gathers events has not begun: it goes on, whatever its policy": async (s) => {
     await declared(s, "fail");
     const { key: _, ...run } = s.newRun();

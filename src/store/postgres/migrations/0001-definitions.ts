@@ -1,4 +1,5 @@
-// Programs as data: one row per definition. Few rows, read whole when one of them has changed.
+// Programs as data: one row per definition, few rows, read whole when one of them has changed. And what each version said: runs
+// go on with the one they began with.
 
 import type { Dialect } from "../dialect.js";
 
@@ -14,5 +15,15 @@ create table ${s}.definitions (
   at       timestamptz not null,
   primary key (env, kind, name),
   constraint definition_kind_known check (kind in ('actor', 'dag'))
+);
+
+create table ${s}.definition_versions (
+  env      text not null,
+  kind     text not null,
+  name     text not null,
+  version  int not null,
+  body     text not null,
+  programs text[] not null,
+  primary key (env, kind, name, version)
 );
 `;

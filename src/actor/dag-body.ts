@@ -1,0 +1,123 @@
+// A DAG as data: reads the body of a definition, refuses what it does not know, and makes the DAG of it.
+//
+// Its runs are pinned to the version of the definition: one that is changed while they are under way is gone on with as it was.
+
+import { dag } from "../dag/dag.js";
+import type { AnyDag } from "../dag/dag-definition.js";
+import { type RegisteredTask, type Tasks, taskNamed } from "../dag/named-task.js";
+import { type AnyTask, each, type TasksByName, task } from "../dag/task.js";
+import { checkSource, checkTemplate, fillTemplate } from "../dag/value-template.js";
+import { ruleOf } from "../dag/when-body.js";
+import { type Duration, toMs } from "../kernel/duration.js";
+import { InvalidInput } from "../kernel/error.js";
+import { type Fields, fields, textField, textsField } from "../kernel/fields.js";
+import { valueAt } from "../kernel/input-path.js";
+import { queueName } from "../kernel/name.js";
+import { type Retry, retryPolicy } from "../kernel/retry.js";
+import type { AnyDefinition } from "../program/definition.js";
+import { triggersOf } from "../trigger/trigger-body.js";
+import { episode, type OnEpisodeFailure } from "./episode-task.js";
+
+const LIMITS = ["concurrency", "rate", "serial"];
+const OF_DAG = ["tasks", "on", "queue", "timeout", "onFailure", "circuitBreaker", "result", ...LIMITS];
+const HOW = ["queue", "timeout", "retry"];
+const OF_TASK = ["task", "config", "needs", "when", ...HOW];
+const OF_EACH = ["task", "config", "needs", "each", "parallel", ...HOW];
+const OF_EPISODE = ["episode", "needs", "input", "onFailure", "queue"];
+
+export interface DagUse {
+  readonly version: number;
+  /** Null: they are somebody else's affair. */
+  readonly tasks: Tasks | null;
+  /** By name; undefined: this node knows no such expectation. Null: they are somebody else's affair. */
+  readonly expectationOf: ((name: string) => AnyDefinition | undefined) | null;
+}
+
+/** Throws InvalidInput with the path of what is wrong, DagInvalid, or TaskUnknown. */
+export function dagOf(name: string, body: unknown, use: DagUse): AnyDag {
+  const { tasks, on, ...options } = fields("body", body, OF_DAG);
+  const specs = Object.entries(fields("body.tasks", tasks));
+  const made: Record<string, AnyTask> = Object.create(null);
+  const needed = specs.map(([key, spec]) => {
+    const needs = needsOf(`body.tasks.${key}`, spec);
+    made[key] = taskOf(`body.tasks.${key}`, spec, needs, use);
+    return needs;
+  });
+  // They may stand in any order, and need each other: that is judged with the whole.
+  for (const needs of needed) for (const need of Object.keys(needs)) needs[need] = made[need];
+  const given = { ...options, on: triggersOf("body.on", on), version: String(use.version) };
+  return (dag as (...args: unknown[]) => AnyDag)(name, given, made);
+}
+
+type Needs = Record<string, AnyTask | undefined>;
+
+function needsOf(path: string, spec: unknown): Needs {
+  const { needs = [] } = fields(path, spec);
+  const names: Needs = Object.create(null);
+  for (const need of textsField(`${path}.needs`, needs, "names of tasks")) names[need] = undefined;
+  return names;
+}
+
+/** Without any, a task gets the DAG's input. */
+function needing(needs: Needs): { readonly needs?: TasksByName } {
+  return Object.keys(needs).length > 0 ? { needs: needs as TasksByName } : {};
+}
+
+function taskOf(path: string, spec: unknown, needs: Needs, use: DagUse): AnyTask {
+  const given = fields(path, spec);
+  if ("episode" in given) return episodeOf(path, fields(path, spec, OF_EPISODE), needs, use);
+  if (!("task" in given)) throw new InvalidInput(path, "must have one of task, episode");
+  if ("each" in given) return eachOf(path, fields(path, spec, OF_EACH), needs, use);
+  const { task: named, config, needs: _, when, ...how } = fields(path, spec, OF_TASK);
+  const run = namedRun(path, named, config, use);
+  const rule = when === undefined ? {} : { when: ruleOf(`${path}.when`, when) };
+  const options = { ...checkedHow(path, how), ...rule, ...needing(needs) };
+  return (task as (...args: unknown[]) => AnyTask)(options, (ctx: never, input: unknown) => run(ctx, input));
+}
+
+function eachOf(path: string, spec: Fields, needs: Needs, use: DagUse): AnyTask {
+  const { task: named, config, needs: _, each: list, parallel, ...how } = spec;
+  const run = namedRun(path, named, config, use);
+  const source = checkSource(`${path}.each`, list, Object.keys(needs));
+  const over = (values: unknown, input: unknown) => valueAt({ needs: values, input }, source) as readonly unknown[];
+  const options = { ...checkedHow(path, how), ...needing(needs), over };
+  const most = parallel === undefined ? {} : { parallel: parallel as number };
+  return each({ ...options, ...most }, (ctx, item) => run(ctx as never, item));
+}
+
+function episodeOf(path: string, spec: Fields, needs: Needs, { expectationOf }: DagUse): AnyTask {
+  const { episode: program, input = { $: "input" }, onFailure, queue } = spec;
+  const name = textField(`${path}.episode`, program, 'the name of an expectation, like "monitor::check"');
+  const expectation = expectationOf ? expectationOf(name) : ({ name } as AnyDefinition);
+  if (!expectation)
+    throw new InvalidInput(
+      `${path}.episode`,
+      `${JSON.stringify(name)} is no expectation of an actor that this node has`,
+    );
+  const names = Object.keys(needs);
+  checkTemplate(`${path}.input`, input, names);
+  const how = {
+    ...needing(needs),
+    ...(onFailure !== undefined && { onFailure: onFailure as OnEpisodeFailure }),
+    ...(queue !== undefined && { queue: queueName(queue, `${path}.queue`) }),
+  };
+  return episode(expectation, {
+    ...how,
+    input: (values, dagInput) => fillTemplate(input, { needs: values, input: dagInput }),
+  });
+}
+
+/** Each run gets a configuration of its own: what one does to it is not the next one's affair. */
+function namedRun(path: string, named: unknown, config: unknown = null, { tasks }: DagUse) {
+  const name = textField(`${path}.task`, named, "the name of a task");
+  const found: RegisteredTask = tasks ? taskNamed(name, tasks) : () => undefined;
+  return (ctx: Parameters<RegisteredTask>[0], given: unknown) => found(ctx, given, structuredClone(config));
+}
+
+function checkedHow(path: string, how: Fields): Fields {
+  const { queue, timeout, retry } = how;
+  if (queue !== undefined) queueName(queue, `${path}.queue`);
+  if (timeout !== undefined) toMs(timeout as Duration, `${path}.timeout`);
+  if (retry !== undefined) retryPolicy(retry as Retry, `${path}.retry`);
+  return how;
+}

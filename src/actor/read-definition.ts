@@ -1,0 +1,39 @@
+// What a definition in the database is made of: the expectations of an actor, or a DAG with its tasks.
+
+import type { AnyDag } from "../dag/dag-definition.js";
+import type { Tasks } from "../dag/named-task.js";
+import type { AnyDefinition } from "../program/definition.js";
+import type { DefinitionRecord } from "../store/contract/definitions.js";
+import { actorOf } from "./actor-body.js";
+import { dagOf } from "./dag-body.js";
+import type { Strategies } from "./named-strategy.js";
+
+/** What a node knows. Null: it is somebody else's affair. */
+export interface Known {
+  readonly strategies: Strategies | null;
+  readonly tasks: Tasks | null;
+  readonly expectationOf: ((name: string) => AnyDefinition | undefined) | null;
+}
+
+/** Whoever saves need not have the code. */
+export const NOTHING_KNOWN: Known = { strategies: null, tasks: null, expectationOf: null };
+
+type Written = Pick<DefinitionRecord, "kind" | "name" | "version" | "body">;
+
+/** Throws what is wrong with it. */
+export function readDefinition({ kind, name, version, body }: Written, known: Known): readonly AnyDefinition[] {
+  if (kind === "dag") return [dagOf(name, JSON.parse(body), { version, ...known })];
+  return Object.values(actorOf(name, JSON.parse(body), version, known.strategies).expectations);
+}
+
+/** The names under which its runs stand. */
+export function programNames(definitions: readonly AnyDefinition[]): readonly string[] {
+  return definitions.flatMap((one) =>
+    one.kind === "dag" ? [one.name, ...(one as AnyDag).order.map((task) => `${one.name}::${task}`)] : one.name,
+  );
+}
+
+/** Nothing starts it; what was begun goes on. */
+export function quiet(definition: AnyDefinition): AnyDefinition {
+  return { ...definition, triggers: [] };
+}
