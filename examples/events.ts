@@ -11,7 +11,7 @@ const alarm = workflow(
 );
 const index = workflow(
   "index",
-  { on: [on(updated, { subject: "resource", debounce: "200ms" })] },
+  { on: [on(updated, { subject: "resource", debounce: "1s" })] },
   async (_ctx, input) => `indexed at ${input.used} %`,
 );
 
