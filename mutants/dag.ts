@@ -75,18 +75,6 @@ export const dags: readonly Mutant[] = [
     killedBy: [CONFORMANCE],
   },
   {
-    name: "a limited task that starts while its DAG is being paused stands in line",
-    breaks: "pause",
-    edits: [
-      {
-        file: COMMIT,
-        find: "l.stage = 1 and ${oneOf(child(\"uuid\", 1), \"select id from children where state = 'held'\")} then 'waits'",
-        put: "l.stage = 1 then 'waits'",
-      },
-    ],
-    killedBy: [CONFORMANCE],
-  },
-  {
     name: "the tasks of a run are looked for in all journals",
     breaks: "a pause costs what its run is large, not what the table is",
     edits: [{ file: "src/store/postgres/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],
