@@ -57,7 +57,7 @@ export class Steps {
     this.#triggers = new TriggerSteps(drawer);
     this.#house = new HouseSteps(drawer);
     this.#modes = new ModeSteps(drawer);
-    this.#timeouts = new TimeoutSteps(this.#dice);
+    this.#timeouts = new TimeoutSteps(this.#dice, both);
     this.#machines = new MachineSteps(this.#dice, both);
   }
 
@@ -377,11 +377,13 @@ export class Steps {
     const parents = this.#both.snapshot().journal.filter(({ kind }) => kind === "task");
     const atWork = this.#held.slice(-4).map(({ claim }) => claim);
     const some: readonly { readonly runId: string }[] = this.#dice.chance(0.7) ? parents.slice(-12) : atWork;
+    const waits = this.#both.snapshot().runs.filter(({ pending }) => pending > 0);
     const { runId } = some.length > 0 && this.#dice.chance(0.85) ? this.#dice.one(some) : { runId: this.#runId() };
     return this.#dice.pick<Step>([
       [4, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
       [5, step("resume", (store) => store.runs.resume(runId, { by: "you" }))],
-      [2, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
+      [1, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
+      [waits.length > 0 ? 2 : 0, step("cancelTasks", (store) => store.runs.cancelTasks(waits[0]!.id, { by: "me" }))],
       [2, step("cancel", (store) => store.runs.cancel(runId, { by: "me" }))],
       [1, step("reconcile", (store) => store.runs.reconcile())],
     ]);

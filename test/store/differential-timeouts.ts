@@ -10,18 +10,21 @@ import type {
 } from "../../src/store/contract/timeouts.js";
 import type { Dice } from "./dice.js";
 import type { Step } from "./differential-step.js";
+import type { BothStores } from "./differential-stores.js";
 
 const step = (name: string, call: Step["call"]): Step => ({ name: `timeouts.${name}`, call });
 
 export class TimeoutSteps {
   readonly #dice: Dice;
+  readonly #both: BothStores;
   readonly #seen: TimeoutRecord[] = [];
   readonly #claims: TimeoutClaimRequest[] = [];
   #lastSchedule: NewTimeout | null = null;
   #lastClaim: readonly TimeoutClaimRequest[] = [];
 
-  constructor(dice: Dice) {
+  constructor(dice: Dice, both: BothStores) {
     this.#dice = dice;
+    this.#both = both;
   }
 
   next(): Step {
@@ -37,6 +40,7 @@ export class TimeoutSteps {
     const known = this.#claims.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(this.#claims.slice(-4)) : key;
     const was = { env: known.env, scope: known.scope, instance: known.instance };
     const last = this.#claims.at(-1);
+    const dead = this.#both.snapshot().timeouts.find((one) => one.dead);
     const limit = this.#dice.int(0, 4);
     return this.#dice.pick<Step>([
       [6, () => this.#schedule()],
@@ -52,6 +56,7 @@ export class TimeoutSteps {
       ],
       [4, step("dead", (store) => store.timeouts.dead(was, { limit: limit + 1, after }))],
       [3, step("redrive", (store) => store.timeouts.redrive(was))],
+      [dead ? 2 : 0, step("redrive", (store) => store.timeouts.redrive(dead!))],
     ]);
   }
 

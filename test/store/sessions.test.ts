@@ -81,15 +81,15 @@ test("the inbox's numbers beyond 2^31 and beyond 2^53 keep messages in order", a
   }
 });
 
-test("the last numbers of claim groups work", async () => {
-  const [{ sequence }] = (await s.rows<{ sequence: string }>(
-    "select pg_get_serial_sequence('{s}.claim_groups', 'id') as sequence",
-  )) as [{ sequence: string }];
-  await s.rows(`alter sequence ${sequence} restart 2147483640`);
+test("the last number of claim groups works", async () => {
   const from = group("late-group");
+  await s.rows(
+    "insert into {s}.claim_groups (env, stack, queue, program, version, id) values ($1, '', $2, $3, '', 2147483647)",
+    [from.env, from.queue, from.program],
+  );
   const run = newRun({ group: from });
   await s.store.runs.insert([run]);
-  expect((await s.store.runs.groupIds([from]))[0]).toBeGreaterThanOrEqual(2_147_483_640);
+  expect(await s.store.runs.groupIds([from])).toEqual([2_147_483_647]);
   expect((await claimFrom(s.store, from)).map((claim) => claim.runId)).toEqual([run.id]);
 });
 

@@ -21,7 +21,7 @@ export function checkAttempt(history: History, record: EffectRecord): void {
   );
   // By token: after a failover that lost a grant its epoch is given to somebody else.
   const token = history.tokenOf(by, runId, epoch);
-  const grant = run.grants.find((one) => one.epoch === epoch && one.token === token);
+  const grant = run.grants.find((one) => one.epoch === epoch && (token === undefined || one.token === token));
   // After a failover or a jump of the database's clock a holder cannot know that its lease is over.
   if (!grant || grant.at <= history.disturbedAt || history.hasTwice(by, runId, epoch)) return;
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);

@@ -17,17 +17,17 @@ export interface Positions {
   readonly created?: ReadonlySet<string>;
 }
 
-/** `created`: who was created or met in this call; of those with one id, the first counts. */
+/** `met`: whose turn has been in this call; of those with one id, the first counts. */
 export function createOne(
   tables: Tables,
   one: NewInstance,
   nowUs: number,
-  positions: Omit<Positions, "created"> & { readonly created: Set<string> },
+  positions: Omit<Positions, "created"> & { readonly met: Set<string>; readonly created: Set<string> },
 ): CreateAnswer {
   const { key, id, group, inputHash, redact, version, status, value, snapshot, events, token } = one;
   const known = tables.instances.get(key);
-  const first = !positions.created.has(key);
-  positions.created.add(key);
+  const first = !positions.met.has(key);
+  positions.met.add(key);
   if (known) {
     if (first) passOver(one, positions);
     if (tables.instanceEvents.get(key)?.[0]?.token === token) return { outcome: "created" };
@@ -47,6 +47,7 @@ export function createOne(
     endedAtUs: status === "active" ? null : nowUs,
   });
   tables.instanceEvents.set(key, []);
+  positions.created.add(key);
   writeChange(tables, { key, groupId: tables.groups.idOf(group), base: 0 }, one, nowUs, positions);
   return { outcome: "created" };
 }

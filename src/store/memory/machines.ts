@@ -24,7 +24,7 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       const problems = checkCreates(instances);
       const seen = tablesSeenBy(tables, tx);
       const nowUs = tables.nowUs();
-      const positions = { timer: 0, told: 0, run: 0, created: new Set<string>() };
+      const positions = { timer: 0, told: 0, run: 0, met: new Set<string>(), created: new Set<string>() };
       const answers = instances.map((one, i) => {
         const error = problems[i];
         return error ? { outcome: "refused" as const, error } : createOne(seen, one, nowUs, positions);
