@@ -8,9 +8,10 @@ import { createClient } from "../src/client/create-client.js";
 import { createNode } from "../src/client/create-node.js";
 import { machine } from "../src/machine/index.js";
 import { openPostgres } from "../src/store/postgres/open.js";
+import { timeoutStore } from "../src/timeout/store-timeouts.js";
+import { manyPending } from "./many-pending.js";
 import { interleave, median, rate } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
-import { pendingTimeouts } from "./timeouts-pending.js";
 
 interface Options {
   readonly quick: boolean;
@@ -53,6 +54,7 @@ const timed = machine(
 );
 
 interface Bench {
+  readonly url: string;
   readonly schema: string;
   readonly store: ReturnType<typeof openPostgres>;
   readonly pool: pg.Pool;
@@ -74,7 +76,7 @@ export async function benchMachine(url: string, { quick, say }: Options) {
     const schema = `bench_${randomUUID().slice(0, 8)}`;
     const store = openPostgres(url, { schema });
     await store.migrate();
-    await measure({ schema, store, pool, quick, tell });
+    await measure({ url, schema, store, pool, quick, tell });
     await store.close();
     await pool.query(`drop schema ${schema} cascade`);
   }
@@ -151,48 +153,78 @@ async function fromLogs(store: Bench["store"], count: number): Promise<number[]>
   return found;
 }
 
-/** The sweep of 200 due timers, with few and with a million pending ones behind it. */
-async function pending({ schema, store, pool, quick, tell }: Bench): Promise<void> {
+/** The sweep of 200 due timers, with none and with a million pending ones behind it. */
+async function pending({ url, pool, quick, tell }: Bench): Promise<void> {
   const group = { env: "default", stack: null, queue: "timed", program: "timed", version: null };
-  const [groupId] = await store.runs.groupIds([group]);
   const claim = { groups: [group], limit: 200, leaseMs: 0, mostAttempts: 1_000_000 };
-  const fill = (from: number, to: number, due: string) =>
-    pool.query(
-      `insert into ${schema}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
-       select gen_random_uuid(), gen_random_uuid(), $1, 1, 'after', 't', 'json', '1', at, at
-       from generate_series(${from}, ${to}) n, lateral (select clock_timestamp() + ${due} as at) x`,
-      [groupId],
-    );
-  await fill(1, 200, "interval '-1 second'");
-  const sweeps = async () => {
-    const times: number[] = [];
-    for (let i = 0; i < (quick ? 40 : 150); i++) {
-      const from = performance.now();
-      await store.machines.claimTimers(claim);
-      times.push(performance.now() - from);
-    }
-    return median(times);
-  };
-  await pool.query(`vacuum analyze ${schema}.timers`);
-  await sweeps();
-  const few = await sweeps();
   const many = quick ? 200_000 : 1_000_000;
-  for (let n = 0; n < many; n += 100_000) await fill(n + 1, n + 100_000, "n * interval '1 second' + interval '1 hour'");
-  await pool.query(`vacuum analyze ${schema}.timers`);
-  await sweeps();
-  const found = await sweeps();
-  const value = Math.round((found / few) * 100) / 100;
-  const more = `; ${Math.round(few * 10) / 10} ms and ${Math.round(found * 10) / 10} ms`;
-  tell(
-    { name: `a sweep of 200 timers with ${many} pending, against one with none`, value, unit: "×", atMost: 1.2 },
-    more,
-  );
+  const found = await manyPending(url, pool, quick ? 40 : 150, async ({ schema, store }) => {
+    const [groupId] = await store.runs.groupIds([group]);
+    const insert = (from: number, to: number, due: string) =>
+      pool.query(
+        `insert into ${schema}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
+         select gen_random_uuid(), gen_random_uuid(), $1, 1, 'after', 't', 'json', '1', at, at
+         from generate_series(${from}, ${to}) n, lateral (select clock_timestamp() + ${due} as at) x`,
+        [groupId],
+      );
+    await insert(1, 200, "interval '-1 second'");
+    return {
+      table: "timers",
+      round: () => msOf(() => store.machines.claimTimers(claim)),
+      fill: async () => {
+        for (let n = 0; n < many; n += 100_000) {
+          await insert(n + 1, n + 100_000, "n * interval '1 second' + interval '1 hour'");
+        }
+      },
+    };
+  });
+  tellPending(tell, `a sweep of 200 timers with ${many} pending, against one with none`, found);
 }
 
-async function timeouts({ schema, store, pool, quick, tell }: Bench): Promise<void> {
+/** The same of timeouts: 100 that are due, looked for, claimed and completed. */
+async function timeouts({ url, pool, quick, tell }: Bench): Promise<void> {
   const many = quick ? 200_000 : 1_000_000;
-  const { few, found } = await pendingTimeouts({ pool, schema, store, rounds: quick ? 30 : 100, many });
-  const name = `a sweep of 100 timeouts with ${many} pending, against one with none`;
-  const more = `; ${Math.round(few * 10) / 10} ms and ${Math.round(found * 10) / 10} ms`;
-  tell({ name, value: Math.round((found / few) * 100) / 100, unit: "×", atMost: 1.2 }, more);
+  const found = await manyPending(url, pool, quick ? 30 : 100, async ({ schema, store }) => {
+    const timeouts = timeoutStore(store, { scope: "order" });
+    let n = 0;
+    return {
+      table: "timeouts",
+      round: async () => {
+        const ids = Array.from({ length: 100 }, (_, i) => `due-${n}-${i}`);
+        n++;
+        await Promise.all(ids.map((id) => timeouts.schedule(id, { state: "pending", sequence: 1, in: 0 })));
+        return msOf(async () => {
+          const { timeouts: due } = await timeouts.queryExpired(100);
+          const claims = await Promise.all(due.map((one) => timeouts.claim(one, "bench", { claimMs: 30_000 })));
+          await Promise.all(claims.map((one) => one.outcome === "claimed" && timeouts.complete(one.claim)));
+        });
+      },
+      fill: async () => {
+        for (let from = 0; from < many; from += 100_000) {
+          await pool.query(
+            `insert into ${schema}.timeouts (env, scope, instance, generation, state, sequence, deadline, due_at, created_at, attempts)
+             select 'default', 'order', 'later-' || n, gen_random_uuid(), 'pending', 1, at, at, clock_timestamp(), 0
+             from generate_series($1::int, $2::int) n, lateral (select clock_timestamp() + n * interval '1 second' + interval '1 hour' as at) x`,
+            [from + 1, from + 100_000],
+          );
+        }
+      },
+    };
+  });
+  tellPending(tell, `a sweep of 100 timeouts with ${many} pending, against one with none`, found);
+}
+
+async function msOf(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now();
+  await work();
+  return performance.now() - from;
+}
+
+function tellPending(
+  tell: Bench["tell"],
+  name: string,
+  { ratio, fewMs, manyMs }: { readonly ratio: number; readonly fewMs: number; readonly manyMs: number },
+): void {
+  const more = `; ${Math.round(fewMs * 10) / 10} ms and ${Math.round(manyMs * 10) / 10} ms`;
+  tell({ name, value: ratio, unit: "×", atMost: 1.2 }, more);
 }
