@@ -67,7 +67,7 @@ export const timeouts: readonly Mutant[] = [
     edits: [
       { file: FIRING, find: "store.release(claim, { retryInMs, problem })", put: "store.release(claim, { problem })" },
     ],
-    killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "starves nobody" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "starves nobody" }],
   },
   {
     name: "a hanging handler keeps its place",
@@ -79,7 +79,7 @@ export const timeouts: readonly Mutant[] = [
         put: "void over;\n    return this.#fire(claim, abort.signal).finally(cancel);",
       },
     ],
-    killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "keeps one place until its claim is over" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "keeps one place until its claim is over" }],
   },
   {
     name: "a sweeper that pauses for the interval only",
@@ -132,7 +132,7 @@ export const timeouts: readonly Mutant[] = [
     name: "a timeout that always fails is never given up",
     breaks: "a failing timeout is dead-lettered",
     edits: [{ file: FIRING, find: "if (claim.attempts >= settings.maxAttempts) {", put: "if (claim.attempts < 0) {" }],
-    killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "given up after its attempts" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "given up after its attempts" }],
   },
   {
     name: "a timeout that kills its process is claimed for ever",
@@ -144,7 +144,7 @@ export const timeouts: readonly Mutant[] = [
         put: "if (answer.claim.attempts < 0) {",
       },
     ],
-    killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "that kills its process is given up" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "that kills its process is given up" }],
   },
   {
     name: "nobody is told of another process's nearer deadline",

@@ -34,7 +34,7 @@ export class EpisodeFailed extends HoldfastError {
 }
 
 /** The name of the question that a task asks when it is paused. */
-export const RESUME = "resume";
+const RESUME = "resume";
 
 // biome-ignore lint/complexity/noBannedTypes: without needs there are none
 export function episode<In, Out, Parsed, N extends TasksByName = {}, DagIn = unknown>(

@@ -9,7 +9,7 @@ import { span, timeAgo } from "./time-ago.js";
 /** A node's name by its incarnation; the beginning of the incarnation when it is not registered. */
 export type HolderName = (incarnation: string) => string;
 
-export function holderNames(nodes: readonly NodeRecord[]): HolderName {
+function holderNames(nodes: readonly NodeRecord[]): HolderName {
   const names = new Map(nodes.map(({ incarnation, name }) => [incarnation, name]));
   return (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8);
 }

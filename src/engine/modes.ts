@@ -59,8 +59,10 @@ export class Modes {
     return true;
   }
 
-  onChange(tell: () => void): void {
+  /** Answers how to be told no more: schedulers come and go with definitions, this stays. */
+  onChange(tell: () => void): () => void {
     this.#listeners.add(tell);
+    return () => this.#listeners.delete(tell);
   }
 }
 

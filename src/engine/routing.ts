@@ -5,7 +5,7 @@ import { executorName } from "../kernel/name.js";
 import { type QueuePattern, queuePattern } from "../kernel/queue-pattern.js";
 import type { Settings } from "../kernel/setting-options.js";
 
-export const DEFAULT_EXECUTOR = "default";
+const DEFAULT_EXECUTOR = "default";
 /** Each one asks the store for work by itself. */
 const MOST_EXECUTORS = 32;
 const MOST_RULES = 1_000;

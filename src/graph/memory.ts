@@ -124,11 +124,11 @@ export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: numb
 }
 
 /** A wait's entries are named after its signal; its place is their key. */
-export function placeOfCall({ kind, name, key }: JournalEntry): Place {
+function placeOfCall({ kind, name, key }: JournalEntry): Place {
   return kind.startsWith("wait.") ? placeOfId(key!) : { path: name, visit: key! };
 }
 
-export function placeOfId(id: string): Place {
+function placeOfId(id: string): Place {
   const colon = id.lastIndexOf(":");
   return { path: id.slice(0, colon), visit: id.slice(colon + 1) };
 }

@@ -14,7 +14,7 @@ export interface CodecLimits {
   readonly maxKeys: number;
 }
 
-export const DEFAULT_LIMITS: CodecLimits = { maxBytes: 1024 * 1024, maxDepth: 200, maxKeys: 100_000 };
+const DEFAULT_LIMITS: CodecLimits = { maxBytes: 1024 * 1024, maxDepth: 200, maxKeys: 100_000 };
 
 /**
  * What limits can be raised to. Depth: writing and reading recurse, and writing 1,000 levels takes a quarter of

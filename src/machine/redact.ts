@@ -1,6 +1,6 @@
 // Marked fields are not shown: in history, telemetry and on the command line a word stands in their place.
 
-export const REDACTED = "[redacted]";
+const REDACTED = "[redacted]";
 
 export const REDACT_ROOTS = ["context", "event", "input", "params"] as const;
 export type RedactRoot = (typeof REDACT_ROOTS)[number];

@@ -31,7 +31,7 @@ const RING = signal<string>("ring");
 const S = state<Way>({ log: append() });
 
 /** Without a place it can be started, but not worked on. */
-export function walking(place: Place | null) {
+function walking(place: Place | null) {
   const effect = (ctx: NodeContext, kind: "node" | "item", { walk, log }: Way, nth: number) => {
     const op = walk.ops[(nth + ctx.visit.length) % walk.ops.length]!;
     const last = log.at(-1);

@@ -123,7 +123,7 @@ function remoteLeases(link: Link): Store["leases"] {
   };
 }
 
-export function remoteNodes(link: Link): Store["nodes"] {
+function remoteNodes(link: Link): Store["nodes"] {
   const { store } = link.database;
   return {
     register: (node) => link.call("register", () => store.nodes.register(node)),

@@ -100,7 +100,7 @@ async function playFrom(script: Script, stage: Stage, before: readonly string[])
 }
 
 /** Durations are drawn as parts of the lease: shorter, about as long, and longer. */
-export function drawScript(chance: Chance, leaseMs: number, depth = 0): Script {
+function drawScript(chance: Chance, leaseMs: number, depth = 0): Script {
   const length = chance.int(1, depth === 0 ? 5 : 3);
   return Array.from({ length }, () => drawOp(chance, leaseMs, depth));
 }

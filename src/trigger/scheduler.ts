@@ -75,6 +75,7 @@ export class Scheduler {
   /** By the schedules that were declared, in their order. */
   #ids: readonly string[] = [];
   #active: readonly DeclaredSchedule[] = [];
+  readonly #deafen: () => void;
   #changed = () => {};
   #declareAt = 0;
   #loop: Promise<void> = Promise.resolve();
@@ -83,7 +84,7 @@ export class Scheduler {
     this.#options = options;
     this.#programs = new Map(options.programs.map((program) => [program.name, program]));
     this.#declared = [...this.#programs.values()].flatMap((program) => schedulesOf(program, options));
-    options.modes.onChange(() => {
+    this.#deafen = options.modes.onChange(() => {
       this.#declareAt = 0;
       this.#changed();
     });
@@ -102,6 +103,7 @@ export class Scheduler {
   /** Fires nothing more. The store may be away: what is under way is not waited for longer than this. */
   async stop(): Promise<void> {
     this.#stopped.abort("stopped");
+    this.#deafen();
     const over = new AbortController();
     const late = sleep(this.#options.world, FAREWELL_MS, over.signal).catch(() => {});
     await Promise.race([this.#loop, late]);

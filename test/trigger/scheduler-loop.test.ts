@@ -15,8 +15,23 @@ afterEach(() => {
   for (const scheduler of opened.splice(0)) void scheduler.stop();
 });
 
+/** How many listen to it. */
+class CountedModes extends Modes {
+  listeners = 0;
+
+  override onChange(tell: () => void): () => void {
+    this.listeners++;
+    const off = super.onChange(tell);
+    return () => {
+      this.listeners--;
+      off();
+    };
+  }
+}
+
 async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleStore> = {}) {
   const world = new VirtualWorld();
+  const modes = new CountedModes();
   const store = memoryStore({ world });
   const calls = { due: 0, declare: 0 };
   const told: { readonly name: string; readonly lateMs?: number }[] = [];
@@ -42,7 +57,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
     env: "test",
     stack: null,
     programs,
-    modes: new Modes(),
+    modes,
     lookEveryMs: 5_000,
     newRun: ({ name, queue }, input) => ({
       id: world.id(),
@@ -57,7 +72,7 @@ async function start(on: readonly Trigger<unknown>[], broken: Partial<ScheduleSt
   scheduler.start();
   opened.push(scheduler);
   const runs = async () => Object.values(await store.runs.count({ env: "test" })).reduce((sum, n) => sum + n, 0);
-  return { world, store, scheduler, calls, told, runs };
+  return { world, store, scheduler, modes, calls, told, runs };
 }
 
 test("a window is slept on: fired within a hundredth of a second, with few questions between", async () => {
@@ -129,4 +144,13 @@ test("a stopped scheduler fires nothing more", async () => {
   await stopping;
   await world.advance(10_000);
   expect(await runs()).toBe(1);
+});
+
+test("one that has stopped leaves nothing with the node's modes, which outlive it", async () => {
+  const { world, scheduler, modes } = await start([every("1m")]);
+  expect(modes.listeners).toBe(1);
+  const stopping = scheduler.stop();
+  await world.advance(10);
+  await stopping;
+  expect(modes.listeners).toBe(0);
 });

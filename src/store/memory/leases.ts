@@ -123,7 +123,7 @@ function leaseOf({ key, owner, epoch, attempt }: LeaseRow, token: string): Lease
 }
 
 /** The token of a finished lease is its finisher's; a reclaimed one has none. */
-export function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
+function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
   const expired = row.state === "claimed" && row.leaseUntilUs <= nowUs;
   return {
     ...leaseOf(row, row.token ?? row.finishedToken ?? ""),

@@ -57,7 +57,7 @@ from l`;
 }
 
 export const cancelRun = statement("cancel_run", (d) => cancelOne(d, false));
-export const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
+const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
 
 /**
  * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows

@@ -37,7 +37,7 @@ export const takeDeferred = ({ schema: s, now }: Dialect, owner: string) => `
   where f.run_id = any(array(select id from claimed)) and f.pending`;
 
 /** Locked as they are judged: one that is being claimed at this moment is skipped, and is not pending in the next round. */
-export const expireDeferredRuns = statement(
+const expireDeferredRuns = statement(
   "expire_deferred",
   (d) => `
 with t as materialized (select ${d.now} as now
@@ -77,7 +77,7 @@ export async function expireDeferred(db: Database, limit: number): Promise<reado
 }
 
 /** A live node that takes runs from a group has it among its `claims`. */
-export const unservedGroupsOf = statement(
+const unservedGroupsOf = statement(
   "unserved_groups",
   ({ schema: s, now }) => `
 select g.id, g.env, g.stack, g.queue, g.program, g.version

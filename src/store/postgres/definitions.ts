@@ -74,7 +74,7 @@ order by d.kind collate "C", d.name collate "C"`,
 );
 
 /** One look at the index of waiting runs for each of their groups. */
-export const olderDefinitions = statement(
+const olderDefinitions = statement(
   "older_definitions",
   ({ schema: s }) => `
 select h.env, h.kind, h.name, h.version, h.body

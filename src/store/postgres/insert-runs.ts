@@ -32,7 +32,7 @@ export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
 
 /** Only for runs that were inserted here (`r`): a place in line without a held run would belong to nobody. */
-export const intoLimits = ({ schema: s }: Dialect, from: number) => `
+const intoLimits = ({ schema: s }: Dialect, from: number) => `
   insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
   select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
     case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${at(3, "int", "l.run")} end,
@@ -107,7 +107,7 @@ export const insertKeyedRuns = statement("insert_keyed_runs", (d) =>
 export const insertKeyedRunsAgain = statement("insert_keyed_runs_again", (d) =>
   keyedRuns(d, { limited: false, mayBeThere: true }),
 );
-export const insertLimitedKeyedRuns = statement("insert_limited_keyed_runs", (d) =>
+const insertLimitedKeyedRuns = statement("insert_limited_keyed_runs", (d) =>
   keyedRuns(d, { limited: true, mayBeThere: true }),
 );
 

@@ -43,7 +43,7 @@ const CHANGED = COLUMNS.split(", ").map((name) => `${name} = excluded.${name}`);
  * Rows that say so already are left alone: nodes that start together do not wait for each other. `$15`: a node that starts
  * has the newest code. Later it only puts back what is missing: while two versions of the code run, each would undo the other.
  */
-export const declareSubscriptions = statement(
+const declareSubscriptions = statement(
   "declare_subscriptions",
   ({ schema: s }) => `
 with new as materialized (
@@ -84,7 +84,7 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
  * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
  * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.
  */
-export const retireSubscriptions = statement(
+const retireSubscriptions = statement(
   "retire_subscriptions",
   ({ schema: s, now }) => `
 with marked as (
