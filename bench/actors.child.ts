@@ -5,17 +5,16 @@ import { postgres } from "../src/store/postgres/index.js";
 
 const [url, schema] = process.argv.slice(2) as [string, string];
 const pickedUp = event<{ n: number }>()("picked up");
+const pickedUpInTurn = event<{ n: number }>()("picked up in turn");
 
 // The monotonic clock of the machine: the same one in every process.
-const idle = actor("idle", {
+const seen = async () => void process.send!({ at: String(process.hrtime.bigint()) });
+const free = actor("free", { expectations: { seen: expectation({ on: [on(pickedUp)] }, seen) } });
+const limited = actor("limited", {
   concurrency: 10,
-  expectations: {
-    seen: expectation({ on: [on(pickedUp)] }, async () => {
-      process.send!({ at: String(process.hrtime.bigint()) });
-    }),
-  },
+  expectations: { seen: expectation({ on: [on(pickedUpInTurn)] }, seen) },
 });
 
-await createNode({ store: postgres(url, { schema }), programs: [idle], identity: "idle" });
+await createNode({ store: postgres(url, { schema }), programs: [free, limited], identity: "idle" });
 process.on("disconnect", () => process.exit(0));
 process.send!("ready");

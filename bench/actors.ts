@@ -12,7 +12,7 @@ import { strategy } from "../src/actor/strategy.js";
 import { createClient } from "../src/client/create-client.js";
 import { createNode } from "../src/client/create-node.js";
 import { openPostgres } from "../src/store/postgres/open.js";
-import { event } from "../src/trigger/event.js";
+import { type EventType, event } from "../src/trigger/event.js";
 import { interleave, median, rate } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
 
@@ -29,6 +29,8 @@ interface Figure {
   readonly atMost?: number;
 }
 
+const pickedUp = event<{ n: number }>()("picked up");
+const pickedUpInTurn = event<{ n: number }>()("picked up in turn");
 const CALLS = 3;
 const moves = strategy({
   steps: { add: (_step, n: number) => n + 1 },
@@ -107,23 +109,25 @@ async function pickUp(url: string, quick: boolean, tell: Tell): Promise<void> {
   const child = fork(file, [url, schema], { execArgv: process.execArgv });
   await once(child, "message");
   const client = createClient({ store });
-  const waits: number[] = [];
-  for (let n = 0; n < (quick ? 50 : 200); n++) {
+  const wait = async (type: EventType<string, { n: number }>, n: number) => {
     await new Promise((resolve) => setTimeout(resolve, 20 + (n % 10)));
     const begun = once(child, "message");
     const from = process.hrtime.bigint();
-    await client.emit(event<{ n: number }>()("picked up"), { n });
+    await client.emit(type, { n });
     const [{ at }] = (await begun) as [{ at: string }];
-    waits.push(Number(BigInt(at) - from) / 1e6);
+    return Number(BigInt(at) - from) / 1e6;
+  };
+  // In turn: the machine's mood hits both.
+  const waits: { free: number[]; limited: number[] } = { free: [], limited: [] };
+  for (let n = 0; n < (quick ? 50 : 200); n++) {
+    waits.free.push(await wait(pickedUp, n));
+    waits.limited.push(await wait(pickedUpInTurn, n));
   }
   child.disconnect();
   await once(child, "exit");
   await store.close();
-  const value = Math.round(median(waits) * 10) / 10;
-  tell({
-    name: "emit to an episode's begin on another node, with the actor's limit, p50",
-    value,
-    unit: "ms",
-    atMost: 6,
-  });
+  const p50 = (times: number[]) => Math.round(median(times) * 10) / 10;
+  tell({ name: "emit to an episode's begin on another node, p50", value: p50(waits.free), unit: "ms", atMost: 6 });
+  // Its place in the actor's line is judged under a lock, in transactions of their own.
+  tell({ name: "the same under the actor's limit, p50", value: p50(waits.limited), unit: "ms", atMost: 15 });
 }

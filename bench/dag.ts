@@ -16,6 +16,10 @@ const PROCESSES = 4;
 const CONNECTIONS = 50;
 const NEEDS = 0.5;
 const MOST_MS = 6;
+/** Before each measurement, as the connections of the other side are warm: fresh processes spend a fifth of their time compiling. */
+const WARM_UP = 100;
+/** Between handovers: the last DAG has ended, and nobody is at work. */
+const PAUSE_MS = 25;
 const CHILD = join(import.meta.dirname, `dag.child${extname(import.meta.filename)}`);
 
 interface Bench {
@@ -51,22 +55,22 @@ async function tasksPerSecond({ url, schema }: Bench, dags: number): Promise<num
   const store = openPostgres(url, { schema });
   const client = createClient({ store });
   // Told by the nodes: counting rows took a quarter of the database's time, and more with every round.
-  let ended = 0;
-  const allEnded = new Promise<void>((resolve) => {
-    for (const child of children) {
-      child.on("message", () => {
-        if (++ended === dags) resolve();
-      });
-    }
-  });
-  const perSecond = await rate(async () => {
+  let onEnded = () => {};
+  for (const child of children) child.on("message", () => onEnded());
+  const work = async (count: number) => {
+    let left = count;
+    const allEnded = new Promise<void>((resolve) => {
+      onEnded = () => void (--left === 0 && resolve());
+    });
     await client.startMany(
       row,
-      Array.from({ length: dags }, () => ({ input: undefined })),
+      Array.from({ length: count }, () => ({ input: undefined })),
     );
     await allEnded;
-    return dags * TASKS;
-  });
+    return count * TASKS;
+  };
+  await work(WARM_UP);
+  const perSecond = await rate(() => work(dags));
   await store.close();
   await stop(children);
   return perSecond;
@@ -83,6 +87,7 @@ async function handovers({ url, schema }: Bench, count: number): Promise<number[
     await client.start(handover);
     const [[end], [start]] = await Promise.all([ended, begun]);
     times.push(Number(BigInt(start.at) - BigInt(end.at)) / 1e6);
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   await store.close();
   await stop([one!, two!]);

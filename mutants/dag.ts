@@ -9,6 +9,30 @@ const CONFORMANCE = { file: "test/conformance/postgres.test.ts", test: "tasks" }
 
 export const dags: readonly Mutant[] = [
   {
+    name: "nobody is told of tasks that became ready",
+    breaks: "L1",
+    edits: [
+      {
+        file: COMMIT,
+        find: "  if (counting) parts.push(\"select claim_group from up where state = 'waiting'\");\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/engine/attend.test.ts", test: "what an event has started" }],
+  },
+  {
+    name: "a claim tells a task of needs that have not ended",
+    breaks: "S13",
+    edits: [
+      {
+        file: "src/store/postgres/peek-journals.ts",
+        find: "j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1\n  ) j\n  where",
+        put: "j.seq = case when e.starts then r.base_seq + 1 else 1 end limit 1\n  ) j\n  where",
+      },
+    ],
+    killedBy: [CONFORMANCE],
+  },
+  {
     name: "readiness in a second transaction",
     breaks: "S13",
     edits: [

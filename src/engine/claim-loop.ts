@@ -2,10 +2,17 @@
 
 import { claimToken } from "../kernel/claim.js";
 import type { Settings } from "../kernel/setting-options.js";
-import { sleep, type World } from "../kernel/world.js";
+import type { World } from "../kernel/world.js";
 import type { ClaimedRun, RunStore } from "../store/contract/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+
+/**
+ * What no hint asks for waits so long, and mostly need not be asked at all: what is due later, and whether there is something
+ * for a slot that became free though others were. Asked at once, it stood in the way of the very work that was waited for
+ * (20-task DAGs: 1,730 tasks/s instead of 2,210).
+ */
+const SOON_MS = 5;
 
 export interface ClaimLoopOptions {
   readonly store: RunStore;
@@ -23,10 +30,13 @@ export interface ClaimLoopOptions {
 
 export class ClaimLoop {
   readonly #options: ClaimLoopOptions;
-  readonly #stop = new AbortController();
+  #stopped = false;
   #active = 0;
   #claiming = false;
   #hinted = false;
+  /** The last look had no room for all there may be. */
+  #leftSome = true;
+  #cancelLook: (() => void) | null = null;
   #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
   #running: Promise<void> = Promise.resolve();
@@ -54,12 +64,14 @@ export class ClaimLoop {
     this.#claiming = true;
     this.#running = this.#loop().finally(() => {
       this.#claiming = false;
+      this.#cancelLook?.();
     });
   }
 
   /** Claims nothing more; what was claimed goes on. */
   async stop(): Promise<void> {
-    this.#stop.abort();
+    this.#stopped = true;
+    this.#wake?.();
     await this.#running;
   }
 
@@ -71,7 +83,7 @@ export class ClaimLoop {
 
   /** How many the next look takes that begins after this call; null when it cannot be made. */
   look(): Promise<number | null> {
-    if (this.#stop.signal.aborted) return Promise.resolve(null);
+    if (this.#stopped) return Promise.resolve(null);
     return new Promise((resolve) => {
       this.#lookers.push(resolve);
       this.hint();
@@ -81,22 +93,29 @@ export class ClaimLoop {
   async #loop(): Promise<void> {
     const { settings, size, world } = this.#options;
     let pauseMs = settings.pollIntervalMs;
-    while (!this.#stop.signal.aborted) {
+    while (!this.#stopped) {
       this.#hinted = false;
+      this.#cancelLook?.();
+      this.#cancelLook = null;
       const free = size + settings.prefetch - this.#active;
       const lookers = this.#lookers.splice(0);
       const claimed = free > 0 ? await this.#claim(free) : null;
+      this.#leftSome = claimed === null || claimed === free;
       for (const tell of lookers) tell(claimed);
       if (claimed) pauseMs = settings.pollIntervalMs;
       // A full answer means there is more; runs that end at the same moment free their slots together.
       if (claimed === free) await world.turn();
       else {
-        const dueMs = free > 0 && !this.#hinted ? await this.#nextDue() : null;
-        const hinted = await this.#pause(Math.min(pauseMs * (0.75 + world.random() / 2), dueMs ?? pauseMs * 2));
+        const hinted = (await this.#pause(SOON_MS)) || (await this.#pauseUntilDue(free > 0, pauseMs));
         pauseMs = hinted ? settings.pollIntervalMs : Math.min(pauseMs * 1.5, settings.pollMaxMs);
       }
     }
     for (const tell of this.#lookers.splice(0)) tell(null);
+  }
+
+  async #pauseUntilDue(hasRoom: boolean, pauseMs: number): Promise<boolean> {
+    const dueMs = hasRoom ? await this.#nextDue() : null;
+    return this.#pause(Math.min(pauseMs * (0.75 + this.#options.world.random() / 2), dueMs ?? pauseMs * 2));
   }
 
   /** When a delayed run or one in back-off can be claimed: slept until, not polled for. */
@@ -136,20 +155,31 @@ export class ClaimLoop {
       await this.#options.onClaimed(run, askedAt);
     } finally {
       this.#active--;
-      this.hint();
+      if (this.#leftSome) this.hint();
+      else this.#lookSoon();
     }
   }
 
-  /** True when a hint ended it. */
+  /** Whoever makes work tells of it; this is for when nobody could. */
+  #lookSoon(): void {
+    if (!this.#claiming) return;
+    this.#cancelLook ??= this.#options.world.after(SOON_MS, () => {
+      this.#cancelLook = null;
+      this.hint();
+    });
+  }
+
+  /** True when a hint or the stop ended it. Without an AbortController: the way from a hint to the claim is as short as it can be. */
   async #pause(ms: number): Promise<boolean> {
-    if (this.#hinted || this.#stop.signal.aborted) return true;
-    const wait = new AbortController();
-    this.#wake = () => wait.abort("hint");
-    const onStop = () => wait.abort("stop");
-    this.#stop.signal.addEventListener("abort", onStop, { once: true });
-    await sleep(this.#options.world, ms, wait.signal).catch(() => {});
-    this.#stop.signal.removeEventListener("abort", onStop);
+    if (this.#hinted || this.#stopped) return true;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.world.after(ms, resolve);
+      this.#wake = () => {
+        cancel();
+        resolve();
+      };
+    });
     this.#wake = null;
-    return this.#hinted;
+    return this.#hinted || this.#stopped;
   }
 }

@@ -1,6 +1,6 @@
 // One text for each distinct value, whatever the order of its keys: what payload hashes are made of.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { HIGHEST_LIMITS } from "./codec-limits.js";
 import { prepareJson } from "./json-prepare.js";
 import { TAG, type Tagged } from "./json-tag.js";
@@ -15,7 +15,7 @@ export function canonicalText(value: unknown, path = "value"): string {
 
 /** SHA-256 of the canonical text, in hex. The same before a value is stored and after it came back. */
 export function payloadHash(value: unknown, path = "value"): string {
-  return createHash("sha256").update(canonicalText(value, path)).digest("hex");
+  return hash("sha256", canonicalText(value, path), "hex");
 }
 
 function writeSorted(node: unknown): string {

@@ -1,6 +1,9 @@
 // The PostgreSQL store keeps the store's contract through PgBouncer in transaction mode.
 
 import { expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import { dag } from "../../src/dag/dag.js";
+import { task } from "../../src/dag/task.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { startPgBouncer } from "../harness/pgbouncer.js";
@@ -24,5 +27,16 @@ describeWith("pgbouncer", "through PgBouncer", (program) => {
     expect([direct.pooled, pooled.pooled]).toEqual([false, true]);
     await direct.close();
     await pooled.close();
+  });
+
+  test("what a process does for its own node is told it there, because nobody can listen", async () => {
+    const first = task(async () => 1);
+    const second = task({ needs: { first } }, async (_ctx, needs) => needs.first + 1);
+    const chain = dag("chain", { first, second });
+    const slow = { pollInterval: "20s", pollMax: "20s" } as const;
+    await using node = await createNode({ store: openPostgres(bouncer!.url, { schema }), programs: [chain], ...slow });
+    for (let i = 0; i < 3; i++) {
+      expect(await (await node.start(chain)).result({ timeout: "5s" })).toEqual({ first: 1, second: 2 });
+    }
   });
 });

@@ -6,7 +6,11 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
+import { dag } from "../../src/dag/dag.js";
+import { task } from "../../src/dag/task.js";
+import type { AnyDefinition } from "../../src/program/definition.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { event, on } from "../../src/trigger/event.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { compiled } from "../harness/compiled.js";
 import { testSchema } from "../harness/database.js";
@@ -48,6 +52,48 @@ describe("hints", () => {
     await client.query("commit");
     client.release();
     expect(await run.result({ timeout: "5s" })).toBe("hello");
+  });
+
+  test("what an event has started is picked up at once, and so is a task whose needs have ended elsewhere", async () => {
+    const seen = event<{ n: number }>()("seen");
+    const told = workflow("told", { on: [on(seen)] }, async (_ctx, input) => input.n);
+    const first = task(async () => 1);
+    const second = task({ needs: { first } }, async (_ctx, needs) => needs.first + 1);
+    const both = dag("both", { first, second });
+    const without = (name: string): AnyDefinition => ({
+      ...both,
+      serve: (household) => both.serve(household).filter((program) => program.name !== name),
+    });
+    const options = () => ({ store: openPostgres(url, { schema }), ...SLOW });
+    await using one = await createNode({ ...options(), programs: [told, without("both::second")] });
+    await using _two = await createNode({ ...options(), programs: [without("both::first")] });
+    await using starter = await createNode({ store, programs: [], ...SLOW });
+    for (let n = 0; n < 3; n++) {
+      const { runs } = await starter.emit(seen, { n });
+      expect(await starter.run(runs[0]!.runId!).result({ timeout: "5s" })).toBe(n);
+      expect(await (await one.start(both)).result({ timeout: "5s" })).toEqual({ first: 1, second: 2 });
+    }
+  });
+
+  test("a hint left by a statement is told once, and never by one that made nothing", async () => {
+    const heard: (readonly number[])[] = [];
+    const other = openPostgres(url, { schema });
+    const attendance = await other.attend({ incarnation: randomUUID(), onHint: (ids) => heard.push(ids) });
+    heard.length = 0;
+    await using starter = await createNode({ store, programs: [], ...SLOW });
+    const known = event<{ n: number }>()("known");
+    const knower = workflow("knower", { on: [on(known)] }, async () => {});
+    await using _declared = await createNode({ store: openPostgres(url, { schema }), programs: [knower], ...SLOW });
+    await starter.emit(known, { n: 1 });
+    await starter.emit(known, { n: 1 });
+    await starter.emit(event<{ n: number }>()("unknown"), { n: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const [groupId] = await store.runs.groupIds([
+      { env: "default", stack: null, queue: "knower", program: "knower", version: null },
+    ]);
+    expect(heard.filter((ids) => ids.includes(groupId!))).toEqual([[groupId]]);
+    await attendance.leave();
+    await other.close();
   });
 
   test("a listener whose connection broke listens again", async () => {

@@ -69,19 +69,9 @@ const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
 const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
 
 export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
-  const events = ["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts"];
-  for (const table of [
-    "runs",
-    "journal",
-    "inbox",
-    "run_keys",
-    "run_limits",
-    "run_needs",
-    ...events,
-    ...MACHINE_TABLES,
-  ]) {
-    await pool.query(`alter table ${schema}.${table} set (autovacuum_enabled = off)`);
-  }
+  const { rows } = await pool.query("select tablename from pg_tables where schemaname = $1", [schema]);
+  for (const { tablename } of rows)
+    await pool.query(`alter table ${schema}.${tablename} set (autovacuum_enabled = off)`);
 }
 
 export async function fill(pool: pg.Pool, s: string, size: { ended: number; waiting: number }): Promise<void> {
@@ -119,12 +109,17 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     from generate_series(1, 5000) n`);
   await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+  await pool.query(`insert into ${s}.taken_claims (run_id, epoch, owner, outcome, at)
+    select md5('ended' || n)::uuid, 1, '${OWNER}', 'waiting', now() from generate_series(1, 20000) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
   await fillMachines(pool, s);
 }
 
-/** Tasks of parked runs, each needed by two others, among many needs of runs that have ended. */
+/**
+ * Tasks of parked runs, each needed by two others, among many needs of runs that have ended; and such as wait to be claimed, before
+ * all others.
+ */
 async function fillTasks(
   pool: pg.Pool,
   s: string,
@@ -141,6 +136,11 @@ async function fillTasks(
   await pool.query(
     `insert into ${s}.run_needs select md5('ended' || n)::uuid, md5('ended' || n + 1)::uuid from generate_series(1, 20000) n`,
   );
+  await pool.query(`update ${s}.runs r set counts = true, parent_id = md5('parked' || n)::uuid, priority = -1,
+      available_at = now() - interval '2 hours'
+    from generate_series(1, ${HELD}) n where r.id = md5('waiting' || n)::uuid`);
+  await pool.query(`insert into ${s}.run_needs select md5('ended' || n)::uuid, md5('waiting' || n)::uuid
+    from generate_series(1, ${HELD}) n on conflict do nothing`);
 }
 
 /** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
@@ -165,7 +165,7 @@ async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
 }
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs,
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.taken_claims,
     ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 

@@ -34,6 +34,14 @@ export interface Peeked {
   readonly entry: JournalEntry | null;
 }
 
+/** What a task was given, told with its claim: one trip less before it can begin. Only what is short; the rest is asked for. */
+export interface Given extends Peek, Peeked {
+  readonly entry: JournalEntry;
+}
+
+/** No more needs than that, in the order of their ids, and none with more bytes than that: a claim is a short answer. */
+export const GIVEN = { needs: 8, bytes: 2000 };
+
 export interface JournalStore {
   /**
    * The entries of the current generation with `seq > after`, in order (all of them, or `limit`).

@@ -11,6 +11,7 @@ import type { Payload } from "../../kernel/payload.js";
 import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import type { ClaimRecord, TakenBackAs } from "./claims.js";
+import type { Given } from "./journal.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
@@ -51,6 +52,8 @@ export interface ClaimedRun extends Claim {
   readonly limited: boolean;
   /** It is a task: its end is counted in those that wait for it. */
   readonly counts: boolean;
+  /** Of a task: what its parent was started with and its needs ended with, as far as it is short. */
+  readonly given: readonly Given[];
   readonly input: Payload;
   /** Not null: it gathers the events of a subject, and its input is still to be taken. */
   readonly debounce: DebounceTicket | null;

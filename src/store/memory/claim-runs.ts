@@ -2,6 +2,7 @@
 
 import { readTicket } from "../../kernel/debounce-ticket.js";
 import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
+import { GIVEN, type Given, type JournalEntry, type Peek } from "../contract/journal.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { takeDeferral } from "./deferred-runs.js";
@@ -10,6 +11,7 @@ import { toMs, toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
 import { copyPayload } from "./payload.js";
 import { isPaused } from "./queues.js";
+import { peek } from "./read-journal.js";
 import type { RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
@@ -24,17 +26,24 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
   if (limit < 1 || request.groupIds.length === 0) return [];
   const held = runsInState(tables, "running").filter((row) => row.token === token && row.owner === owner);
   // The reply to this very call was lost: exactly what it granted, and nothing on top.
-  const rows = held.length > 0 ? held.sort(inTurn) : grant(tables, request);
-  return rows.map((row) => claimed(tables, row, token));
+  const rows = held.length > 0 ? held.sort(inTurn) : due(tables, request);
+  // Before anything is granted: a parent that is claimed with its task is told as it was.
+  const given = rows.map((row) => (row.counts ? givenTo(tables, row) : []));
+  if (held.length === 0) grant(tables, rows, request);
+  return rows.map((row, i) => claimed(tables, row, token, given[i]!));
 }
 
-function grant(tables: Tables, request: ClaimRequest): RunRow[] {
+function due(tables: Tables, request: ClaimRequest): RunRow[] {
   const nowUs = tables.nowUs();
   const groups = new Set(request.groupIds);
-  const rows = runsInState(tables, "waiting")
+  return runsInState(tables, "waiting")
     .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs && !isPaused(tables, row))
     .sort(inTurn)
     .slice(0, request.limit);
+}
+
+function grant(tables: Tables, rows: readonly RunRow[], request: ClaimRequest): void {
+  const nowUs = tables.nowUs();
   for (const row of rows) {
     moveRun(tables, row, "running");
     row.epoch++;
@@ -44,14 +53,13 @@ function grant(tables: Tables, request: ClaimRequest): RunRow[] {
     row.leaseUntilUs = nowUs + toUs(request.leaseMs);
     takeDeferral(tables, row.id, request.owner, nowUs);
   }
-  return rows;
 }
 
 function inTurn(a: RunRow, b: RunRow): number {
   return a.priority - b.priority || a.availableAtUs - b.availableAtUs || compareText(a.id, b.id);
 }
 
-function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
+function claimed(tables: Tables, row: RunRow, token: string, given: readonly Given[]): ClaimedRun {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   return {
     runId: row.id,
@@ -68,10 +76,25 @@ function claimed(tables: Tables, row: RunRow, token: string): ClaimedRun {
     parentId: row.parentId,
     limited: row.limited,
     counts: row.counts,
+    given,
     input: copyPayload(start?.payload ?? { codec: "", data: "" }),
     debounce: readTicket(start?.key),
     deferredBy: tables.deferred.get(row.id)?.by ?? null,
     hasMessages: unreadMessages(tables, row.id).length > 0,
     claimedAt: toMs(tables.nowUs()),
   };
+}
+
+function givenTo(tables: Tables, { id, parentId }: RunRow): Given[] {
+  const needs = (tables.needed.get(id) ?? []).slice(0, GIVEN.needs);
+  const wanted: Peek[] = needs.map((runId) => ({ runId, what: "end" }));
+  if (parentId !== null) wanted.unshift({ runId: parentId, what: "start" });
+  return wanted.flatMap((one) => {
+    const { state, entry } = peek(tables, one) ?? {};
+    return state && entry && isShort(entry) ? { ...one, state, entry } : [];
+  });
+}
+
+function isShort({ payload }: JournalEntry): boolean {
+  return Buffer.byteLength(payload?.data ?? "") <= GIVEN.bytes;
 }

@@ -14,6 +14,7 @@ import type { Problem } from "../check/value.js";
 import type { Commit, CommitAnswer } from "../contract/runs.js";
 import { addRun } from "./add-run.js";
 import { appendEntry, type NewEntry } from "./append-entry.js";
+import { compareText } from "./compare-text.js";
 import { waitersOf } from "./count-down.js";
 import { findMessage } from "./deliver-message.js";
 import { type Ended, settleEnds } from "./end-run.js";
@@ -115,6 +116,7 @@ function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, now
   addRun(tables, { ...child, parentId: row.id }, nowUs, position, null, waits);
   if (task) row.pending++;
   for (const id of needs) tables.needs.set(id, [...(tables.needs.get(id) ?? []), run.id]);
+  if (needs.length > 0) tables.needed.set(run.id, [...needs].sort(compareText));
 }
 
 function entryFor(tables: Tables, row: RunRow, effect: Effect): NewEntry {

@@ -23,7 +23,7 @@ export function memoryJournal(tables: Tables): JournalStore {
   };
 }
 
-function peek(tables: Tables, { runId, what }: Peek): Peeked | null {
+export function peek(tables: Tables, { runId, what }: Peek): Peeked | null {
   const row = tables.runs.get(runId);
   if (!row) return null;
   const seq = what === "start" ? row.baseSeq + 1 : row.seq;

@@ -33,6 +33,7 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.deferred.delete(row.id);
     tables.takenClaims.delete(row.id);
     tables.needs.delete(row.id);
+    tables.needed.delete(row.id);
   }
   const gone = new Set(rows.map((row) => row.id));
   for (const [at, key] of tables.keys) if (gone.has(key.runId)) tables.keys.delete(at);

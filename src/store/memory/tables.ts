@@ -54,6 +54,8 @@ export interface Tables {
   readonly rung: Set<string>;
   /** By the task that is needed: those that need it. */
   readonly needs: Map<string, readonly string[]>;
+  /** By the task that needs them, in order. */
+  readonly needed: Map<string, readonly string[]>;
   /** Tasks that became ready since somebody was last told. */
   readonly ready: Set<RunRow>;
   /** Limited runs that were cancelled with others: somebody may take their places. */
@@ -105,6 +107,7 @@ export function newTables(world: World): Tables {
     rates: new Map(),
     rung: new Set(),
     needs: new Map(),
+    needed: new Map(),
     ready: new Set(),
     left: new Set(),
     skipped: [],

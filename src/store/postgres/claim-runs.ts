@@ -8,6 +8,7 @@ import type { Database } from "./database.js";
 import { takeDeferred } from "./deferred-runs.js";
 import { statement } from "./dialect.js";
 import { interval, ms } from "./instant.js";
+import { type GivenRow, givenOf, givenTo } from "./peek-journals.js";
 
 /** The groups of queues that somebody has paused: none of their runs is handed out. */
 export function pausedGroups(s: string): string {
@@ -62,7 +63,7 @@ with held as materialized (
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
   m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
-  mail.run_id is not null as has_messages, f.by as deferred_by
+  mail.run_id is not null as has_messages, f.by as deferred_by, g.given
 from mine m
 left join lateral (
   select codec, data, key from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
@@ -71,6 +72,7 @@ left join lateral (
   select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
 ) mail on true
 left join lateral (select by from ${s}.deferred_runs f where f.run_id = m.id limit 1) f on true
+left join lateral (${givenTo(s, "m")}) g on true
 order by m.priority, m.available_at, m.id`;
 });
 
@@ -94,6 +96,7 @@ interface Row {
   claimed_at: number;
   has_messages: boolean;
   deferred_by: string | null;
+  given: readonly GivenRow[] | null;
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
@@ -118,6 +121,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     parentId: row.parent_id,
     limited: row.limited,
     counts: row.counts,
+    given: row.given?.map(givenOf) ?? [],
     input: { codec: row.codec ?? "", data: row.data ?? "" },
     debounce: readTicket(row.key),
     deferredBy: row.deferred_by,

@@ -5,6 +5,7 @@ import { at, oneOf, unnest } from "./batch.js";
 import { countDown, isWaiter, TURN, takeTurn } from "./count-down.js";
 import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
+import { leaveHint } from "./hints.js";
 import { interval } from "./instant.js";
 import { LIMIT, LIMIT_COLUMNS } from "./limit-columns.js";
 
@@ -114,7 +115,8 @@ interface Variant {
   readonly counting: boolean;
 }
 
-const answer = ({ counting }: Variant) => `
+/** The last row, of a statement that may make work for others, tells nothing: it leaves the hint. */
+const answer = ({ more, counting }: Variant) => `
 select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held from ok
 union all
 select null, null, null, null, run_id, null from told${
@@ -124,7 +126,22 @@ union all
 select null, null, null, case when state = 'waiting' then claim_group end, null, case when state = 'held' then id end from up
 where state in ('waiting', 'held')`
     : ""
+}${
+  more || counting
+    ? `
+union all
+select null, null, null, null, null, null from (select ${leaveHint(madeReady({ more, counting }))} as hint offset 0) x
+where hint is not null`
+    : ""
 }`;
+
+/** The groups in which others find something to claim now. */
+function madeReady({ more, counting }: Variant): string {
+  const parts = ["select ready from ok where ready is not null"];
+  if (counting) parts.push("select claim_group from up where state = 'waiting'");
+  if (more) parts.push("select claim_group from children where state = 'waiting'");
+  return parts.join(" union all ");
+}
 
 /**
  * A child that is there already is a child of this run, started before. Another run with its id, inserted since this statement
@@ -156,7 +173,7 @@ const others = (d: Dialect) => {
          when limited then 'held' else 'waiting' end,
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts
   from c, t
-  returning id, state
+  returning id, state, claim_group
 ), needs as (
   insert into ${s}.run_needs (need_id, run_id)
   select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["int", "uuid", "uuid"])} as n(ord, need_id, run_id)

@@ -94,7 +94,8 @@ async function sendOnce(
     const children = await childColumns(groups, commits);
     return [...columns, ...takeColumns(commits), ...children, ...reopenColumns(commits), ...taskColumns(commits)];
   };
-  const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values);
+  const behind = more || counting ? db.hintBehind() : null;
+  const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
   const answers = new Map<Commit, CommitAnswer>();
   const parents: string[] = [];
@@ -110,8 +111,10 @@ async function sendOnce(
     db,
     rows.flatMap(({ held }) => held ?? []),
   );
-  const children = more ? await groups.ids(childrenOf(commits.filter((commit) => answers.has(commit)))) : [];
-  db.onWork([...rows.flatMap(({ ready }) => ready ?? []), ...children]);
+  if (!behind) {
+    const children = more ? await groups.ids(childrenOf(commits.filter((commit) => answers.has(commit)))) : [];
+    db.onWork([...rows.flatMap(({ ready }) => ready ?? []), ...children]);
+  }
   const refused = commits.filter((commit) => !answers.has(commit));
   if (refused.length > 0) {
     const reasons = await whyRefused(db, refused);

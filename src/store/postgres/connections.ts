@@ -31,6 +31,9 @@ const SESSION_SETTINGS = (timeoutMs: number) =>
   // Notices a dead client in the middle of a query. Not every platform has it.
   "do $$ begin perform set_config('client_connection_check_interval', '1000', false); exception when others then null; end $$";
 
+/** Not in the types of the driver. */
+const PIPELINED = { pipeline: true } as pg.PoolConfig;
+
 const ignore = () => {};
 
 export class Connections {
@@ -47,7 +50,7 @@ export class Connections {
     this.#onNew = onNew;
     // Not instanceof: the application's copy of pg may be another one.
     this.#shared = typeof options.source === "string" ? null : options.source;
-    const main = this.#shared ?? new pg.Pool(this.#config(options.connections));
+    const main = this.#shared ?? new pg.Pool({ ...this.#config(options.connections), ...PIPELINED });
     const aside = this.#shared ? new pg.Pool(this.#config(1)) : main;
     // Not on a shared pool: a transaction waits for its run's commit that is under way, and that would wait for a connection
     // which transactions hold. 8 runs with a step beside a transaction stood still on a pool of 3.
@@ -60,6 +63,11 @@ export class Connections {
   /** True behind a transaction pooler such as PgBouncer: no named statements, no session settings. */
   get pooled(): boolean {
     return this.#pooled ?? false;
+  }
+
+  /** On the main line: not on a pool of the application's, nor where a pooler may send each statement to another server process. */
+  get pipelined(): boolean {
+    return this.#shared === null && !this.pooled;
   }
 
   /** After which the server ends a statement of a user's transaction; null where sessions cannot be set. */

@@ -19,6 +19,12 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly retryForMs: number;
 }
 
+/** A statement whose failure matters to nobody. */
+export interface Behind {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+}
+
 export interface RunOptions {
   readonly line?: Line;
   readonly tx?: Transaction | undefined;
@@ -26,6 +32,8 @@ export interface RunOptions {
   readonly timeoutMs?: number;
   /** Not repeated: the caller must know that the connection failed, and has a next time of its own. */
   readonly once?: boolean;
+  /** Sent right behind it on its connection, before there is an answer: only where `pipelined`. */
+  readonly behind?: Behind | null;
 }
 
 /** Values, or how to find them: asked again for every attempt, because a new connection may lead to another server. */
@@ -44,6 +52,9 @@ export class Database {
   /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
   onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
 
+  /** What to send behind a statement that leaves a hint; null: `onWork` is to be called afterwards. */
+  hintBehind: () => Behind | null = () => null;
+
   /** Told of runs that found no place under a limit and could not wait, and of their parents. */
   onSkipped: (runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void> = async () => {};
 
@@ -61,6 +72,11 @@ export class Database {
     return this.#connections.pooled;
   }
 
+  /** Whether a statement can follow another on its connection without waiting for the answer. */
+  get pipelined(): boolean {
+    return this.#connections.pipelined;
+  }
+
   get connections(): Connections {
     return this.#connections;
   }
@@ -76,11 +92,9 @@ export class Database {
 
   /** Carries out one statement, repeating it while the fault is passing. */
   async run<Row>(statement: Statement, values: Values, options: RunOptions = {}): Promise<Row[]> {
-    const text = this.#text(statement);
-    const { line = "main", tx, once = false } = options;
-    if (tx) return rowsOf<Row>(await tx.query(text, literals(await valuesOf(values))));
+    const { line = "main", tx, once = false, behind } = options;
+    if (tx) return rowsOf<Row>(await tx.query(this.#text(statement), literals(await valuesOf(values))));
     const query_timeout = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);
-    const name = () => (this.pooled ? {} : { name: `${this.#prefix}${statement.name}` });
     return this.repeat(statement.name, once ? 0 : this.#options.retryForMs, async () => {
       for (;;) {
         const known = this.#newConnections;
@@ -88,8 +102,17 @@ export class Database {
         const rows = await this.#connections.use(line, async (client) => {
           // The connection is newer than what the values were found by: find them again.
           if (typeof values === "function" && known !== this.#newConnections) return null;
-          const query = { ...name(), text, values: sent, query_timeout };
-          return (await client.query(query)).rows as Row[];
+          const query = (of: Statement, values: unknown[]) => ({
+            ...(this.pooled ? {} : { name: `${this.#prefix}${of.name}` }),
+            text: this.#text(of),
+            values,
+            query_timeout,
+          });
+          const answer = client.query(query(statement, sent));
+          if (behind) {
+            await Promise.allSettled([answer, client.query(query(behind.statement, literals(behind.values)))]);
+          }
+          return (await answer).rows as Row[];
         });
         if (rows) return rows;
       }

@@ -1,19 +1,41 @@
 // Hints to other processes: one NOTIFY at a time, for all the groups that got work since the last one.
 //
 // NOTIFY takes a lock of the whole server at commit (32 clients: 3 × fewer commits when each sends its own), so it stands
-// in a statement of its own, behind the caller's back, and never once per row.
+// in a statement of its own: right behind the one that made the work, or behind the caller's back, and never once per row.
 
 import type { Transaction } from "../contract/transaction.js";
-import type { Database } from "./database.js";
+import type { Behind, Database } from "./database.js";
 import { statement } from "./dialect.js";
+
+/** A payload has room for 8,000 bytes; beyond so many groups everybody looks. */
+const MOST_GROUPS = 200;
+/** Where a statement leaves the groups that got work, for the one behind it. */
+const LEFT = "holdfast.hint";
+const ANY = "any";
+
+/** An expression that leaves the groups of a query with one column to be told right behind: see `Hints.behind`. */
+export const leaveHint = (groups: string) => `set_config('${LEFT}', (
+    select case when count(distinct g) > ${MOST_GROUPS} then '${ANY}' else coalesce(string_agg(distinct g::text, ','), '') end
+    from (${groups}) as x(g)), false)`;
 
 /** In the caller's transaction, whose durability is the caller's affair. */
 const notifyIn = statement("notify_in", () => "select pg_notify($1, $2)");
 /** A hint need not survive a crash: not flushing it saves the pick-up 0.7 ms (p10, 5.5 instead of 6.3 on a busy machine). */
 const notify = statement("notify", () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)");
 
-/** A payload has room for 8,000 bytes; beyond so many groups everybody looks. */
-const MOST_GROUPS = 200;
+/**
+ * Told in the same breath as the statement that has left it: sent on the same connection without waiting for an answer, and done by
+ * the server right behind that statement's commit. In the transaction itself, NOTIFY would hold its lock while the commit is
+ * flushed. Saves the pick-up of an event 1.2 ms (median of 6 rounds in turn, 6.9 → 5.7 with claims that are not flushed).
+ */
+const tellLeft = statement(
+  "tell_left",
+  () => `
+select set_config('synchronous_commit', 'off', true), pg_notify($1, case hint when '${ANY}' then '' else hint end),
+  set_config('${LEFT}', '', false)
+from (select current_setting('${LEFT}', true) as hint offset 0) x where hint <> ''`,
+);
+
 /** So many ms may a start under a rate be late: 25 hints a second at most. */
 const LATER_STEP_MS = 40;
 
@@ -41,15 +63,25 @@ export class Hints {
 
   readonly #on: boolean;
 
+  /** In this process, at once. */
+  onTold: (groupIds: readonly number[]) => void = () => {};
+
   constructor(db: Database, on: boolean) {
     this.#db = db;
     this.#on = on;
     this.#channel = channelOf(db.dialect.schema);
   }
 
+  /** For a statement that leaves a hint. Null: whoever sends it tells the groups afterwards. */
+  behind(): Behind | null {
+    return this.#on && this.#db.pipelined ? { statement: tellLeft, values: [this.#channel] } : null;
+  }
+
   tell(groupIds: Iterable<number>): void {
     if (!this.#on) return;
-    for (const id of groupIds) this.#pending.add(id);
+    const ids = [...groupIds];
+    if (ids.length > 0) this.onTold(ids);
+    for (const id of ids) this.#pending.add(id);
     if (this.#sending || this.#pending.size === 0) return;
     this.#sending = true;
     this.#db.inBackground(() => this.#send());

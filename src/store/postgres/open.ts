@@ -143,7 +143,13 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
-  const attending = attendedBy(db, world, retryForMs);
+  db.hintBehind = () => hints.behind();
+  const attendees = new Set<Attendee>();
+  // Behind a pooler nobody can listen: what this process does for its own nodes is told them here.
+  hints.onTold = (groupIds) => {
+    if (db.pooled) for (const { onHint } of attendees) onHint(groupIds);
+  };
+  const attending = attendedBy(db, attendees, world, retryForMs);
   /** Tasks that are claimed together read their needs together. */
   const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
   return {
@@ -251,8 +257,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
 }
 
 /** Whoever attends first is told of skipped runs: it is the process that is told. */
-function attendedBy(db: Database, world: World, retryForMs: number): Store["attend"] {
-  const attendees = new Set<Attendee>();
+function attendedBy(db: Database, attendees: Set<Attendee>, world: World, retryForMs: number): Store["attend"] {
   db.onSkipped = async (runs, parents) => {
     [...attendees][0]?.onSkipped?.(runs);
     if (parents.length > 0) await ring(db, parents);

@@ -2,11 +2,12 @@
 
 import { isUuid } from "../../kernel/id.js";
 import type { RunState } from "../../kernel/run-state.js";
-import type { Peek, Peeked } from "../contract/journal.js";
+import { GIVEN, type Given, type Peek, type Peeked } from "../contract/journal.js";
 import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
+import { ms } from "./instant.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./read-journal.js";
 
 export const peekJournals = statement(
@@ -20,6 +21,45 @@ left join lateral (
   where j.run_id = w.run_id and j.seq = case when w.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
 ) j on true`,
 );
+
+/**
+ * What was given to the task `m`, as JSON: for a claim, in whose snapshot the needs of what is waiting have ended.
+ * Of a row that is no task nothing is looked up.
+ */
+export const givenTo = (s: string, m: string) => `
+  select json_agg(
+    json_build_array(e.id, e.starts, r.state, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data, ${ms("j.at")})
+    order by e.starts desc, e.id) as given
+  from (
+    select ${m}.parent_id as id, true as starts
+    union all
+    (select n.need_id, false from ${s}.run_needs n where n.run_id = ${m}.id order by n.need_id limit ${GIVEN.needs})
+  ) e
+  cross join lateral (select state, seq, base_seq from ${s}.runs r where r.id = e.id limit 1) r
+  cross join lateral (
+    select * from ${s}.journal j
+    where j.run_id = e.id and j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
+  ) j
+  where ${m}.counts and coalesce(octet_length(j.data), 0) <= ${GIVEN.bytes}`;
+
+export type GivenRow = readonly [
+  runId: string,
+  starts: boolean,
+  state: RunState,
+  seq: number,
+  epoch: number,
+  kind: string,
+  name: string,
+  key: string | null,
+  codec: string | null,
+  data: string | null,
+  at: number,
+];
+
+export function givenOf([runId, starts, state, seq, epoch, kind, name, key, codec, data, at]: GivenRow): Given {
+  const entry = entryOf({ seq: String(seq), epoch: String(epoch), kind, name, key, codec, data, at });
+  return { runId, what: starts ? "start" : "end", state, entry };
+}
 
 export async function peek(db: Database, wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
   const known = wanted.map(({ runId }) => (isUuid(runId) ? runId : null));

@@ -6,11 +6,11 @@ import type { LimitRule } from "../../kernel/limit-rule.js";
 import { checkEvent } from "../check/subscription.js";
 import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../contract/events.js";
 import { oneOf, unnest } from "./batch.js";
-import type { Database } from "./database.js";
+import type { Behind, Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { DataRefused } from "./errors.js";
 import type { Groups } from "./groups.js";
-import type { Hints } from "./hints.js";
+import { type Hints, leaveHint } from "./hints.js";
 import { insert, intoJournal, intoRuns, UNIQUE_VIOLATION } from "./insert-runs.js";
 import { interval } from "./instant.js";
 import { isolate } from "./isolate.js";
@@ -64,7 +64,8 @@ with t as materialized (select ${d.now} as now
     array_agg(position) filter (where ${oneOf("id", "select run_id from k")}) as made
   from m group by env, scope
 )
-select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group
+select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group,
+  (select ${leaveHint("select claim_group from new")}) as hint
 from f
 cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.scope limit 1) u
 left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
@@ -77,6 +78,7 @@ interface Row extends SubscriptionRow {
   made: number[] | null;
   limits: string;
   claim_group: number | null;
+  hint: string;
 }
 
 /** What one event is for. */
@@ -159,13 +161,14 @@ async function insertOthers(
 
 async function find(db: Database, hints: Hints, events: readonly EventToStart[]): Promise<Found[]> {
   const found = events.map((): Found => ({ matched: [], made: [], unnumbered: false }));
-  const rows = await makeRuns(db, events);
+  const behind = hints.behind();
+  const rows = await makeRuns(db, events, behind);
   if (!rows) {
     // Made by this very call before its answer was lost, and its key freed since: each run is looked for.
     for (const [i, matched] of (await match(db, events)).entries()) found[i]!.matched.push(...matched);
     return found;
   }
-  for (const { places, made, limits, claim_group, ...row } of rows) {
+  for (const { places, made, limits, claim_group, hint: _hint, ...row } of rows) {
     const one: Matched = { ...subscriptionOf(row), limits: JSON.parse(limits) as LimitRule[] };
     const isMade = new Set(made);
     for (const place of places) {
@@ -175,24 +178,25 @@ async function find(db: Database, hints: Hints, events: readonly EventToStart[])
       event.unnumbered ||= claim_group === null;
     }
   }
-  hints.tell(rows.flatMap(({ made, claim_group }) => (made && claim_group !== null ? claim_group : [])));
+  if (!behind) hints.tell(rows.flatMap(({ made, claim_group }) => (made && claim_group !== null ? claim_group : [])));
   return found;
 }
 
-async function makeRuns(db: Database, events: readonly EventToStart[]): Promise<Row[] | null> {
+async function makeRuns(db: Database, events: readonly EventToStart[], behind: Behind | null): Promise<Row[] | null> {
   const each = <T>(value: (event: EventToStart) => T) => events.map(value);
+  const values = [
+    each((one) => one.id),
+    each((one) => one.env),
+    each((one) => one.stack ?? ""),
+    each((one) => one.event),
+    each((one) => one.plain),
+    each((one) => one.key),
+    each((one) => one.payloadHash),
+    each((one) => one.input.codec),
+    each((one) => one.input.data),
+  ];
   try {
-    return await db.run<Row>(startEvents, [
-      each((one) => one.id),
-      each((one) => one.env),
-      each((one) => one.stack ?? ""),
-      each((one) => one.event),
-      each((one) => one.plain),
-      each((one) => one.key),
-      each((one) => one.payloadHash),
-      each((one) => one.input.codec),
-      each((one) => one.input.data),
-    ]);
+    return await db.run<Row>(startEvents, values, { behind });
   } catch (error) {
     if (error instanceof DataRefused && error.sqlState === UNIQUE_VIOLATION) return null;
     throw error;

@@ -21,6 +21,7 @@ export const claimCases = cases("claims", {
       parentId: null,
       limited: false,
       counts: false,
+      given: [],
       debounce: null,
       deferredBy: null,
       input: run.input,

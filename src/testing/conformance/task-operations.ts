@@ -1,5 +1,7 @@
 // What people do to a run with tasks: pause, resume, cancel, retry; and what is read and mended.
 
+import type { Effect } from "../../kernel/effect.js";
+import { GIVEN } from "../../store/contract/journal.js";
 import { cases } from "./case.js";
 import { matches, same, some } from "./expect.js";
 import { complete, fail, handBack, PAST_MS, park, retry, SHORT_MS } from "./scene.js";
@@ -195,6 +197,27 @@ export const taskOperationCases = cases("tasks", {
     matches(first?.entry, { kind: "completed" }, "its end");
     same([second?.state, second?.entry], ["waiting", null], "not ended");
     same(nobody, null, "unknown");
+  },
+
+  "a claim on a task tells what its parent was started with and its needs ended with": async (s) => {
+    const { parent } = await family(s, [[], [], [0, 1]]);
+    const firsts = await claimTasks(s);
+    same(
+      firsts.map(({ given }) => given.map(({ runId, what }) => [runId, what])),
+      firsts.map(() => [[parent.runId, "start"]]),
+      "without needs",
+    );
+    const long: Effect = { kind: "complete", output: { codec: "json", data: JSON.stringify("x".repeat(GIVEN.bytes)) } };
+    await s.accept(firsts[0]!, [complete]);
+    await s.accept(firsts[1]!, [long]);
+    const last = await one(s);
+    const [start, end, ...more] = last.given;
+    matches(start, { runId: parent.runId, what: "start" }, "its parent");
+    matches(start?.entry, { kind: "start", seq: 1 }, "its input");
+    matches(end, { runId: firsts[0]!.runId, what: "end", state: "completed" }, "a need");
+    matches(end?.entry, { kind: "completed" }, "its end");
+    same(more, [], "one with a long end is left to be read");
+    same((await s.start()).given, [], "no task");
   },
 
   "nothing is to be mended where nobody meddled": async (s) => {

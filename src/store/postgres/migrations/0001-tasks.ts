@@ -18,6 +18,8 @@ create table ${s}.run_needs (
   run_id   uuid not null,
   primary key (need_id, run_id)
 );
+-- With a claim on a task goes what its needs ended with.
+create index run_needs_run on ${s}.run_needs (run_id, need_id);
 
 create function ${s}.answer_pause() returns trigger language plpgsql set search_path = pg_catalog as $$
 begin
