@@ -36,6 +36,8 @@ export class ClaimLoop {
   #hinted = false;
   /** The last look had no room for all there may be. */
   #leftSome = true;
+  /** Monotonic time before the last claim was sent. */
+  #lookedAt = 0;
   #cancelLook: (() => void) | null = null;
   #lookers: ((claimed: number | null) => void)[] = [];
   #wake: (() => void) | null = null;
@@ -122,8 +124,10 @@ export class ClaimLoop {
   async #nextDue(): Promise<number | null> {
     try {
       const inMs = await this.#options.store.nextDue(this.#options.groupIds());
-      // What is due and was not claimed is not for us now: locked, or its queue is paused.
-      return inMs !== null && inMs > 0 ? inMs : null;
+      if (inMs === null || inMs > 0) return inMs;
+      // What was due before the last look and was not claimed is not for us now: locked, or its queue is paused.
+      const sinceLook = this.#options.world.monotonicNow() - this.#lookedAt;
+      return -inMs <= sinceLook ? 0 : null;
     } catch {
       return null; // the poll is complete by itself
     }
@@ -137,6 +141,7 @@ export class ClaimLoop {
     if (groupIds.length === 0) return 0;
     try {
       const askedAt = world.monotonicNow();
+      this.#lookedAt = askedAt;
       const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
       this.#call = call.catch(() => {});
       const claimed = await call;
