@@ -4,15 +4,22 @@ import pg from "pg";
 import { afterAll, beforeAll, inject, test } from "vitest";
 import { tableClaims, tableSql } from "./table-claims.js";
 
-const pool = new pg.Pool({ connectionString: inject("databaseUrl"), options: "-c search_path=prove_claims" });
+// A database of its own: not the one in which the runs are.
+const name = `prove_claims_${process.pid}`;
+const url = new URL(inject("databaseUrl"));
+const server = new pg.Pool({ connectionString: url.href });
+url.pathname = `/${name}`;
+const pool = new pg.Pool({ connectionString: url.href });
 
 beforeAll(async () => {
-  await pool.query("drop schema if exists prove_claims cascade; create schema prove_claims");
+  await server.query(`drop database if exists ${name} with (force)`);
+  await server.query(`create database ${name}`);
   await pool.query(`${tableSql}; create table clock as select 0::float8 as ahead_ms`);
 });
 afterAll(async () => {
-  await pool.query("drop schema prove_claims cascade");
   await pool.end();
+  await server.query(`drop database ${name} with (force)`);
+  await server.end();
 });
 
 for (const { name, run } of claimsConformance) {

@@ -75,20 +75,35 @@ export class Connections {
     return this.pooled ? null : this.#options.queryTimeoutMs;
   }
 
-  async use<T>(line: Line, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  /** `keep`: it is still in use until that has settled, which the answer does not wait for. */
+  async use<T>(
+    line: Line,
+    work: (client: pg.PoolClient, keep: (using: Promise<unknown>) => void) => Promise<T>,
+  ): Promise<T> {
     const client = await this.#connect(line);
     // A connection that dies while checked out reports twice: to the query, and here.
     client.on("error", ignore);
+    const release = (broken: boolean) => {
+      if (!broken) client.removeListener("error", ignore);
+      client.release(broken);
+    };
+    let kept: Promise<unknown> | null = null;
     let broken = false;
     try {
       if (this.#pooled === undefined) await this.#detectPooler(client);
-      return await work(client);
+      return await work(client, (using) => {
+        kept = using;
+      });
     } catch (error) {
       broken = !connectionSurvives(error);
       throw error;
     } finally {
-      if (!broken) client.removeListener("error", ignore);
-      client.release(broken);
+      if (kept === null) release(broken);
+      else
+        (kept as Promise<unknown>).then(
+          () => release(broken),
+          (error) => release(broken || !connectionSurvives(error)),
+        );
     }
   }
 

@@ -99,7 +99,7 @@ export class Database {
       for (;;) {
         const known = this.#newConnections;
         const sent = literals(await valuesOf(values));
-        const rows = await this.#connections.use(line, async (client) => {
+        const rows = await this.#connections.use(line, async (client, keep) => {
           // The connection is newer than what the values were found by: find them again.
           if (typeof values === "function" && known !== this.#newConnections) return null;
           const query = (of: Statement, values: unknown[]) => ({
@@ -109,9 +109,7 @@ export class Database {
             query_timeout,
           });
           const answer = client.query(query(statement, sent));
-          if (behind) {
-            await Promise.allSettled([answer, client.query(query(behind.statement, literals(behind.values)))]);
-          }
+          if (behind) keep(client.query(query(behind.statement, literals(behind.values))));
           return (await answer).rows as Row[];
         });
         if (rows) return rows;
