@@ -186,7 +186,19 @@ export const dags: readonly Mutant[] = [
     name: "tasks that start while their DAG is being paused can be claimed",
     breaks: "pause",
     edits: [{ file: "src/store/memory/commit.ts", find: "paused: row.pausing", put: "paused: false" }],
-    killedBy: [{ file: "test/store/differential.test.ts" }],
+    killedBy: [{ file: "test/conformance/memory.test.ts", test: "tasks" }],
+  },
+  {
+    name: "tasks that start while their DAG is being paused can be claimed, on PostgreSQL",
+    breaks: "pause",
+    edits: [
+      {
+        file: COMMIT,
+        find: 'case when counts and ${oneOf("c.ord", "select ord from f where pausing")} then \'paused\' when',
+        put: "case when",
+      },
+    ],
+    killedBy: [CONFORMANCE],
   },
   {
     name: "a task is given back while it works outside of steps",
@@ -218,7 +230,7 @@ export const dags: readonly Mutant[] = [
         put: 'const TRIED_AGAIN: readonly RunState[] = ["skipped", "failed",',
       },
     ],
-    killedBy: [{ file: "test/dag/operate.test.ts" }],
+    killedBy: [{ file: "test/dag/operate.test.ts", test: "a retry tries again only" }],
   },
   {
     name: "a DAG ends while its tasks run",

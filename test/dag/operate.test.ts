@@ -115,7 +115,8 @@ onBothStores(
       });
       const behind = task({ needs: { good, bad } }, async () => void ran.push("behind"));
       const last = task({ needs: { behind } }, async () => "done");
-      const chosen = task({ needs: { good }, when: () => false }, async () => void ran.push("never"));
+      let judged = 0;
+      const chosen = task({ needs: { good }, when: () => ++judged < 0 }, async () => void ran.push("never"));
       const again = dag("again", { good, bad, behind, last, chosen });
       const node = await bench.open({ programs: [again] });
       const run = await node.start(again);
@@ -127,6 +128,7 @@ onBothStores(
       expect(ran).toEqual(expect.arrayContaining(["good", "bad", "bad", "behind"]));
       expect(ran.length).toBe(4);
       expect((await tasksOf(bench.store, run))["chosen"]).toBe("skipped");
+      expect(judged).toBe(1);
     });
 
     test("of a fan-out, a retry runs only the items that failed", async () => {
