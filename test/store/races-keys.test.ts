@@ -76,6 +76,8 @@ test("eight connections start the same events in shuffled batches: no deadlock, 
     expect(new Set(runs.map(({ runId }) => runId)).size).toBe(100);
     expect(await s.store.runs.count({ env: "test", queue: "one" })).toEqual({ waiting: 50 * (round + 1) });
   }
+  const apart = `select from ${s.schema}.run_keys k join ${s.schema}.runs r on r.id = k.run_id where k.xmin <> r.xmin`;
+  expect((await s.pool.query(apart)).rowCount, "keys that another transaction wrote than their runs").toBe(0);
   expect(world.retries).toBe(0);
 });
 
