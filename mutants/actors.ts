@@ -109,7 +109,7 @@ export const actors: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [DEFINITIONS],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "subscriptions follow the code" }],
   },
   {
     name: "definitions of all envs are one list",

@@ -135,6 +135,16 @@ const subscribeCases = cases("events: subscriptions follow the code", {
     same(await ids(s), ["new"], "left");
   },
 
+  "what a node declares at a start is all that it declares, whatever it had said before an answer was lost": async (
+    s,
+  ) => {
+    const incarnation = await node(s, [subscription(s), subscription(s, { id: "dropped" })]);
+    const declaration = { incarnation, env: s.env, subscriptions: [subscription(s)] };
+    same(await s.store.events.subscribe({ ...declaration, starting: false }), 0, "removed when it only puts back");
+    same(await s.store.events.subscribe({ ...declaration, starting: true }), 1, "removed at a start");
+    same(await ids(s), ["work on updated"], "left");
+  },
+
   "a node that is about to declare keeps what another that stops has declared": async (s) => {
     const older = await node(s, [subscription(s)]);
     const newer = await registered(s);
