@@ -135,11 +135,65 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/timers.ts",
-        find: "  set attempts = x.attempts + 1, try_at = (select now from t)",
-        put: "  set attempts = x.attempts, try_at = (select now from t)",
+        find: "  set attempts = x.attempts + 1, claimed_until = (select now from t)",
+        put: "  set attempts = x.attempts, claimed_until = (select now from t)",
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "a timer that is taken too often without an end is dead" }],
+  },
+  {
+    name: "a timer is taken while somebody has it",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/store/postgres/timers.ts",
+        find: "      and (x.claimed_until is null or x.claimed_until <= (select now from t))\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "timers that somebody has are passed over" }],
+  },
+  {
+    name: "nobody waits for the timers of one who died",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/store/postgres/timers.ts",
+        find: "         and n.claimed_until > (select now from t)\n",
+        put: "         and n.claimed_until < n.due_at\n",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "timers that somebody has are passed over" }],
+  },
+  {
+    name: "a settled timer stays taken",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/store/postgres/timers.ts",
+        find: '${interval("w.delay_ms")}, claimed_until = null,',
+        put: '${interval("w.delay_ms")},',
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "settled, a timer is tried later" }],
+  },
+  {
+    name: "a timer that is set anew stays taken",
+    breaks: "L4",
+    edits: [{ file: SQL, find: "    claimed_until = null, attempts = 0,", put: "    attempts = 0," }],
+    killedBy: [{ file: CONFORMANCE, test: "a taken timer that is set anew is free" }],
+  },
+  {
+    name: "taking a timer moves it in its indexes",
+    breaks: "L4",
+    edits: [
+      {
+        file: "src/store/postgres/timers.ts",
+        find: "  set attempts = x.attempts + 1, claimed_until = (select now from t)",
+        put: "  set attempts = x.attempts + 1, try_at = (select now from t), claimed_until = (select now from t)",
+      },
+    ],
+    killedBy: [{ file: "test/store/hot-timers.test.ts", test: "leaves them where they stand in every index" }],
   },
   {
     name: "a failing timer is tried at once",

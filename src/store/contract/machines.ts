@@ -161,7 +161,7 @@ export interface TimerRecord {
   readonly name: string;
   readonly payload: Payload;
   readonly dueAt: number;
-  /** When it is looked at next: later than due after a failure. */
+  /** When it is looked at next: later than due after a failure, or while somebody has taken it. */
   readonly tryAt: number;
   readonly attempts: number;
   readonly state: "pending" | "dead";
@@ -186,7 +186,10 @@ export interface ClaimedTimers {
   readonly timers: readonly TimerRecord[];
   /** Those that they are for, as of the same moment. */
   readonly instances: readonly LoadedInstance[];
-  /** How long until the next one is to be looked at; null when there is none. */
+  /**
+   * How long until the next one is to be looked at; null when there is none, 0 when as many as allowed were taken: there may be more.
+   * Of those that somebody has, the first count, as many as allowed: each is free again after its lease.
+   */
   readonly nextMs: number | null;
 }
 

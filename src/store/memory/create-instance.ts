@@ -90,7 +90,7 @@ export function writeChange(
 }
 
 function pending(payload: TimerRow["payload"], atUs: number) {
-  const rest = { attempts: 0, state: "pending" as const, problem: null };
+  const rest = { claimedUntilUs: null, attempts: 0, state: "pending" as const, problem: null };
   return { payload: copyPayload(payload), dueAtUs: atUs, tryAtUs: atUs, ...rest };
 }
 

@@ -17,8 +17,14 @@ export function byDeadline(a: TimerRow, b: TimerRow): number {
   return a.dueAtUs - b.dueAtUs || compareText(a.id, b.id);
 }
 
-export function timerRecord({ groupId: _, dueAtUs, tryAtUs, payload, ...row }: TimerRow): TimerRecord {
-  return { ...row, payload: copyPayload(payload), dueAt: toMs(dueAtUs), tryAt: toMs(tryAtUs) };
+export function timerRecord(timer: TimerRow): TimerRecord {
+  const { groupId: _, dueAtUs, tryAtUs: __, claimedUntilUs: ___, payload, ...row } = timer;
+  return { ...row, payload: copyPayload(payload), dueAt: toMs(dueAtUs), tryAt: toMs(lookAtUs(timer)) };
+}
+
+/** Not before it is to be tried, and not while somebody has it. */
+export function lookAtUs({ tryAtUs, claimedUntilUs }: TimerRow): number {
+  return Math.max(tryAtUs, claimedUntilUs ?? tryAtUs);
 }
 
 export function instanceRecord(row: InstanceRow): InstanceRecord {

@@ -92,7 +92,7 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       const nowUs = tables.nowUs();
       for (const row of dead) {
         const tryAtUs = Math.max(row.dueAtUs, nowUs);
-        tables.timers.set(row.id, { ...row, state: "pending", attempts: 0, tryAtUs });
+        tables.timers.set(row.id, { ...row, state: "pending", attempts: 0, tryAtUs, claimedUntilUs: null });
       }
       return dead.length;
     },

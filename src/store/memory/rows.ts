@@ -259,6 +259,8 @@ export interface TimerRow {
   readonly payload: Payload;
   readonly dueAtUs: number;
   readonly tryAtUs: number;
+  /** Taken until then. */
+  readonly claimedUntilUs: number | null;
   readonly attempts: number;
   readonly state: "pending" | "dead";
   readonly problem: string | null;

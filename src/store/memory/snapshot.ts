@@ -82,7 +82,7 @@ export interface Snapshot {
   /** By instance and sequence. */
   readonly instanceEvents: readonly (InstanceEvent & { readonly instance: string; readonly token: string })[];
   /** By id. */
-  readonly timers: readonly TimerRecord[];
+  readonly timers: readonly (TimerRecord & { readonly claimedUntil: number | null })[];
   /** By env, scope and instance. */
   readonly timeouts: readonly SnapshotTimeout[];
 }
@@ -169,7 +169,9 @@ function machinesOf({ instances, instanceEvents, timers }: Tables) {
         return { instance: key, ...row, payload: copyPayload(payload), at: toMs(atUs) };
       }),
     ),
-    timers: sortedBy([...timers.values()], ({ id }) => [id]).map(timerRecord),
+    timers: sortedBy([...timers.values()], ({ id }) => [id]).map((row) => {
+      return { ...timerRecord(row), tryAt: toMs(row.tryAtUs), claimedUntil: toMs(row.claimedUntilUs) };
+    }),
   };
 }
 

@@ -3,7 +3,7 @@
 import { checkSettlements, checkTimerClaim } from "../check/machine.js";
 import { refuse } from "../check/value.js";
 import type { ClaimedTimers, TimerClaim, TimerSettlement } from "../contract/machines.js";
-import { byDeadline, loadedInstance, timerRecord } from "./instance-records.js";
+import { byDeadline, loadedInstance, lookAtUs, timerRecord } from "./instance-records.js";
 import { toMs, toUs } from "./micros.js";
 import type { TimerRow } from "./rows.js";
 import type { Tables } from "./tables.js";
@@ -14,18 +14,21 @@ export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
   const nowUs = tables.nowUs();
   const ids = new Set(groups.map((group) => tables.groups.idOf(group)));
   const pending = [...tables.timers.values()].filter(({ groupId, state }) => state === "pending" && ids.has(groupId));
-  const due = pending.filter(({ tryAtUs }) => tryAtUs <= nowUs).sort((a, b) => a.tryAtUs - b.tryAtUs);
+  const due = pending.filter((row) => lookAtUs(row) <= nowUs);
   const taken = [...ids]
-    .flatMap((id) => due.filter(({ groupId }) => groupId === id).slice(0, limit))
+    .flatMap((id) => firstOf(due, id, limit))
     .sort(byDeadline)
     .map((row): TimerRow => {
       const dies = row.attempts >= mostAttempts;
       const problem = dies ? (row.problem ?? "Whoever took it never came back.") : row.problem;
-      const next = { attempts: row.attempts + 1, tryAtUs: nowUs + toUs(leaseMs), problem };
+      const next = { attempts: row.attempts + 1, claimedUntilUs: nowUs + toUs(leaseMs), problem };
       return { ...row, ...next, state: dies ? "dead" : "pending" };
     });
   for (const row of taken) tables.timers.set(row.id, row);
-  const later = pending.flatMap(({ tryAtUs }) => (tryAtUs > nowUs ? tryAtUs - nowUs : []));
+  const held = pending.filter((row) => row.tryAtUs <= nowUs && lookAtUs(row) > nowUs);
+  const firstHeld = [...ids].flatMap((id) => firstOf(held, id, limit));
+  const later = [...firstHeld, ...pending.filter(({ tryAtUs }) => tryAtUs > nowUs)].map((row) => lookAtUs(row) - nowUs);
+  const nextMs = later.length > 0 ? Math.ceil(later.reduce((a, b) => Math.min(a, b)) / 1000) : null;
   const keys = new Set(taken.map(({ instanceKey }) => instanceKey));
   return {
     now: toMs(nowUs),
@@ -34,8 +37,13 @@ export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
       const row = tables.instances.get(key);
       return row ? loadedInstance(row) : [];
     }),
-    nextMs: later.length > 0 ? Math.ceil(later.reduce((a, b) => Math.min(a, b)) / 1000) : null,
+    nextMs: taken.length >= limit ? 0 : nextMs,
   };
+}
+
+function firstOf(rows: readonly TimerRow[], group: number, limit: number): TimerRow[] {
+  const mine = rows.filter(({ groupId }) => groupId === group);
+  return mine.sort((a, b) => a.tryAtUs - b.tryAtUs).slice(0, limit);
 }
 
 export function settleTimers(tables: Tables, settlements: readonly TimerSettlement[]): number {
@@ -48,7 +56,8 @@ export function settleTimers(tables: Tables, settlements: readonly TimerSettleme
     const state = as === "dead" ? "dead" : "pending";
     const attempts = as === "keep" ? 0 : Math.max(taken - (as === "untried" ? 1 : 0), 0);
     const told = as === "untried" ? (problem ?? row.problem) : problem;
-    tables.timers.set(id, { ...row, state, attempts, problem: told, tryAtUs: nowUs + toUs(delayMs) });
+    const tryAtUs = nowUs + toUs(delayMs);
+    tables.timers.set(id, { ...row, state, attempts, problem: told, tryAtUs, claimedUntilUs: null });
     return true;
   }).length;
 }

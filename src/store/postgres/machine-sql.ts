@@ -31,7 +31,7 @@ const written = (ord: string) => oneOf(keyOf(ord), "select key from ok");
 
 const ANEW = `(id) do update set instance = excluded.instance, claim_group = excluded.claim_group, generation = excluded.generation,
     kind = excluded.kind, name = excluded.name, codec = excluded.codec, data = excluded.data, due_at = excluded.due_at, try_at = excluded.try_at,
-    attempts = 0, state = 'pending', problem = null`;
+    claimed_until = null, attempts = 0, state = 'pending', problem = null`;
 
 /**
  * A told event stands in the line of its instance's timers: where that is served, and not where its sender is. `replace`: told again it

@@ -59,7 +59,7 @@ update ${s}.instances set problem = $3 where key = $1 and seq = $2 and problem i
 const redriveTimers = statement(
   "redrive_timers",
   ({ schema: s, now }) => `
-update ${s}.timers set state = 'pending', attempts = 0, try_at = greatest(due_at, ${now})
+update ${s}.timers set state = 'pending', attempts = 0, try_at = greatest(due_at, ${now}), claimed_until = null
 where instance = $1 and state = 'dead' returning claim_group`,
 );
 

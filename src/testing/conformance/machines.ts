@@ -263,6 +263,42 @@ export const machineCases = cases("machines", {
     );
   },
 
+  "timers that somebody has are passed over, and looked at again when his time is over": async (s) => {
+    const [first, second, third] = [timer(s), timer(s), timer(s)];
+    await created(s, { timers: [first, second, third] });
+    await s.advance(1);
+    const take = async (limit: number) => {
+      const { timers, nextMs } = await s.store.machines.claimTimers(claim(s, { limit, leaseMs: 60_000 }));
+      return { ids: timers.map(({ id }) => id), nextMs };
+    };
+    same(await take(2), { ids: [first.id, second.id], nextMs: 0 }, "as many as allowed: there may be more");
+    const rest = await take(2);
+    same(rest.ids, [third.id], "the one behind them");
+    holds(rest.nextMs !== null && rest.nextMs > 1_000 && rest.nextMs <= 60_000, "when the first two are free again");
+    same((await take(2)).ids, [], "nobody else's");
+  },
+
+  "a taken timer that is set anew is free, and so is a dead one that is opened again": async (s) => {
+    const [anew, dies] = [timer(s), timer(s)];
+    const one = await created(s, { timers: [anew, dies] });
+    await s.advance(1);
+    await s.store.machines.claimTimers(claim(s));
+    await s.advance(PAST_MS);
+    const last = claim(s, { leaseMs: 60_000, mostAttempts: 1 });
+    const taken = await s.store.machines.claimTimers(last);
+    same(
+      taken.timers.map(({ state, tryAt }) => [state, tryAt]),
+      [...["dead", "dead"].map((state) => [state, taken.now + 60_000])],
+      "not looked at before",
+    );
+    await s.store.machines.append([append(s, one, 1, { timers: [{ ...anew, generation: 2 }] })]);
+    await s.advance(1);
+    const free = async () => (await s.store.machines.claimTimers(claim(s))).timers.map(({ id }) => id);
+    same(await free(), [anew.id], "set anew");
+    same(await s.store.machines.redriveTimers(one.key), 1, "opened");
+    same(await free(), [dies.id], "opened again");
+  },
+
   "a timer that is taken too often without an end is dead, and can be opened again": async (s) => {
     const one = await created(s, { timers: [timer(s)] });
     await s.advance(1);

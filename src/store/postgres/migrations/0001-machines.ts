@@ -41,7 +41,9 @@ create table ${s}.instance_events (
 );
 create unique index instance_events_key on ${s}.instance_events (instance, key) where key is not null;
 
--- due_at is the deadline, try_at when somebody looks at it: later after a failure, or while a node has taken it.
+-- due_at is the deadline, try_at when somebody looks at it: later after a failure. While a node has taken it, until claimed_until,
+-- nobody does: that stands in no index, so that taking stays HOT. What is due together mostly lies together, so that a page needs
+-- room for all of its rows once more: with a fillfactor of 80, 31 % of such takes were HOT, and 200 took 1.6 times as long.
 create table ${s}.timers (
   id           uuid primary key,
   instance     uuid not null,
@@ -55,8 +57,9 @@ create table ${s}.timers (
   try_at       timestamptz not null,
   attempts     int not null default 0,
   state        text not null default 'pending' check (state in ('pending', 'dead')),
-  problem      text
-) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
+  problem      text,
+  claimed_until timestamptz
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
         autovacuum_vacuum_cost_delay = 0);
 create index timers_due on ${s}.timers (claim_group, try_at) where state = 'pending';
 create index timers_instance on ${s}.timers (instance);
