@@ -16,7 +16,7 @@ const node = await createNode({
   store: postgres(url, { schema }),
   programs,
   identity: `bench-${process.pid}`,
-  concurrency: 100,
+  concurrency: 250,
 });
 if (part === "row") {
   node.on("run.settled", ({ program, as }) => {

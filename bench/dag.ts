@@ -16,8 +16,6 @@ const PROCESSES = 4;
 const CONNECTIONS = 50;
 const NEEDS = 0.5;
 const MOST_MS = 6;
-/** Before each measurement, as the connections of the other side are warm: fresh processes spend a fifth of their time compiling. */
-const WARM_UP = 100;
 /** Between handovers: the last DAG has ended, and nobody is at work. */
 const PAUSE_MS = 25;
 const CHILD = join(import.meta.dirname, `dag.child${extname(import.meta.filename)}`);
@@ -49,15 +47,12 @@ async function stop(children: readonly ChildProcess[]): Promise<void> {
   );
 }
 
-/** Tasks per second, from the start of the runs until the last DAG has ended; the processes are up before. */
-async function tasksPerSecond({ url, schema }: Bench, dags: number): Promise<number> {
-  const children = await nodes(url, schema, Array(PROCESSES).fill("row"));
-  const store = openPostgres(url, { schema });
-  const client = createClient({ store });
+/** Runs so many DAGs to their end and answers how many tasks that were. */
+function workOf(client: ReturnType<typeof createClient>, children: readonly ChildProcess[]) {
   // Told by the nodes: counting rows took a quarter of the database's time, and more with every round.
   let onEnded = () => {};
   for (const child of children) child.on("message", () => onEnded());
-  const work = async (count: number) => {
+  return async (count: number) => {
     let left = count;
     const allEnded = new Promise<void>((resolve) => {
       onEnded = () => void (--left === 0 && resolve());
@@ -69,11 +64,23 @@ async function tasksPerSecond({ url, schema }: Bench, dags: number): Promise<num
     await allEnded;
     return count * TASKS;
   };
-  await work(WARM_UP);
-  const perSecond = await rate(() => work(dags));
+}
+
+/** The same four processes for all rounds, and one round before the first that counts, as on the other side: both are measured warm. */
+async function throughput({ url, schema }: Bench, pool: pg.Pool, { quick }: { readonly quick: boolean }) {
+  const dags = quick ? 150 : 1000;
+  const rows = quick ? 5_000 : 20_000;
+  const children = await nodes(url, schema, Array(PROCESSES).fill("row"));
+  const store = openPostgres(url, { schema });
+  const work = workOf(createClient({ store }), children);
+  const ours = () => rate(() => work(dags));
+  const theirs = () => rate(() => oneRowCommits(pool, schema, rows, CONNECTIONS));
+  await ours();
+  await theirs();
+  const found = await interleave(quick ? 2 : 5, ours, theirs);
   await store.close();
   await stop(children);
-  return perSecond;
+  return { ...found, dags };
 }
 
 async function handovers({ url, schema }: Bench, count: number): Promise<number[]> {
@@ -103,13 +110,7 @@ export async function benchDag(url: string, options: { quick: boolean; say: (lin
   await store.close();
   await pool.query(`create table ${schema}.bench_rows (id uuid primary key, data text)`);
   const bench = { url, schema };
-  const dags = options.quick ? 150 : 1000;
-  const rows = options.quick ? 5_000 : 20_000;
-  const { ours, theirs, ratio } = await interleave(
-    options.quick ? 2 : 5,
-    () => tasksPerSecond(bench, dags),
-    () => rate(() => oneRowCommits(pool, schema, rows, CONNECTIONS)),
-  );
+  const { ours, theirs, ratio, dags } = await throughput(bench, pool, options);
   const holds = ratio.median >= NEEDS;
   options.say(
     `${holds ? "ok  " : "FAIL"} ${dags} DAGs of ${TASKS} tasks over ${PROCESSES} processes: ${ratio.median} × (${ratio.low}–${ratio.high}, ` +
@@ -124,5 +125,5 @@ export async function benchDag(url: string, options: { quick: boolean; say: (lin
   );
   await pool.query(`drop schema ${schema} cascade`);
   await pool.end();
-  return { ok: holds && quick, ratio, ours: median(ours), theirs: median(theirs), handover };
+  return { ok: holds && quick, ratio, ours, theirs, handover };
 }

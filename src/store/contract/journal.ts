@@ -39,7 +39,7 @@ export interface Given extends Peek, Peeked {
   readonly entry: JournalEntry;
 }
 
-/** No more needs than that, in the order of their ids, and none with more bytes than that: a claim is a short answer. */
+/** Of a task with more needs than that none is told, and none with more bytes than that: a claim is a short answer. */
 export const GIVEN = { needs: 8, bytes: 2000 };
 
 export interface JournalStore {

@@ -86,8 +86,8 @@ function claimed(tables: Tables, row: RunRow, token: string, given: readonly Giv
 }
 
 function givenTo(tables: Tables, { id, parentId }: RunRow): Given[] {
-  const needs = (tables.needed.get(id) ?? []).slice(0, GIVEN.needs);
-  const wanted: Peek[] = needs.map((runId) => ({ runId, what: "end" }));
+  const needs = (tables.needed.get(id) ?? []).filter((need) => tables.runs.has(need));
+  const wanted: Peek[] = needs.length > GIVEN.needs ? [] : needs.map((runId) => ({ runId, what: "end" }));
   if (parentId !== null) wanted.unshift({ runId: parentId, what: "start" });
   return wanted.flatMap((one) => {
     const { state, entry } = peek(tables, one) ?? {};

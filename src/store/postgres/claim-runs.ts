@@ -121,7 +121,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     parentId: row.parent_id,
     limited: row.limited,
     counts: row.counts,
-    given: row.given?.map(givenOf) ?? [],
+    given: row.given ? givenOf(row.given) : [],
     input: { codec: row.codec ?? "", data: row.data ?? "" },
     debounce: readTicket(row.key),
     deferredBy: row.deferred_by,

@@ -23,24 +23,23 @@ left join lateral (
 );
 
 /**
- * What was given to the task `m`, as JSON: for a claim, in whose snapshot the needs of what is waiting have ended.
- * Of a row that is no task nothing is looked up.
+ * What was given to the task `m`, as JSON in any order: for a claim, in whose snapshot the needs of what is waiting have ended.
+ * Of a row that is no task nothing is looked up. One need too many is enough to know that there are too many.
  */
 export const givenTo = (s: string, m: string) => `
-  select json_agg(
-    json_build_array(e.id, e.starts, r.state, j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data, ${ms("j.at")})
-    order by e.starts desc, e.id) as given
+  select json_agg(json_build_array(e.id, e.starts, r.state, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+    case when octet_length(j.data) <= ${GIVEN.bytes} then j.data end, ${ms("j.at")})) as given
   from (
     select ${m}.parent_id as id, true as starts
     union all
-    (select n.need_id, false from ${s}.run_needs n where n.run_id = ${m}.id order by n.need_id limit ${GIVEN.needs})
+    (select n.need_id, false from ${s}.run_needs n where n.run_id = ${m}.id limit ${GIVEN.needs + 1})
   ) e
   cross join lateral (select state, seq, base_seq from ${s}.runs r where r.id = e.id limit 1) r
   cross join lateral (
     select * from ${s}.journal j
     where j.run_id = e.id and j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
   ) j
-  where ${m}.counts and coalesce(octet_length(j.data), 0) <= ${GIVEN.bytes}`;
+  where ${m}.counts`;
 
 export type GivenRow = readonly [
   runId: string,
@@ -56,9 +55,16 @@ export type GivenRow = readonly [
   at: number,
 ];
 
-export function givenOf([runId, starts, state, seq, epoch, kind, name, key, codec, data, at]: GivenRow): Given {
-  const entry = entryOf({ seq: String(seq), epoch: String(epoch), kind, name, key, codec, data, at });
-  return { runId, what: starts ? "start" : "end", state, entry };
+/** Of a long one the data was left out. */
+export function givenOf(rows: readonly GivenRow[]): readonly Given[] {
+  const hasTooMany = rows.filter(([, starts]) => !starts).length > GIVEN.needs;
+  return rows
+    .flatMap(([runId, starts, state, seq, epoch, kind, name, key, codec, data, at]): Given[] => {
+      if ((codec !== null && data === null) || (hasTooMany && !starts)) return [];
+      const entry = entryOf({ seq: String(seq), epoch: String(epoch), kind, name, key, codec, data, at });
+      return [{ runId, what: starts ? "start" : "end", state, entry }];
+    })
+    .sort((a, b) => (a.what === b.what ? (a.runId < b.runId ? -1 : 1) : a.what === "start" ? -1 : 1));
 }
 
 export async function peek(db: Database, wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {

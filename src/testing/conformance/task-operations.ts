@@ -220,6 +220,21 @@ export const taskOperationCases = cases("tasks", {
     same((await s.start()).given, [], "no task");
   },
 
+  "a claim on a task with many needs tells none of them": async (s) => {
+    const needs = Array.from({ length: GIVEN.needs + 1 }, (_, i) => i);
+    await family(s, [...needs.map(() => []), needs, needs.slice(1)]);
+    for (const task of await claimTasks(s)) await s.accept(task, [complete]);
+    const lasts = await claimTasks(s);
+    same(
+      lasts.map(({ given }) => given.length).sort((a, b) => a - b),
+      [1, 1 + GIVEN.needs],
+      "its parent, and needs",
+    );
+    const { given } = lasts.find((task) => task.given.length > 1)!;
+    const ends = given.slice(1).map(({ runId }) => runId);
+    same(ends, [...ends].sort(), "in the order of their ids");
+  },
+
   "nothing is to be mended where nobody meddled": async (s) => {
     await family(s, [[], [0], [0, 1]]);
     await s.accept(await one(s), [complete]);
