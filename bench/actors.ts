@@ -48,8 +48,9 @@ export async function benchActors(url: string, { quick, say }: Options) {
     const needs = figure.atLeast === undefined ? `at most ${figure.atMost}` : `at least ${figure.atLeast}`;
     say(`${holds(figure) ? "ok  " : "FAIL"} ${figure.name}: ${figure.value} ${figure.unit} (${needs})${more}`);
   };
-  await episodes(url, quick, tell);
+  // First: what the load has written is still being flushed afterwards.
   await pickUp(url, quick, tell);
+  await episodes(url, quick, tell);
   return { ok: figures.every(holds), figures };
 }
 
