@@ -75,6 +75,12 @@ describe("hints", () => {
     }
   });
 
+  test("without NOTIFY a process still tells its own nodes, and others find it when they look", async () => {
+    const quiet = openPostgres(url, { schema, notify: false });
+    await using own = await createNode({ store: quiet, programs: [hello], ...SLOW });
+    for (let i = 0; i < 3; i++) expect(await (await own.start(hello)).result({ timeout: "5s" })).toBe("hello");
+  });
+
   test("a hint left by a statement is told once, and never by one that made nothing", async () => {
     const heard: (readonly number[])[] = [];
     const other = openPostgres(url, { schema });

@@ -26,6 +26,8 @@ export function pausedGroups(s: string): string {
  * whole table for a batch of 250 (30 ms with 20,000 runs).
  * The UPDATE does not ask for the state again: `picked` has locked the rows as waiting, and beside the partial index the
  * question made a planner without statistics read all of that index for each claim (12,000 entries for one run).
+ * The limit stands in a sub-select, too: known, it makes a plan with values look so much cheaper than the prepared one that with
+ * many waiting every claim is planned anew (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
  * `paused` is empty most of the time, and then nothing is looked up for it.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
  */
@@ -43,12 +45,12 @@ with held as materialized (
     from ${s}.runs r
     where r.state = 'waiting' and r.claim_group = g.id and r.available_at <= (select ${now})
     order by r.priority, r.available_at
-    limit $4
+    limit (select $4::int)
     for no key update skip locked
   ) x
   where not exists (select from held) and g.id <> all(array(select id from paused))
   order by x.priority, x.available_at, x.id
-  limit $4
+  limit (select $4::int)
 ), claimed as (
   update ${s}.runs r
   set state = 'running', epoch = r.epoch + 1, token = $2, owner = $1, crashes = r.crashes + 1,

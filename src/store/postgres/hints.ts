@@ -78,9 +78,9 @@ export class Hints {
   }
 
   tell(groupIds: Iterable<number>): void {
-    if (!this.#on) return;
     const ids = [...groupIds];
     if (ids.length > 0) this.onTold(ids);
+    if (!this.#on) return;
     for (const id of ids) this.#pending.add(id);
     if (this.#sending || this.#pending.size === 0) return;
     this.#sending = true;

@@ -137,17 +137,18 @@ export function openPostgres(
     retryForMs,
   });
   const groups = new Groups(db);
-  const hints = new Hints(db, options.notify ?? true);
-  const timeoutHints = new TimeoutHints(db, options.notify ?? true);
+  const { notify = true } = options;
+  const hints = new Hints(db, notify);
+  const timeoutHints = new TimeoutHints(db, notify);
   db.onWork = (groupIds, inMs = []) => {
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
   db.hintBehind = () => hints.behind();
   const attendees = new Set<Attendee>();
-  // Behind a pooler nobody can listen: what this process does for its own nodes is told them here.
+  // Behind a pooler nobody can listen, and without NOTIFY nobody hears: what this process does for its own nodes is told them here.
   hints.onTold = (groupIds) => {
-    if (db.pooled) for (const { onHint } of attendees) onHint(groupIds);
+    if (db.pooled || !notify) for (const { onHint } of attendees) onHint(groupIds);
   };
   const attending = attendedBy(db, attendees, world, retryForMs);
   /** Tasks that are claimed together read their needs together. */
