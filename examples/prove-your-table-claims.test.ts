@@ -1,7 +1,7 @@
 // Proves an adapter of your own: every case gets an empty table, and a clock that it may move.
 import { claimsConformance } from "holdfast/testing";
 import pg from "pg";
-import { afterAll, beforeAll, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { tableClaims, tableSql } from "./table-claims.js";
 
 // A database of its own: not the one in which the runs are.
@@ -18,7 +18,10 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await pool.end();
-  await server.query(`drop database ${name} with (force)`);
+  // The server may take a moment to notice that the pool has gone.
+  await expect
+    .poll(() => server.query(`drop database ${name}`).then(() => "dropped", String), { timeout: 5_000 })
+    .toBe("dropped");
   await server.end();
 });
 
