@@ -26,8 +26,8 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/peek-journals.ts",
-        find: "j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1\n  ) j\n  where",
-        put: "j.seq = case when e.starts then r.base_seq + 1 else 1 end limit 1\n  ) j\n  where",
+        find: "j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1\n  ) j`",
+        put: "j.seq = case when e.starts then r.base_seq + 1 else 1 end limit 1\n  ) j`",
       },
     ],
     killedBy: [CONFORMANCE],

@@ -65,7 +65,8 @@ with held as materialized (
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
   m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
-  mail.run_id is not null as has_messages, f.by as deferred_by, g.given
+  mail.run_id is not null as has_messages, f.by as deferred_by,
+  case when m.counts then (${givenTo(s, "m")}) end as given
 from mine m
 left join lateral (
   select codec, data, key from ${s}.journal j where j.run_id = m.id and j.seq = m.base_seq + 1 limit 1
@@ -74,7 +75,6 @@ left join lateral (
   select run_id from ${s}.inbox i where i.run_id = m.id and i.taken_seq is null limit 1
 ) mail on true
 left join lateral (select by from ${s}.deferred_runs f where f.run_id = m.id limit 1) f on true
-left join lateral (${givenTo(s, "m")}) g on true
 order by m.priority, m.available_at, m.id`;
 });
 

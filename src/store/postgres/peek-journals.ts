@@ -24,11 +24,11 @@ left join lateral (
 
 /**
  * What was given to the task `m`, as JSON in any order: for a claim, in whose snapshot the needs of what is waiting have ended.
- * Of a row that is no task nothing is looked up. One need too many is enough to know that there are too many.
+ * One need too many is enough to know that there are too many.
  */
 export const givenTo = (s: string, m: string) => `
   select json_agg(json_build_array(e.id, e.starts, r.state, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
-    case when octet_length(j.data) <= ${GIVEN.bytes} then j.data end, ${ms("j.at")})) as given
+    case when octet_length(j.data) <= ${GIVEN.bytes} then j.data end, ${ms("j.at")}))
   from (
     select ${m}.parent_id as id, true as starts
     union all
@@ -38,8 +38,7 @@ export const givenTo = (s: string, m: string) => `
   cross join lateral (
     select * from ${s}.journal j
     where j.run_id = e.id and j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
-  ) j
-  where ${m}.counts`;
+  ) j`;
 
 export type GivenRow = readonly [
   runId: string,
