@@ -13,7 +13,7 @@ import { createClient } from "../src/client/create-client.js";
 import { createNode } from "../src/client/create-node.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { type EventType, event } from "../src/trigger/event.js";
-import { interleave, median, rate } from "./measure.js";
+import { interleave, median, rate, WARM_UPS } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
 
 interface Options {
@@ -111,7 +111,7 @@ async function pickUp(url: string, quick: boolean, tell: Tell): Promise<void> {
   await once(child, "message");
   const client = createClient({ store });
   const wait = async (type: EventType<string, { n: number }>, n: number) => {
-    await new Promise((resolve) => setTimeout(resolve, 20 + (n % 10)));
+    await new Promise((resolve) => setTimeout(resolve, 20 + (Math.abs(n) % 10)));
     const begun = once(child, "message");
     const from = process.hrtime.bigint();
     await client.emit(type, { n });
@@ -120,9 +120,12 @@ async function pickUp(url: string, quick: boolean, tell: Tell): Promise<void> {
   };
   // In turn: the machine's mood hits both.
   const waits: { free: number[]; limited: number[] } = { free: [], limited: [] };
-  for (let n = 0; n < (quick ? 50 : 200); n++) {
-    waits.free.push(await wait(pickedUp, n));
-    waits.limited.push(await wait(pickedUpInTurn, n));
+  for (let n = -WARM_UPS; n < (quick ? 50 : 200); n++) {
+    const free = await wait(pickedUp, n);
+    const limited = await wait(pickedUpInTurn, n);
+    if (n < 0) continue;
+    waits.free.push(free);
+    waits.limited.push(limited);
   }
   child.disconnect();
   await once(child, "exit");

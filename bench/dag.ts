@@ -9,7 +9,7 @@ import pg from "pg";
 import { createClient } from "../src/client/create-client.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { handover, row, TASKS } from "./dag-programs.js";
-import { interleave, median, rate } from "./measure.js";
+import { interleave, median, rate, WARM_UPS } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
 
 const PROCESSES = 4;
@@ -88,12 +88,12 @@ async function handovers({ url, schema }: Bench, count: number): Promise<number[
   const store = openPostgres(url, { schema });
   const client = createClient({ store });
   const times: number[] = [];
-  for (let i = 0; i < count; i++) {
+  for (let i = -WARM_UPS; i < count; i++) {
     const ended = once(one!, "message");
     const begun = once(two!, "message");
     await client.start(handover);
     const [[end], [start]] = await Promise.all([ended, begun]);
-    times.push(Number(BigInt(start.at) - BigInt(end.at)) / 1e6);
+    if (i >= 0) times.push(Number(BigInt(start.at) - BigInt(end.at)) / 1e6);
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
   await store.close();

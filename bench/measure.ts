@@ -1,5 +1,8 @@
 // Paired, interleaved measurements: the machine's mood hits both sides of a pair, so the ratios stay comparable.
 
+/** So many times a latency is taken before it counts: processes that have just started compile, and statements are planned anew. */
+export const WARM_UPS = 40;
+
 export interface Ratio {
   readonly median: number;
   /** Smallest and largest ratio of all pairs. */

@@ -11,7 +11,7 @@ import { createNode } from "../src/client/create-node.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { event, on } from "../src/trigger/event.js";
 import { workflow } from "../src/workflow/workflow.js";
-import { interleave, median, rate } from "./measure.js";
+import { interleave, median, rate, WARM_UPS } from "./measure.js";
 import { oneRowCommits } from "./one-row-commits.js";
 
 interface Options {
@@ -126,13 +126,14 @@ async function pickUp({ url, schema, store, quick, tell }: Bench): Promise<void>
   const client = createClient({ store });
   const waits: number[] = [];
   const emitted: number[] = [];
-  for (let n = 0; n < (quick ? 50 : 200); n++) {
-    await new Promise((resolve) => setTimeout(resolve, 20 + (n % 10)));
+  for (let n = -WARM_UPS; n < (quick ? 50 : 200); n++) {
+    await new Promise((resolve) => setTimeout(resolve, 20 + (Math.abs(n) % 10)));
     const begun = once(child, "message");
     const from = process.hrtime.bigint();
     await client.emit(event<{ n: number }>()("picked up"), { n });
     const acknowledged = process.hrtime.bigint();
     const [{ at }] = (await begun) as [{ at: string }];
+    if (n < 0) continue;
     waits.push(Number(BigInt(at) - from) / 1e6);
     emitted.push(Number(acknowledged - from) / 1e6);
   }
