@@ -5,22 +5,22 @@ import { afterAll, beforeAll, inject, test } from "vitest";
 import { tableClaims, tableSql } from "./table-claims.js";
 
 // A database of its own: not the one in which the runs are.
-const name = `prove_claims_${process.pid}`;
+const database = `prove_claims_${process.pid}`;
 const url = new URL(inject("databaseUrl"));
 const server = new pg.Pool({ connectionString: url.href });
-url.pathname = `/${name}`;
+url.pathname = `/${database}`;
 const pool = new pg.Pool({ connectionString: url.href });
 // Dropping the database ends what is left of its connections.
 pool.on("error", () => {});
 
 beforeAll(async () => {
-  await server.query(`drop database if exists ${name} with (force)`);
-  await server.query(`create database ${name}`);
+  await server.query(`drop database if exists ${database} with (force)`);
+  await server.query(`create database ${database}`);
   await pool.query(`${tableSql}; create table clock as select 0::float8 as ahead_ms`);
 });
 afterAll(async () => {
   await pool.end();
-  await server.query(`drop database ${name} with (force)`);
+  await server.query(`drop database ${database} with (force)`);
   await server.end();
 });
 

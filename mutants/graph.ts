@@ -184,7 +184,7 @@ export const graph: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: "test/graph/recovery.test.ts", test: "a subgraph that lost the node" }],
+    killedBy: [{ file: "test/graph/subgraphs.test.ts", test: "a subgraph that lost the node" }],
   },
   {
     name: "a fork whose state cannot be written down goes on",

@@ -1,6 +1,6 @@
 // A sweeper with leader election, in virtual time: one sweeps, and when it cannot be sure that it leads it claims nothing more.
 
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { sleep } from "../../src/kernel/world.js";
 import type { WorkClaims } from "../../src/lease/work-claims.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
@@ -10,17 +10,9 @@ import { timeoutStore } from "../../src/timeout/store-timeouts.js";
 import { TimeoutSweeper } from "../../src/timeout/sweeper.js";
 import type { SweeperOptions } from "../../src/timeout/sweeper-options.js";
 import { Instances } from "./instances.js";
+import { stoppedAfterTest } from "./sweeper-scene.js";
 
 class StoreGone extends TypeError {}
-
-const open: { readonly world: VirtualWorld; readonly sweeper: TimeoutSweeper }[] = [];
-afterEach(async () => {
-  for (const { world, sweeper } of open.splice(0)) {
-    const stopping = sweeper.stop();
-    await world.advance(60_000);
-    await stopping;
-  }
-});
 
 function bench(scope = "order") {
   const world = new VirtualWorld();
@@ -41,8 +33,7 @@ function bench(scope = "order") {
       },
       ...options,
     }).start();
-    open.push({ world, sweeper });
-    return sweeper;
+    return stoppedAfterTest(world, sweeper);
   };
   return { world, store, timeouts, instances, firedBy, arm, sweep };
 }

@@ -20,6 +20,11 @@ afterEach(async () => {
   }
 });
 
+export function stoppedAfterTest(world: VirtualWorld, sweeper: TimeoutSweeper): TimeoutSweeper {
+  open.push({ world, sweeper });
+  return sweeper;
+}
+
 export function bench() {
   const world = new VirtualWorld();
   const store = memoryStore({ world });
@@ -32,15 +37,8 @@ export function bench() {
     return by.schedule(id, { state, sequence: entered, in: ms });
   };
   const sweep = (options: Partial<SweeperOptions> = {}) => {
-    const sweeper = new TimeoutSweeper({
-      store: timeouts,
-      fire: instances.fire,
-      nodeId: "n1",
-      world,
-      ...options,
-    }).start();
-    open.push({ world, sweeper });
-    return sweeper;
+    const own = { store: timeouts, fire: instances.fire, nodeId: "n1", world };
+    return stoppedAfterTest(world, new TimeoutSweeper({ ...own, ...options }).start());
   };
   return { world, store, timeouts, elsewhere, instances, arm, sweep };
 }

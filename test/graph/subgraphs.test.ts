@@ -1,0 +1,97 @@
+// A graph inside another while its run is taken from under it: cancelled, or its code changed.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createNode } from "../../src/client/create-node.js";
+import { append, graph, state } from "../../src/index.js";
+import { openPostgres } from "../../src/store/postgres/open.js";
+import { testSchema } from "../harness/database.js";
+import { QUICK } from "../workflow/node-suite.js";
+
+const { url, schema } = testSchema();
+const store = openPostgres(url, { schema });
+const limit = { timeout: "20s" } as const;
+beforeAll(() => store.migrate());
+afterAll(() => store.close());
+
+const S = state<{ n: number; log: string[] }>({ log: append() });
+const begin = { n: 0, log: [] };
+
+test("a node inside a subgraph is aborted with its run", async () => {
+  let isThere = () => {};
+  const there = new Promise<void>((resolve) => (isThere = resolve));
+  let tellAborted = (_code: unknown) => {};
+  const aborted = new Promise<unknown>((resolve) => (tellAborted = resolve));
+  const inner = graph("cancelled-inner", {
+    state: S,
+    start: "hang",
+    nodes: {
+      hang: async (ctx) => {
+        ctx.signal.addEventListener("abort", () => tellAborted((ctx.signal.reason as { code?: string }).code));
+        isThere();
+        await new Promise<never>(() => {});
+      },
+    },
+    edges: { hang: "end" },
+  });
+  const outer = graph("cancelled", {
+    state: S,
+    start: "sub",
+    nodes: { sub: S.subgraph(inner, { input: (s) => s, apply: () => {} }) },
+    edges: { sub: { to: "end", failed: "sub" } },
+  });
+  const node = await createNode({ store, ...QUICK, programs: [outer] });
+  const run = await node.start(outer, begin);
+  await there;
+  await run.cancel({ by: "ann" });
+  expect(await aborted).toBe("RUN_OVER");
+  await expect(run.result(limit)).rejects.toMatchObject({ code: "RUN_CANCELLED" });
+  await node.stop();
+});
+
+test("a subgraph that lost the node a run is at is no failure for an edge: quarantined, and rewound out of it", async () => {
+  const I = state<{ n: number }>();
+  const inner = graph("shrunk-inner", {
+    state: I,
+    start: "count",
+    nodes: {
+      count: (_ctx, s) => ({ n: s.n + 1 }),
+      gate: I.approval({ ask: () => "?", apply: () => {} }),
+    },
+    edges: { count: "gate", gate: "end" },
+  });
+  const smaller = graph("shrunk-inner", {
+    state: I,
+    start: "count",
+    nodes: { count: (_ctx, s) => ({ n: s.n + 1 }) },
+    edges: { count: "end" },
+  });
+  const around = (sub: typeof inner | typeof smaller | null) =>
+    graph("shrunk", {
+      state: S,
+      start: "first",
+      nodes: {
+        first: () => ({ log: ["first"] }),
+        sub: sub
+          ? S.subgraph(sub as typeof smaller, { input: () => ({ n: 0 }), apply: () => ({ n: 1 }) })
+          : () => ({ n: 2 }),
+        rescue: () => ({ log: ["rescued"] }),
+      },
+      edges: { first: "sub", sub: { to: "end", failed: "rescue" }, rescue: "end" },
+    });
+  const old = await createNode({ store, ...QUICK, programs: [around(inner)] });
+  const runs = await Promise.all([1, 2].map(() => old.start(around(inner), begin)));
+  for (const run of runs) await expect.poll(async () => (await run.status()).state).toBe("parked");
+  await old.stop();
+  for (const [i, other] of [smaller, null].entries()) {
+    const node = await createNode({ store, ...QUICK, programs: [around(other)] });
+    const run = node.run<{ n: number; log: string[] }>(runs[i]!.id);
+    await run.decide("sub/gate", { choice: "approved", by: "ann", nth: "1.1" });
+    await expect(run.result(limit)).rejects.toMatchObject({
+      state: "quarantined",
+      cause: { code: "GRAPH_CHANGED" },
+    });
+    await node.graphs.rewind(around(other), run.id, { to: "first", by: "ann", why: "the gate is gone" });
+    expect(await run.result(limit)).toEqual({ n: i + 1, log: ["first"] });
+    await node.stop();
+  }
+});
