@@ -3,6 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
+import { Connections, type Line } from "../../src/store/postgres/connections.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { faultOf } from "../../src/store/postgres/sqlstate.js";
 import { testSchema } from "../harness/database.js";
@@ -46,6 +47,29 @@ describe("connections of its own", () => {
 
   test("more than five are refused with a sentence", () => {
     expect(() => openPostgres(url, { schema, connections: 5 })).toThrow("1 to 4");
+  });
+
+  test("never read whole tables for our statements; a user's own transactions may", async () => {
+    const options = { world, source: url, connections: 2, transactions: 1, queryTimeoutMs: 5000 };
+    const connections = new Connections(options, () => {});
+    const allowed = (line: Line) =>
+      connections.use(line, async (client) => (await client.query("show enable_seqscan")).rows[0].enable_seqscan);
+    const found = { main: await allowed("main"), aside: await allowed("aside"), renewals: await allowed("renewals") };
+    expect(found).toEqual({ main: "off", aside: "off", renewals: "off" });
+    expect(await allowed("transactions")).toBe("on");
+    await connections.close();
+  });
+
+  test("prepare a statement anew when a migration has changed its columns meanwhile", async () => {
+    const store = openPostgres(url, { schema });
+    const event = { id: world.id(), env: "changed", stack: null, event: "e", plain: "{}", key: "k", payloadHash: "h" };
+    const start = () => store.events.start([{ ...event, id: world.id(), input: { codec: "json", data: "{}" } }]);
+    await start();
+    await pool.query(`alter table ${schema}.subscriptions add column of_a_later_version int`);
+    expect(await start()).toMatchObject([{ outcome: "started" }]);
+    await pool.query(`alter table ${schema}.subscriptions drop column of_a_later_version`);
+    expect(await start()).toMatchObject([{ outcome: "started" }]);
+    await store.close();
   });
 
   test("carry limits on locks, statements and idle transactions", async () => {

@@ -36,13 +36,21 @@ export async function explain(
   await client.query(`set plan_cache_mode = ${mode}`);
   await client.query(`prepare p as ${text}`);
   try {
-    await client.query("begin");
+    return await explainPrepared(client, "p", values);
+  } finally {
+    await client.query("deallocate p");
+  }
+}
+
+/** The same for a statement that is prepared already, with the plan it has. */
+export async function explainPrepared(client: pg.ClientBase, name: string, values: unknown[]): Promise<Reading> {
+  await client.query("begin");
+  try {
     const args = values.length > 0 ? `(${values.map(literal).join(", ")})` : "";
-    const { rows } = await client.query(`explain (analyze, timing off, format json) execute p${args}`);
+    const { rows } = await client.query(`explain (analyze, timing off, format json) execute ${name}${args}`);
     return readingOf(rows[0]["QUERY PLAN"][0].Plan);
   } finally {
     await client.query("rollback");
-    await client.query("deallocate p");
   }
 }
 

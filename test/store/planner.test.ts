@@ -9,7 +9,7 @@ import { commitRunsAndMore, refusedCommits } from "../../src/store/postgres/comm
 import { dialect } from "../../src/store/postgres/dialect.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { describeWithOlderServer, type OlderServer, olderServer } from "../harness/older-server.js";
-import { expectGoodPlans } from "./planner-check.js";
+import { expectGoodPlans, expectPlansStayGood } from "./planner-check.js";
 import { explain } from "./planner-explain.js";
 import { analyze, fill, NO_CHILDREN, withoutAutovacuum } from "./planner-tables.js";
 import { claimNew, commitOf, newRuns } from "./scene.js";
@@ -60,6 +60,11 @@ function suite(start: () => Promise<OlderServer>): void {
     await analyze(pool, schema);
     await fill(pool, schema, SIZE);
     await expectGoodPlans(pool, server.url, dialect(schema));
+  }, 60_000);
+
+  test("hot statements that were planned while the tables were empty keep to their rows when they are full", async () => {
+    const schema = await schemaFor("grown");
+    await expectPlansStayGood(pool, server.url, dialect(schema), () => fill(pool, schema, SIZE));
   }, 60_000);
 
   test("5,000 messages of one run are looked up one by one when nothing was ever analyzed", async () => {

@@ -21,7 +21,10 @@ const locked = ({ schema: s }: Dialect, columns: string, fits: string) => `
     limit 1 for update skip locked
   ) o`;
 
-/** While claimed, it is due again when the claim is over: that is all that keeps others away. */
+/**
+ * While claimed, it is due again when the claim is over: that is all that keeps others away. `is true`: planned while the table
+ * was empty, the bare comparison made every claim read all that was due.
+ */
 export const claimTimeouts = statement(
   "claim_timeouts",
   (d) => `
@@ -32,7 +35,7 @@ update ${d.schema}.timeouts o
 set token = f.token, claimed_by = f.node, claimed_until = t.now + ${interval("f.claim_ms")},
     due_at = t.now + ${interval("f.claim_ms")}, attempts = o.attempts + 1, released_token = null
 from free f, t
-where o.generation = f.generation and o.due_at <= t.now
+where o.generation = f.generation and (o.due_at <= t.now) is true
 returning ${timeoutColumns("o")}`,
 );
 

@@ -11,6 +11,7 @@ import { arrayLiteral } from "./array-literal.js";
 import { type ConnectionOptions, Connections, type Line } from "./connections.js";
 import type { Dialect, Statement } from "./dialect.js";
 import { DataRefused, SchemaMissing, StoreFailed, StoreUnavailable } from "./errors.js";
+import { queryPrepared } from "./prepared-query.js";
 import { connectionSurvives, faultOf, sqlState } from "./sqlstate.js";
 
 export interface DatabaseOptions extends ConnectionOptions {
@@ -94,7 +95,7 @@ export class Database {
   async run<Row>(statement: Statement, values: Values, options: RunOptions = {}): Promise<Row[]> {
     const { line = "main", tx, once = false, behind } = options;
     if (tx) return rowsOf<Row>(await tx.query(this.#text(statement), literals(await valuesOf(values))));
-    const query_timeout = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);
     return this.repeat(statement.name, once ? 0 : this.#options.retryForMs, async () => {
       for (;;) {
         const known = this.#newConnections;
@@ -102,19 +103,22 @@ export class Database {
         const rows = await this.#connections.use(line, async (client, keep) => {
           // The connection is newer than what the values were found by: find them again.
           if (typeof values === "function" && known !== this.#newConnections) return null;
-          const query = (of: Statement, values: unknown[]) => ({
-            ...(this.pooled ? {} : { name: `${this.#prefix}${of.name}` }),
-            text: this.#text(of),
-            values,
-            query_timeout,
-          });
-          const answer = client.query(query(statement, sent));
-          if (behind) keep(client.query(query(behind.statement, literals(behind.values))));
-          return (await answer).rows as Row[];
+          const query = <R>(of: Statement, values: unknown[]) => this.#query<R>(client, of, values, timeoutMs);
+          const answer = query<Row>(statement, sent);
+          if (behind) keep(query(behind.statement, literals(behind.values)));
+          return answer;
         });
         if (rows) return rows;
       }
     });
+  }
+
+  async #query<Row>(client: pg.ClientBase, of: Statement, values: unknown[], timeoutMs: number): Promise<Row[]> {
+    const text = this.#text(of);
+    const name = `${this.#prefix}${of.name}`;
+    if (this.pipelined) return queryPrepared<Row>(client, { name, text, values, timeoutMs });
+    const query = { ...(this.pooled ? {} : { name }), text, values, query_timeout: timeoutMs };
+    return (await client.query(query)).rows as Row[];
   }
 
   /** A text that varies (lists with filters): never prepared. */

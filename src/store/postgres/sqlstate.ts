@@ -61,6 +61,7 @@ export function faultOf(error: unknown): Fault {
     // A protocol violation is a mistake of ours: the same bytes would be refused again. PgBouncer says 08P01 whenever it
     // has no server to offer; only a server's own error names the routine that raised it.
     if (code === "08P01" && (error as { routine?: unknown }).routine !== undefined) return "fatal";
+    if (isOutdated(error)) return "transient";
     // A Unix socket's file is gone while the server restarts.
     if (code === "ENOENT" && (error as { syscall?: unknown }).syscall === "connect") return "transient";
     if (DRIVER_CODES.has(code) || TRANSIENT_STATES.has(code) || TRANSIENT_CLASSES.has(code.slice(0, 2))) {
@@ -77,6 +78,15 @@ export function faultOf(error: unknown): Fault {
 export function connectionSurvives(error: unknown): boolean {
   const code = sqlState(error);
   return (
-    code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !DRIVER_CODES.has(code) && !/^(08|57P|25P|26000)/.test(code)
+    code !== undefined &&
+    /^[0-9A-Z]{5}$/.test(code) &&
+    !DRIVER_CODES.has(code) &&
+    !/^(08|57P|25P|26000)/.test(code) &&
+    !isOutdated(error)
   );
+}
+
+/** A migration has added a column since the statement was prepared on this connection; a new one prepares it anew. */
+function isOutdated(error: unknown): boolean {
+  return sqlState(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
 }

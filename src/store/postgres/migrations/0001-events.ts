@@ -24,7 +24,8 @@ create table ${s}.subscriptions (
   half_open_ms float8,
   primary key (env, id)
 );
-create index subscriptions_event on ${s}.subscriptions (env, stack, event);
+-- The event first: with env first, a look-up by env and id that was planned while the table was empty took this one.
+create index subscriptions_event on ${s}.subscriptions (event, env, stack);
 
 create table ${s}.subscribers (
   env           text not null,

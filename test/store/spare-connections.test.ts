@@ -1,0 +1,70 @@
+// Connections that were just used are at hand; none that is broken is handed out, and none is kept from who waits for one.
+
+import pg from "pg";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import { SpareConnections } from "../../src/store/postgres/spare-connections.js";
+import { testSchema } from "../harness/database.js";
+
+const { url, pool: other } = testSchema();
+let pool: pg.Pool;
+let spares: SpareConnections;
+
+beforeEach(() => {
+  pool = new pg.Pool({ connectionString: url, max: 2 });
+  pool.on("error", () => {});
+  spares = new SpareConnections(pool, systemWorld());
+});
+afterEach(async () => {
+  spares.close();
+  await pool.end();
+});
+
+test("the one used last is used first, and none is there twice", async () => {
+  const [one, two] = [await pool.connect(), await pool.connect()];
+  expect(spares.take()).toBeNull();
+  spares.keep(one);
+  spares.keep(two);
+  expect(spares.take()).toBe(two);
+  expect(spares.take()).toBe(one);
+  expect(spares.take()).toBeNull();
+  spares.keep(one);
+  spares.keep(two);
+});
+
+test("what is not used for a second is given back to the pool", async () => {
+  spares.keep(await pool.connect());
+  expect(pool.idleCount).toBe(0);
+  await vi.waitFor(() => expect(pool.idleCount).toBe(1), 5000);
+  expect(spares.take()).toBeNull();
+});
+
+test("one that breaks while it is at hand is not handed out, and the pool makes a new one", async () => {
+  const client = await pool.connect();
+  const { rows } = await client.query("select pg_backend_pid() as pid");
+  spares.keep(client);
+  await other.query("select pg_terminate_backend($1)", [rows[0].pid]);
+  await vi.waitFor(() => expect(pool.totalCount).toBe(0), 5000);
+  expect(spares.take()).toBeNull();
+  const fresh = await pool.connect();
+  expect((await fresh.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  spares.keep(fresh);
+});
+
+test("who waits for the pool gets the next one that is kept", async () => {
+  const [one, two] = [await pool.connect(), await pool.connect()];
+  const waiting = pool.connect();
+  spares.keep(one);
+  expect(await waiting).toBe(one);
+  spares.keep(one);
+  spares.keep(two);
+});
+
+test("after the close everything goes back, also what is kept later", async () => {
+  const [one, two] = [await pool.connect(), await pool.connect()];
+  spares.keep(one);
+  spares.close();
+  spares.keep(two);
+  expect(spares.take()).toBeNull();
+  expect(pool.idleCount).toBe(2);
+});
