@@ -1,8 +1,5 @@
 // `npm run bench -- NAME [--quick] [--json]`: measures on an embedded PostgreSQL, or on HOLDFAST_BENCH_DATABASE_URL.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { startEmbedded } from "../src/embedded/index.js";
 import { benchActors } from "./actors.js";
 import { benchDag } from "./dag.js";
@@ -48,17 +45,10 @@ if (!bench) {
 async function database(): Promise<{ url: string; stop: () => Promise<void> }> {
   const given = process.env["HOLDFAST_BENCH_DATABASE_URL"];
   if (given) return { url: given, stop: async () => {} };
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-"));
   const server = await startEmbedded({
-    dataDir: join(folder, "postgres"),
+    temporary: true,
     settings: { max_wal_size: "4GB", shared_buffers: "512MB" },
     onNotice: () => {},
   });
-  return {
-    url: server.url,
-    stop: async () => {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return { url: server.url, stop: () => server.stop() };
 }

@@ -1,9 +1,7 @@
 // `npm run mutants [-- --only TEXT|TEXT] [--json]`: plants each bug on a copy, asks those who must notice, and demands that one does.
 
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { MUTANTS } from "../mutants/index.js";
 import type { Killer, Mutant } from "../mutants/mutant.js";
 import { plant } from "../mutants/plant.js";
@@ -90,9 +88,8 @@ async function isSound(chosen: readonly Mutant[], url: string): Promise<boolean>
 }
 
 const say = (line: string) => (json ? console.error(line) : console.log(line));
-const dataDir = await mkdtemp(join(tmpdir(), "holdfast-mutants-"));
 const server = await startEmbedded({
-  dataDir: join(dataDir, "postgres"),
+  temporary: true,
   settings: { max_connections: "400" },
   onNotice: () => {},
 });
@@ -114,7 +111,6 @@ try {
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
 } finally {
   await server.stop();
-  await rm(dataDir, { recursive: true, force: true });
 }
 const killed = chosen.length - survivors.length;
 const ok = survivors.length === 0 && chosen.length > 0;

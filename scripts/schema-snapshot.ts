@@ -1,8 +1,7 @@
 // Writes the schema as the database sees it after all migrations, or checks that the committed snapshot is that.
 // `npm run check` fails when a migration changed the schema and nobody looked at the difference.
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { startEmbedded } from "../src/embedded/index.js";
@@ -13,8 +12,7 @@ const FILE = join(import.meta.dirname, "..", "src", "store", "postgres", "schema
 const check = process.argv.includes("--check");
 const json = process.argv.includes("--json");
 
-const folder = await mkdtemp(join(tmpdir(), "holdfast-snapshot-"));
-const server = await startEmbedded({ dataDir: join(folder, "postgres"), onNotice: () => {} });
+const server = await startEmbedded({ temporary: true, onNotice: () => {} });
 try {
   const store = postgres(server.url);
   await store.migrate();
@@ -36,5 +34,4 @@ try {
   process.exitCode = ok ? 0 : 1;
 } finally {
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
 }

@@ -1,5 +1,7 @@
 // Starts, or finds, the PostgreSQL server of a folder.
 
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { systemWorld } from "../kernel/system-world.js";
@@ -21,6 +23,8 @@ import { usableBinaries } from "./usable-binaries.js";
 export interface EmbeddedOptions {
   /** The folder the server lives in; made and initialised when empty. Default: `.holdfast/postgres`. */
   dataDir?: string;
+  /** For tests: it lives in a new folder below the temporary one, and `stop()` removes all of it. Not with `dataDir`. */
+  temporary?: boolean;
   /** The server outlives this process and ends only by `stop()` of the handle that started it, or `stopEmbedded`. */
   detached?: boolean;
   /** PostgreSQL settings for the start, e.g. `{ max_connections: "400" }`. A server already running keeps its own. */
@@ -60,11 +64,28 @@ export async function startEmbedded(
   internals: EmbeddedInternals = {},
 ): Promise<EmbeddedPostgres> {
   checkSettings(options.settings ?? {});
+  const { temporary = false, ...others } = options;
+  return typed("start", () => (temporary ? startForNow(others, internals) : startIn(others, internals)));
+}
+
+async function startIn(options: EmbeddedOptions, internals: EmbeddedInternals): Promise<EmbeddedPostgres> {
   const world = internals.world ?? systemWorld();
-  return typed("start", async () => {
-    const place = await placeOf(options, internals);
-    return withFileLock(world, place.lock, () => reuseOrStart(world, place, options, internals));
-  });
+  const place = await placeOf(options, internals);
+  return withFileLock(world, place.lock, () => reuseOrStart(world, place, options, internals));
+}
+
+async function startForNow(options: EmbeddedOptions, internals: EmbeddedInternals): Promise<EmbeddedPostgres> {
+  if (options.dataDir !== undefined) throw new InvalidInput("dataDir", "a temporary server chooses its folder itself");
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-"));
+  // As root the server runs under another account, which must be able to pass through.
+  await chmod(folder, 0o711);
+  const server = await startIn({ ...options, dataDir: join(folder, "postgres") }, internals);
+  const stop = async () => {
+    await server.stop();
+    // As root it may have had to go elsewhere.
+    for (const left of [server.dataDir, folder]) await rm(left, { recursive: true, force: true, maxRetries: 5 });
+  };
+  return { ...server, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Ends the server of a folder, whoever started it. Answers false when none was running. */

@@ -1,0 +1,41 @@
+// A server for now: nothing of it is left when it has stopped, wherever its data had to go.
+
+import { existsSync } from "node:fs";
+import { chmod, readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname } from "node:path";
+import { expect, test, vi } from "vitest";
+import { startEmbedded } from "../../src/embedded/index.js";
+import { startEmbedded as startWithInternals } from "../../src/embedded/start.js";
+import { InvalidInput } from "../../src/kernel/error.js";
+import { isAlive, isRoot, query, scratchFolder } from "./scratch.js";
+
+test("it answers, in a folder of its own, and stopping it removes the folder", async () => {
+  const server = await startEmbedded({ temporary: true });
+  expect(await query(server.url, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  const folder = dirname(server.dataDir);
+  expect(dirname(folder)).toBe(tmpdir());
+  await Promise.all([server.stop(), server.stop()]);
+  expect(isAlive(server.pid)).toBe(false);
+  expect(existsSync(folder)).toBe(false);
+});
+
+test.runIf(isRoot)("data that had to go elsewhere is removed there, too", async () => {
+  const closed = await scratchFolder();
+  await chmod(closed, 0o700);
+  const refuge = await scratchFolder();
+  vi.stubEnv("TMPDIR", closed);
+  try {
+    const server = await startWithInternals({ temporary: true, onNotice: () => {} }, { refuge });
+    expect(dirname(server.dataDir)).toBe(refuge);
+    await server.stop();
+    expect(existsSync(server.dataDir)).toBe(false);
+    expect(await readdir(closed)).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
+test("a folder cannot be asked for as well", async () => {
+  await expect(startEmbedded({ temporary: true, dataDir: "somewhere" })).rejects.toThrow(InvalidInput);
+});
