@@ -171,4 +171,16 @@ export const actors: readonly Mutant[] = [
     ],
     killedBy: [DAGS],
   },
+  {
+    name: "simulated: one queue after the other, however long the next has waited",
+    breaks: "L6",
+    edits: [
+      {
+        file: "src/store/memory/claim-runs.ts",
+        find: "return a.priority - b.priority ||",
+        put: "return a.groupId - b.groupId || a.priority - b.priority ||",
+      },
+    ],
+    killedBy: [{ file: "test/simulator/actors.test.ts" }],
+  },
 ];

@@ -4,6 +4,8 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { Connections, type Line } from "../../src/store/postgres/connections.js";
+import { Database } from "../../src/store/postgres/database.js";
+import { dialect, statement } from "../../src/store/postgres/dialect.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { faultOf } from "../../src/store/postgres/sqlstate.js";
 import { testSchema } from "../harness/database.js";
@@ -49,15 +51,29 @@ describe("connections of its own", () => {
     expect(() => openPostgres(url, { schema, connections: 5 })).toThrow("1 to 4");
   });
 
-  test("never read whole tables for our statements; a user's own transactions may", async () => {
+  test("plan our statements once and by indexes; a user's own transactions as the server likes", async () => {
     const options = { world, source: url, connections: 2, transactions: 1, queryTimeoutMs: 5000 };
     const connections = new Connections(options, () => {});
-    const allowed = (line: Line) =>
-      connections.use(line, async (client) => (await client.query("show enable_seqscan")).rows[0].enable_seqscan);
-    const found = { main: await allowed("main"), aside: await allowed("aside"), renewals: await allowed("renewals") };
-    expect(found).toEqual({ main: "off", aside: "off", renewals: "off" });
-    expect(await allowed("transactions")).toBe("on");
+    const settings = "select current_setting('enable_seqscan') as whole, current_setting('plan_cache_mode') as plans";
+    const on = (line: Line) => connections.use(line, async (client) => (await client.query(settings)).rows[0]);
+    for (const line of ["main", "aside", "renewals"] as const) {
+      expect(await on(line)).toEqual({ whole: "off", plans: "force_generic_plan" });
+    }
+    expect(await on("transactions")).toEqual({ whole: "on", plans: "auto" });
     await connections.close();
+  });
+
+  test("plan a list for its values, and the next statement as before, also after a list that failed", async () => {
+    const options = { world, source: url, connections: 1, transactions: 1, queryTimeoutMs: 5000 };
+    const db = new Database({ ...options, dialect: dialect(schema), retryForMs: 0 });
+    const settings = `select current_setting('enable_seqscan') as whole, current_setting('plan_cache_mode') as plans, $1::int / $2::int as of`;
+    const prepared = statement("settings", () => settings);
+    const ours = { whole: "off", plans: "force_generic_plan", of: 3 };
+    expect(await db.run(prepared, [6, 2])).toEqual([ours]);
+    expect(await db.runText("list", settings, [6, 2])).toEqual([{ whole: "on", plans: "auto", of: 3 }]);
+    await expect(db.runText("list", settings, [6, 0])).rejects.toMatchObject({ code: "DATA_REFUSED" });
+    expect(await db.run(prepared, [6, 2])).toEqual([ours]);
+    await db.close();
   });
 
   test("prepare a statement anew when a migration has changed its columns meanwhile", async () => {

@@ -28,6 +28,7 @@ import { columnsFor, gatherEvents } from "../../src/store/postgres/debounce-even
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { fireSchedules } from "../../src/store/postgres/fire-schedules.js";
 import type { Groups } from "../../src/store/postgres/groups.js";
+import { keepHouse } from "../../src/store/postgres/housekeep.js";
 import {
   columnsOf,
   insertKeyedRuns,
@@ -248,6 +249,8 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
         each(() => 1),
       ],
     ]),
+    // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
+    { ...hot(keepHouse, [OWNER, batch, true, 1000, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
     hot(sweepExpired, [batch], 3 * HELD),
     hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),

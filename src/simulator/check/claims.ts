@@ -1,6 +1,7 @@
 // Checks grants, renewals and sweeps: rising epochs, fresh tokens, no theft, bounded crashes.
 
 import type { Applied } from "../applied.js";
+import { checkFair } from "./fairness.js";
 import type { History } from "./history.js";
 import { type ModelRun, mustWake } from "./model.js";
 import { checkReady } from "./tasks.js";
@@ -15,11 +16,14 @@ export function checkClaim(history: History, { request, granted }: Of<"claim">):
   const drawnFor = history.drawnFor.get(request.token) ?? request;
   if (drawnFor !== request) history.broken("S2", null, `token ${request.token} was drawn for two claims`);
   history.drawnFor.set(request.token, request);
-  for (const { runId, epoch, seq } of granted) {
-    const run = history.find(runId, "a grant of");
-    if (!run) continue;
-    const repeated = run.state === "running" && run.token === request.token && run.epoch === epoch;
-    if (!repeated) checkGrant(history, run, request, { epoch, seq });
+  const isRepeated = ({ runId, epoch }: (typeof granted)[number]) => {
+    const run = history.runs.get(runId);
+    return run?.state === "running" && run.token === request.token && run.epoch === epoch;
+  };
+  if (!granted.some(isRepeated)) checkFair(history, request, granted);
+  for (const claimed of granted) {
+    const run = history.find(claimed.runId, "a grant of");
+    if (run && !isRepeated(claimed)) checkGrant(history, run, request, claimed);
   }
 }
 

@@ -8,7 +8,7 @@ import { sleep, type World } from "../../kernel/world.js";
 import type { SkippedRun } from "../contract/attend.js";
 import type { Transaction } from "../contract/transaction.js";
 import { arrayLiteral } from "./array-literal.js";
-import { type ConnectionOptions, Connections, type Line } from "./connections.js";
+import { type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
 import type { Dialect, Statement } from "./dialect.js";
 import { DataRefused, SchemaMissing, StoreFailed, StoreUnavailable } from "./errors.js";
 import { queryPrepared } from "./prepared-query.js";
@@ -121,11 +121,16 @@ export class Database {
     return (await client.query(query)).rows as Row[];
   }
 
-  /** A text that varies (lists with filters): never prepared. */
+  /** A text that varies (lists with filters): never prepared, and planned for its values. */
   async runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
     const query = { text, values, query_timeout: this.#options.queryTimeoutMs };
     return this.repeat(operation, this.#options.retryForMs, () =>
-      this.#connections.use("main", async (client) => (await client.query(query)).rows as Row[]),
+      this.#connections.use("main", async (client) => {
+        if (!this.pipelined) return (await client.query(query)).rows as Row[];
+        // Sent together: a failure of the second makes the third a rollback.
+        const sent = [client.query(`begin; ${FOR_ITS_VALUES}`), client.query(query), client.query("commit")];
+        return (await Promise.all(sent))[1]!.rows as Row[];
+      }),
     );
   }
 

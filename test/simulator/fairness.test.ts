@@ -1,0 +1,72 @@
+// L6 is able to fail: a run that is passed over, or left though there is room, is noticed.
+
+import { expect, test } from "vitest";
+import type { NewRun } from "../../src/kernel/new-run.js";
+import type { ClaimRequest } from "../../src/store/contract/runs.js";
+import { LEASE_MS, Scene } from "./checkers-scene.js";
+
+const of = (queue: string) => ({ env: "default", stack: null, queue, program: "script", version: null });
+
+/** The old one waits in queue `a` since before the young one came to queue `b`. */
+async function oldAndYoung(more: Partial<NewRun> = {}) {
+  const s = new Scene();
+  const old = await s.insert({ group: of("a"), ...more });
+  await s.world.advance(10);
+  const young = await s.insert({ group: of("b") });
+  const [a, b] = await s.store.runs.groupIds([of("a"), of("b")]);
+  const request = (groupIds: readonly number[], limit = 1): ClaimRequest => ({
+    owner: s.world.token(),
+    token: s.world.token(),
+    groupIds,
+    limit,
+    leaseMs: LEASE_MS,
+  });
+  return { s, old, young, a: a!, b: b!, request };
+}
+
+test("in turn, whatever the queue: nothing is broken", async () => {
+  const { s, old, a, b, request } = await oldAndYoung();
+  for (const limit of [1, 5]) {
+    const asked = request([b, a], limit);
+    const granted = await s.store.runs.claim(asked);
+    s.tell({ op: "claim", request: asked, granted });
+    if (limit === 1) expect(granted[0]!.runId).toBe(old.id);
+  }
+  expect(s.broken).toEqual([]);
+});
+
+test("a younger run of another queue is granted first", async () => {
+  const { s, old, a, b, request } = await oldAndYoung();
+  const asked = request([b]);
+  const granted = await s.store.runs.claim(asked);
+  s.tell({ op: "claim", request: { ...asked, groupIds: [a, b] }, granted });
+  expect(s.history.violations).toMatchObject([{ invariant: "L6", runId: old.id }]);
+});
+
+test("one is left although there is room", async () => {
+  const { s, young, a, b, request } = await oldAndYoung();
+  const asked = request([a, b], 1);
+  const granted = await s.store.runs.claim(asked);
+  s.tell({ op: "claim", request: { ...asked, limit: 2 }, granted });
+  expect(s.history.violations).toMatchObject([{ invariant: "L6", runId: young.id }]);
+});
+
+test.for([
+  ["is not due", { delayMs: 60_000 }],
+  ["is less urgent", { priority: 5 }],
+] as const)("one that %s is passed over with right", async ([, more]) => {
+  const { s, young, a, b, request } = await oldAndYoung(more);
+  const asked = request([a, b]);
+  const granted = await s.store.runs.claim(asked);
+  s.tell({ op: "claim", request: asked, granted });
+  expect(granted[0]!.runId).toBe(young.id);
+  expect(s.broken).toEqual([]);
+});
+
+test("one of a paused queue is passed over with right", async () => {
+  const { s, a, b, request } = await oldAndYoung();
+  await s.store.queues.pause("default", "a", "ann");
+  const asked = request([a, b], 2);
+  s.tell({ op: "claim", request: asked, granted: await s.store.runs.claim(asked) });
+  expect(s.broken).toEqual([]);
+});
