@@ -135,4 +135,62 @@ export const ground: readonly Mutant[] = [
     ],
     killedBy: [{ file: CONFORMANCE, test: "a held key is busy" }],
   },
+  {
+    name: "our statements may read whole tables",
+    breaks: "plans do not depend on when they were made",
+    edits: [
+      { file: "src/store/postgres/connections.ts", find: '"set enable_seqscan = off; set plan', put: '"set plan' },
+    ],
+    killedBy: [{ file: "test/store/planner.test.ts", test: "planned while the tables were empty" }],
+  },
+  {
+    name: "the main line is planned as the server likes",
+    breaks: "plans do not depend on when they were made",
+    edits: [
+      {
+        file: "src/store/postgres/connections.ts",
+        find: "this.#config(options.connections, OUR_STATEMENTS)",
+        put: "this.#config(options.connections)",
+      },
+    ],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "plan our statements once" }],
+  },
+  {
+    name: "a list is planned for no values",
+    breaks: "a page is read, not the table",
+    edits: [{ file: "src/store/postgres/database.ts", find: "`begin; ${FOR_ITS_VALUES}`", put: '"begin"' }],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "plan a list for its values" }],
+  },
+  {
+    name: "a connection that broke is handed out again",
+    breaks: "L1",
+    edits: [
+      {
+        file: "src/store/postgres/spare-connections.ts",
+        find: "this.#spares = this.#spares.filter((spare) => spare.client !== client);",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/store/spare-connections.test.ts" }],
+  },
+  {
+    name: "a connection is kept from who waits for one",
+    breaks: "L1",
+    edits: [{ file: "src/store/postgres/spare-connections.ts", find: " || this.#pool.waitingCount > 0", put: "" }],
+    killedBy: [{ file: "test/store/spare-connections.test.ts" }],
+  },
+  {
+    name: "a statement whose columns a migration has changed fails for good",
+    breaks: "nodes of two versions work on one schema",
+    edits: [
+      { file: "src/store/postgres/sqlstate.ts", find: '    if (isOutdated(error)) return "transient";\n', put: "" },
+    ],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "prepare a statement anew" }],
+  },
+  {
+    name: "a temporary server leaves data that had to go elsewhere",
+    breaks: "nothing is left behind",
+    edits: [{ file: "src/embedded/start.ts", find: "of [server.dataDir, folder])", put: "of [folder])" }],
+    killedBy: [{ file: "test/embedded/temporary.test.ts" }],
+  },
 ];

@@ -43,7 +43,7 @@ export const timeouts: readonly Mutant[] = [
       { file: CLAIMS, find: '"o.due_at <= (select now from t)")}', put: '"true")}' },
       {
         file: CLAIMS,
-        find: "where o.generation = f.generation and o.due_at <= t.now",
+        find: "where o.generation = f.generation and (o.due_at <= t.now) is true",
         put: "where o.generation = f.generation",
       },
     ],

@@ -4,7 +4,7 @@ import type { RunGroup } from "../kernel/new-run.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { SkippedRun } from "../store/contract/attend.js";
 import type { NodeExecutor } from "../store/contract/nodes.js";
-import type { Reclaimed } from "../store/contract/runs.js";
+import type { ExpiredRun, Reclaimed } from "../store/contract/runs.js";
 import type { Served } from "./routing.js";
 
 interface OfRun {
@@ -67,7 +67,7 @@ export interface EngineEvents {
   /** This node took a run that another one, `by`, had started for others to work on. */
   "run.deferred_taken": OfRun & { readonly by: string };
   /** Nobody took it in time; it is cancelled. */
-  "run.expired": { readonly runId: string };
+  "run.expired": ExpiredRun;
   /** A start with the key of a run that was there before. */
   "run.deduplicated": { readonly runId: string; readonly program: string };
   "run.claimed": OfWork & { readonly executor: string; readonly attempt: number };

@@ -128,7 +128,7 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
   // A second statement, but only while somebody waits for a limit.
   const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
   if (report.overdue) {
-    for (const runId of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", { runId });
+    for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
   }
   // Set by this node itself meanwhile: the report may be older than that.
   await options.onRound(modes.told === told ? report.mode : null);

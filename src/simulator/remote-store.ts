@@ -174,7 +174,10 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
       ),
     expireDeferred: (options) =>
       link.call("expire deferred", () =>
-        recorded(runs.expireDeferred(options), (runIds) => ({ op: "expire", runIds })),
+        recorded(runs.expireDeferred(options), (expired) => ({
+          op: "expire",
+          runIds: expired.map(({ runId }) => runId),
+        })),
       ),
     wakeParked: (options) =>
       link.call("wake", () => recorded(runs.wakeParked(options), (count) => ({ op: "wake", count }))),

@@ -126,7 +126,7 @@ test("the node that finds a deferred run overdue tells of it", async () => {
   const job = workflow("job", async () => "done");
   const store = memoryStore();
   await using node = await createNode({ store, programs: [job], mode: "trigger_only", deferredExpiry: 50, ...QUICK });
-  const expired = new Promise<string>((resolve) => node.on("run.expired", ({ runId }) => resolve(runId)));
+  const expired = new Promise((resolve) => node.on("run.expired", resolve));
   const run = await node.start(job);
-  expect(await expired).toBe(run.id);
+  expect(await expired).toEqual({ runId: run.id, program: "job", stack: null, by: node.identity });
 });

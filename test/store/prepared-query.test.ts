@@ -62,6 +62,24 @@ test("one that answers no rows at all is answered with none, again and again", a
   expect(await queryPrepared(client, prepared)).toEqual([]);
 });
 
+test("tools that trace the driver may hand it an object derived from ours, with a callback of their own", async () => {
+  const query = client.query;
+  const seen: unknown[] = [];
+  client.query = ((given: { callback: (...answer: unknown[]) => void }) => {
+    const { callback } = given;
+    const put = (...answer: unknown[]) => {
+      seen.push(answer[1]);
+      callback(...answer);
+    };
+    return Reflect.apply(query, client, [Object.create(given, { callback: { value: put, writable: true } })]);
+  }) as typeof query;
+  const prepared = { name: "traced", text: "select $1::int as n", values: [4], timeoutMs };
+  const rows = [await queryPrepared(client, prepared), await queryPrepared(client, prepared)];
+  client.query = query;
+  expect(rows).toEqual([[{ n: 4 }], [{ n: 4 }]]);
+  expect(seen).toEqual([{ rows: [{ n: 4 }] }, { rows: [{ n: 4 }] }]);
+});
+
 describe("a failing one", () => {
   const divide = (by: number) =>
     queryPrepared<{ of: number }>(client, {

@@ -161,6 +161,15 @@ export interface RunRecord {
   readonly archivedAt: number | null;
 }
 
+/** A deferred run that nobody took in time. */
+export interface ExpiredRun {
+  readonly runId: string;
+  readonly program: string;
+  readonly stack: string | null;
+  /** The node that had asked for it. */
+  readonly by: string;
+}
+
 /** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
 export interface Deferral {
   /** The node that asked. */
@@ -257,7 +266,7 @@ export interface RunStore {
   recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
 
   /** Cancels deferred runs that nobody took in time. Answers them. */
-  expireDeferred(options: { readonly limit: number }): Promise<readonly string[]>;
+  expireDeferred(options: { readonly limit: number }): Promise<readonly ExpiredRun[]>;
 
   /**
    * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there

@@ -1,6 +1,7 @@
 // The operations on runs that others left: orphans, and what was deferred to whoever takes it.
 
 import type { Admission, RunStore } from "../contract/runs.js";
+import { compareText } from "./compare-text.js";
 import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { findOrphans, recoverRuns } from "./recover-runs.js";
 import type { RunRow } from "./rows.js";
@@ -25,9 +26,11 @@ export function othersRuns(tables: Tables, { ringing, tellReady, admit }: After)
       return reclaimed;
     },
     expireDeferred: async (options) => {
-      const ended = ringing(expireDeferred(tables, options)).map(({ id }) => id);
-      admit({ runIds: ended });
-      return ended.sort();
+      const ended = ringing(expireDeferred(tables, options)).sort((a, b) => compareText(a.id, b.id));
+      admit({ runIds: ended.map(({ id }) => id) });
+      return ended.map(({ id: runId, group: { program, stack } }) => {
+        return { runId, program, stack, by: tables.deferred.get(runId)!.by };
+      });
     },
     unservedGroups: async (query) => unservedGroups(tables, query),
     keyOf: async (runId) => keyOf(tables, runId),

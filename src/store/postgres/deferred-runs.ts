@@ -4,7 +4,7 @@ import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import { checkStackQuery } from "../check/recovery.js";
 import { checkLimit, refuse } from "../check/value.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
-import { DEFERRED_EXPIRED, type StackQuery } from "../contract/runs.js";
+import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../contract/runs.js";
 import { admitAfter } from "./admit-runs.js";
 import { at, oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
@@ -42,7 +42,7 @@ const expireDeferredRuns = statement(
   (d) => `
 with t as materialized (select ${d.now} as now
 ), due as materialized (
-  select run_id from ${d.schema}.deferred_runs f where f.pending and f.expires_at <= (select ${d.now})
+  select run_id, by from ${d.schema}.deferred_runs f where f.pending and f.expires_at <= (select ${d.now})
   order by f.expires_at, f.run_id limit $1 for no key update skip locked
 ), l as materialized (
   select r.id, r.state from ${d.schema}.runs r where r.id = any(array(select run_id from due)) order by r.id
@@ -50,7 +50,7 @@ with t as materialized (select ${d.now} as now
 ), cancelled as (
   update ${d.schema}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
   from l, t where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and not r.counts
-  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
+  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited, r.claim_group
 ), written as (
   insert into ${d.schema}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'cancelled', '', 'json', '${JSON.stringify({ code: DEFERRED_EXPIRED })}', t.now from cancelled, t
@@ -58,22 +58,34 @@ with t as materialized (select ${d.now} as now
   update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l)) and f.pending
 ), ended as (select run_id, parent_id, state, false as counted from cancelled
 ), ${endNotices(d)}
-select run_id, limited, null::uuid as told from cancelled
-union all select null, null, run_id from told`,
+select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as told
+from cancelled c join due using (run_id)
+cross join lateral (select program, stack from ${d.schema}.claim_groups g where g.id = c.claim_group limit 1) g
+union all select null, null, null, null, null, run_id from told`,
 );
 
-export async function expireDeferred(db: Database, limit: number): Promise<readonly string[]> {
+interface ExpiredRow {
+  run_id: string | null;
+  limited: boolean;
+  program: string;
+  stack: string | null;
+  by: string;
+  told: string | null;
+}
+
+export async function expireDeferred(db: Database, limit: number): Promise<readonly ExpiredRun[]> {
   refuse(checkLimit("limit", limit));
   if (limit < 1) return [];
-  type Row = { run_id: string | null; limited: boolean | null; told: string | null };
-  const rows = await db.run<Row>(expireDeferredRuns, [limit]);
+  const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit]);
   const told = rows.flatMap((row) => row.told ?? []);
   if (told.length > 0) await ring(db, told);
   await admitAfter(
     db,
     rows.flatMap(({ run_id, limited }) => (limited && run_id !== null ? run_id : [])),
   );
-  return rows.flatMap(({ run_id }) => run_id ?? []).sort();
+  return rows
+    .flatMap(({ run_id: runId, program, stack, by }) => (runId === null ? [] : { runId, program, stack, by }))
+    .sort((a, b) => (a.runId < b.runId ? -1 : 1));
 }
 
 /** A live node that takes runs from a group has it among its `claims`. */

@@ -14,7 +14,7 @@ export interface Prepared {
 /** On a connection of our own copy of the driver, and not behind a pooler. */
 export function queryPrepared<Row>(client: pg.ClientBase, prepared: Prepared): Promise<Row[]> {
   return new Promise((resolve, reject) => {
-    client.query(new PreparedQuery<Row>(prepared, (error, rows) => (error ? reject(error) : resolve(rows!))));
+    client.query(new PreparedQuery<Row>(prepared, (error, result) => (error ? reject(error) : resolve(result!.rows))));
   });
 }
 
@@ -44,40 +44,44 @@ const columnsOn = new WeakMap<Wire, Map<string, readonly Column[]>>();
 
 const PORTAL = "";
 
-/** The driver calls what is not private here. */
+type Callback<Row> = (error: Error | null, result?: { readonly rows: Row[] }) => void;
+
+/**
+ * Called by the driver, through the names of its own query. Nothing is `#private`: tools that trace the driver hand it an object
+ * derived from this one, or put a callback of theirs in place of ours.
+ */
 class PreparedQuery<Row> extends pg.Query {
   readonly name: string;
   readonly text: string;
   readonly query_timeout: number;
-  /** The driver wraps it, to end its timer. */
-  callback: (error: Error | null, rows?: Row[]) => void;
-  readonly #values: readonly Value[];
-  readonly #rows: Row[] = [];
-  #known: Map<string, readonly Column[]> | undefined;
-  #columns: readonly Column[] = [];
-  #unreadable: Error | null = null;
+  callback: Callback<Row>;
+  private readonly sent: readonly Value[];
+  private readonly found: Row[] = [];
+  private known: Map<string, readonly Column[]> | undefined;
+  private columns: readonly Column[] = [];
+  private unreadable: Error | null = null;
 
-  constructor({ name, text, values, timeoutMs }: Prepared, callback: (error: Error | null, rows?: Row[]) => void) {
+  constructor({ name, text, values, timeoutMs }: Prepared, callback: Callback<Row>) {
     super(text);
     this.name = name;
     this.text = text;
     this.query_timeout = timeoutMs;
     this.callback = callback;
-    this.#values = values.map(asText);
+    this.sent = values.map(asText);
   }
 
   override submit = (connection: unknown): void => {
     const wire = connection as Wire;
     const { name, text } = this;
-    this.#known = knownOn(wire);
-    const columns = this.#known.get(name);
+    this.known = knownOn(wire);
+    const columns = this.known.get(name);
     wire.stream.cork();
     if (wire.parsedStatements[name] === undefined && wire.submittedNamedStatements[name] === undefined) {
       wire.parse({ name, text });
       wire.submittedNamedStatements[name] = text;
     }
-    wire.bind({ portal: PORTAL, statement: name, values: this.#values });
-    if (columns) this.#columns = columns;
+    wire.bind({ portal: PORTAL, statement: name, values: this.sent });
+    if (columns) this.columns = columns;
     else wire.describe({ type: "P", name: PORTAL });
     wire.execute({ portal: PORTAL });
     wire.sync();
@@ -85,27 +89,27 @@ class PreparedQuery<Row> extends pg.Query {
   };
 
   handleRowDescription({ fields }: { readonly fields: readonly { name: string; dataTypeID: number }[] }): void {
-    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, read: pg.types.getTypeParser(dataTypeID, "text") }));
-    this.#known?.set(this.name, this.#columns);
+    this.columns = fields.map(({ name, dataTypeID }) => ({ name, read: pg.types.getTypeParser(dataTypeID, "text") }));
+    this.known?.set(this.name, this.columns);
   }
 
   handleDataRow({ fields }: { readonly fields: readonly Value[] }): void {
     const row: Record<string, unknown> = {};
     try {
-      for (const [i, { name, read }] of this.#columns.entries()) {
+      for (const [i, { name, read }] of this.columns.entries()) {
         const text = fields[i]!;
         row[name] = text === null ? null : read(text);
       }
     } catch (error) {
-      this.#unreadable ??= error as Error;
+      this.unreadable ??= error as Error;
     }
-    this.#rows.push(row as Row);
+    this.found.push(row as Row);
   }
 
   handleCommandComplete(): void {}
 
   handleReadyForQuery(): void {
-    this.callback(this.#unreadable, this.#rows);
+    this.callback(this.unreadable, { rows: this.found });
   }
 
   handleError(error: Error): void {

@@ -116,7 +116,13 @@ export const deferredCases = cases("deferred runs", {
     same(await expired(s, run.id), false, "before its time");
     await s.advance(PAST_MS);
     same((await house(s, s.token())).overdue, true, "housekeeping says so");
-    same(await expired(s, run.id), true, "after its time");
+    const over = await s.store.runs.expireDeferred({ limit: 1000 });
+    const { program, stack } = run.group;
+    same(
+      over.find(({ runId }) => runId === run.id),
+      { runId: run.id, program, stack, by: deferred.by },
+      "after its time",
+    );
     matches(await s.run(run.id), { state: "cancelled", seq: 2 }, "record");
     const { entries } = some(await s.store.journal.read(run.id, { after: 1 }), "journal");
     same(entries[0]?.payload, payload({ code: "DEFERRED_EXPIRED" }), "reason");
@@ -133,7 +139,7 @@ export const deferredCases = cases("deferred runs", {
     // Others may have left some of theirs.
     for (let i = 0; i < 1000 && gone.length < 2; i++) {
       const over = await s.store.runs.expireDeferred({ limit: 1 });
-      gone.push(...over.filter((id) => ids.includes(id)));
+      gone.push(...over.flatMap(({ runId }) => (ids.includes(runId) ? runId : [])));
     }
     same(gone, ids, "in turn");
   },
@@ -208,5 +214,5 @@ export const deferredCases = cases("deferred runs", {
 });
 
 async function expired(s: Scene, runId: string): Promise<boolean> {
-  return (await s.store.runs.expireDeferred({ limit: 1000 })).includes(runId);
+  return (await s.store.runs.expireDeferred({ limit: 1000 })).some((one) => one.runId === runId);
 }
