@@ -51,10 +51,11 @@ test("one that breaks while it is at hand is not handed out, and the pool makes 
   spares.keep(fresh);
 });
 
-test("who waits for the pool gets the next one that is kept", async () => {
+test("who waits for the pool gets the next one at once", async () => {
   const [one, two] = [await pool.connect(), await pool.connect()];
   const waiting = pool.connect();
   spares.keep(one);
+  expect(pool.waitingCount).toBe(0);
   expect(await waiting).toBe(one);
   spares.keep(one);
   spares.keep(two);
