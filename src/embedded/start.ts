@@ -65,12 +65,17 @@ export async function startEmbedded(
 ): Promise<EmbeddedPostgres> {
   checkSettings(options.settings ?? {});
   const { temporary = false, ...others } = options;
-  return typed("start", () => (temporary ? startForNow(others, internals) : startIn(others, internals)));
+  return typed("start", async () =>
+    temporary ? startForNow(others, internals) : startIn(await placeOf(others, internals), others, internals),
+  );
 }
 
-async function startIn(options: EmbeddedOptions, internals: EmbeddedInternals): Promise<EmbeddedPostgres> {
+async function startIn(
+  place: Place,
+  options: EmbeddedOptions,
+  internals: EmbeddedInternals,
+): Promise<EmbeddedPostgres> {
   const world = internals.world ?? systemWorld();
-  const place = await placeOf(options, internals);
   return withFileLock(world, place.lock, () => reuseOrStart(world, place, options, internals));
 }
 
@@ -79,13 +84,24 @@ async function startForNow(options: EmbeddedOptions, internals: EmbeddedInternal
   const folder = await mkdtemp(join(tmpdir(), "holdfast-"));
   // As root the server runs under another account, which must be able to pass through.
   await chmod(folder, 0o711);
-  const server = await startIn({ ...options, dataDir: join(folder, "postgres") }, internals);
-  const stop = async () => {
-    await server.stop();
-    // As root it may have had to go elsewhere.
-    for (const left of [server.dataDir, folder]) await rm(left, { recursive: true, force: true, maxRetries: 5 });
+  const left = [folder];
+  const remove = async () => {
+    for (const one of left) await rm(one, { recursive: true, force: true, maxRetries: 5 });
   };
-  return { ...server, stop, [Symbol.asyncDispose]: stop };
+  try {
+    const place = await placeOf({ ...options, dataDir: join(folder, "postgres") }, internals);
+    // As root it may have had to go elsewhere.
+    left.push(place.folder);
+    const server = await startIn(place, options, internals);
+    const stop = async () => {
+      await server.stop();
+      await remove();
+    };
+    return { ...server, stop, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
 /** Ends the server of a folder, whoever started it. Answers false when none was running. */

@@ -5,7 +5,7 @@ import { chmod, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
 import { expect, test, vi } from "vitest";
-import { startEmbedded } from "../../src/embedded/index.js";
+import { EmbeddedFailed, startEmbedded } from "../../src/embedded/index.js";
 import { startEmbedded as startWithInternals } from "../../src/embedded/start.js";
 import { InvalidInput } from "../../src/kernel/error.js";
 import { isAlive, isRoot, query, scratchFolder } from "./scratch.js";
@@ -31,6 +31,18 @@ test.runIf(isRoot)("data that had to go elsewhere is removed there, too", async 
     await server.stop();
     expect(existsSync(server.dataDir)).toBe(false);
     expect(await readdir(closed)).toEqual([]);
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
+test("a start that fails leaves nothing", async () => {
+  const folder = await scratchFolder();
+  vi.stubEnv("TMPDIR", folder);
+  try {
+    const settings = { shared_buffers: "a lot" };
+    await expect(startEmbedded({ temporary: true, settings })).rejects.toThrow(EmbeddedFailed);
+    expect(await readdir(folder)).toEqual([]);
   } finally {
     vi.unstubAllEnvs();
   }

@@ -63,15 +63,16 @@ describe("connections of its own", () => {
     await connections.close();
   });
 
-  test("plan a list for its values, and the next statement as before, also after a list that failed", async () => {
+  test("plan a count as the server likes, and the next statement as before, also after one that failed", async () => {
     const options = { world, source: url, connections: 1, transactions: 1, queryTimeoutMs: 5000 };
     const db = new Database({ ...options, dialect: dialect(schema), retryForMs: 0 });
     const settings = `select current_setting('enable_seqscan') as whole, current_setting('plan_cache_mode') as plans, $1::int / $2::int as of`;
     const prepared = statement("settings", () => settings);
     const ours = { whole: "off", plans: "force_generic_plan", of: 3 };
     expect(await db.run(prepared, [6, 2])).toEqual([ours]);
-    expect(await db.runText("list", settings, [6, 2])).toEqual([{ whole: "on", plans: "auto", of: 3 }]);
-    await expect(db.runText("list", settings, [6, 0])).rejects.toMatchObject({ code: "DATA_REFUSED" });
+    expect(await db.runText("list", settings, [6, 2])).toEqual([{ ...ours, plans: "auto" }]);
+    expect(await db.runWhole("count", settings, [6, 2])).toEqual([{ whole: "on", plans: "auto", of: 3 }]);
+    await expect(db.runWhole("count", settings, [6, 0])).rejects.toMatchObject({ code: "DATA_REFUSED" });
     expect(await db.run(prepared, [6, 2])).toEqual([ours]);
     await db.close();
   });
@@ -111,6 +112,18 @@ describe("connections of its own", () => {
 });
 
 describe("faults on the way", () => {
+  test("calls that wait for a connection when the store is closed are told at once, and so are later ones", async () => {
+    const store = openPostgres(url, { schema, connections: 1, queryTimeout: "60s" });
+    await store.checkSchema();
+    const calls = Array.from({ length: 20 }, () => store.runs.get(world.id()));
+    const settled = Promise.allSettled(calls);
+    await store.close();
+    const refused = (await settled).filter(({ status }) => status === "rejected");
+    expect(refused.length).toBeGreaterThan(0);
+    for (const one of refused) expect(one).toMatchObject({ reason: { code: "STORE_CLOSED" } });
+    await expect(store.runs.get(world.id())).rejects.toMatchObject({ code: "STORE_CLOSED" });
+  });
+
   test("a store is closed once, however often it is asked", async () => {
     const store = openPostgres(url, { schema });
     await store.checkSchema();

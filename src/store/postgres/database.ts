@@ -8,7 +8,7 @@ import { sleep, type World } from "../../kernel/world.js";
 import type { SkippedRun } from "../contract/attend.js";
 import type { Transaction } from "../contract/transaction.js";
 import { arrayLiteral } from "./array-literal.js";
-import { type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
+import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
 import type { Dialect, Statement } from "./dialect.js";
 import { DataRefused, SchemaMissing, StoreFailed, StoreUnavailable } from "./errors.js";
 import { queryPrepared } from "./prepared-query.js";
@@ -122,13 +122,22 @@ export class Database {
   }
 
   /** A text that varies (lists with filters): never prepared, and planned for its values. */
-  async runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
+  runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
+    return this.#runFor(FOR_ITS_VALUES, operation, text, values);
+  }
+
+  /** One that may have to read a table in whole: a count. */
+  runWhole<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
+    return this.#runFor(AS_THE_SERVER_LIKES, operation, text, values);
+  }
+
+  async #runFor<Row>(settings: string, operation: string, text: string, values: unknown[]): Promise<Row[]> {
     const query = { text, values, query_timeout: this.#options.queryTimeoutMs };
     return this.repeat(operation, this.#options.retryForMs, () =>
       this.#connections.use("main", async (client) => {
         if (!this.pipelined) return (await client.query(query)).rows as Row[];
         // Sent together: a failure of the second makes the third a rollback.
-        const sent = [client.query(`begin; ${FOR_ITS_VALUES}`), client.query(query), client.query("commit")];
+        const sent = [client.query(`begin; ${settings}`), client.query(query), client.query("commit")];
         return (await Promise.all(sent))[1]!.rows as Row[];
       }),
     );

@@ -25,6 +25,15 @@ export class ConnectTimeout extends HoldfastError {
   }
 }
 
+/** The call came after `close()`, or still waited for a connection then. Nothing was sent. */
+export class StoreClosed extends HoldfastError {
+  readonly code = "STORE_CLOSED";
+
+  constructor() {
+    super("The store is closed. Close it after everything that uses it has ended.");
+  }
+}
+
 /** The server ended a transaction step in which no statement came for longer than the query timeout. */
 export class TransactionIdle extends HoldfastError {
   readonly code = "TRANSACTION_IDLE";

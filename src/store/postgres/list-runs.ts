@@ -5,6 +5,7 @@ import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
 import { checkFilter, checkPage } from "../check/filter.js";
 import { refuse } from "../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../contract/runs.js";
+import { oneOf } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
@@ -16,7 +17,7 @@ const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r
   r.crash_limit, r.parent_id, r.pending, k.recovered_from, k.recoveries,
   ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
 
-const FROM = (s: string) => `${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
+const FROM = (s: string, runs = `${s}.runs`) => `${runs} r join ${s}.claim_groups g on g.id = r.claim_group
 left join lateral (
   select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
     as deferred
@@ -78,12 +79,19 @@ export async function list(
   refuse(checkFilter(filter) ?? checkPage(page));
   const { limit, before } = page;
   const { schema: s } = db.dialect;
-  const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
-  const text = `
-select ${COLUMNS} from ${FROM(s)}
-where ${await pageConditions(db, filter, values)} and ($5::uuid is null or r.id < $5)
-order by r.id desc limit $6`;
-  const rows = await db.runText<Row>("list_runs", text, [...values, before ?? null, limit + 1]);
+  const where = whereOf(filter);
+  const values = [...where.values];
+  const found = await pageConditions(db, filter, where);
+  const behind = before === undefined ? "" : ` and r.id < $${values.push(before)}`;
+  const most = `order by r.id desc limit $${values.push(limit + 1)}`;
+  // Of all states, the newest are met on the way down the primary key; which way to the others is shorter, the planner knows.
+  const all = filter.states === undefined && !filter.archived;
+  const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
+  const newest = `(select * from ${s}.runs r where ${oneOf("r.claim_group", groups)} and ${where.runs}${behind} ${most})`;
+  const text = all
+    ? `select ${COLUMNS} from ${FROM(s, newest)} order by r.id desc`
+    : `select ${COLUMNS} from ${FROM(s)} where ${found}${behind} ${most}`;
+  const rows = await db.runText<Row>("list_runs", text, values);
   const runs = rows.slice(0, limit).map(recordOf);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
 }
@@ -91,11 +99,11 @@ order by r.id desc limit $6`;
 export async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
   refuse(checkFilter(filter));
   const { schema: s } = db.dialect;
-  const values: unknown[] = [filter.env, filter.stack ?? null, filter.program ?? null, filter.queue ?? null];
+  const where = whereOf(filter);
   const text = `
 select r.state, count(*)::int as n from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
-where ${filter.archived ? conditions(filter) : onShelf(filter)} group by 1`;
-  const rows = await db.runText<{ state: RunState; n: number }>("count_runs", text, values);
+where ${filter.archived ? where.text : onShelf(filter, where)} group by 1`;
+  const rows = await db.runWhole<{ state: RunState; n: number }>("count_runs", text, where.values);
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
 
@@ -103,9 +111,9 @@ where ${filter.archived ? conditions(filter) : onShelf(filter)} group by 1`;
 const FEW = 2000;
 
 /** Which way a page is read is not left to the planner: it has no statistics on shelves, and sorted 100,000 (500 ms). */
-async function pageConditions(db: Database, filter: RunFilter, values: unknown[]): Promise<string> {
-  const there = onShelf(filter);
-  if (there === conditions(filter)) return there;
+async function pageConditions(db: Database, filter: RunFilter, where: Where): Promise<string> {
+  const there = onShelf(filter, where);
+  if (there === where.text) return there;
   const { schema: s } = db.dialect;
   const text = `
 select count(*)::int as n from (
@@ -113,29 +121,44 @@ select count(*)::int as n from (
     select from ${s}.runs r where r.claim_group = g.id and ${there} limit ${FEW + 1}
   ) r limit ${FEW + 1}
 ) x`;
-  const [row] = await db.runText<{ n: number }>("count_few_runs", text, values);
-  return row!.n > FEW ? conditions(filter) : there;
+  const [row] = await db.runText<{ n: number }>("count_few_runs", text, where.values);
+  return row!.n > FEW ? where.text : there;
 }
 
 const TROUBLE: readonly RunState[] = ["failed", "dead", "quarantined"];
 
 /** The same runs, found in the index of ended ones where that holds few others: troubled runs, archived ones. */
-function onShelf(filter: RunFilter): string {
+function onShelf(filter: RunFilter, { text: there }: Where): string {
   const troubled = filter.states?.every((state) => TROUBLE.includes(state));
   const found = filter.archived ? SHELVES.archived : troubled ? SHELVES.trouble : null;
-  const there = conditions(filter);
   return found === null ? there : `${there} and ${shelf("r")} = ${found} and r.ended_at is not null`;
 }
 
-/** States stand in the text, found in our own list: as a parameter they would not match the partial indexes. */
-function conditions(filter: RunFilter): string {
-  const states = filter.states && RUN_STATES.filter((known) => filter.states?.includes(known)).map((one) => `'${one}'`);
-  return [
-    "g.env = $1 and ($2::text is null or g.stack = $2) and ($3::text is null or g.program = $3)",
-    "($4::text is null or g.queue = $4)",
-    filter.archived ? "r.archived_at is not null" : "r.archived_at is null",
-    ...(states ? [states.length > 0 ? `r.state in (${states.join(", ")})` : "false"] : []),
+interface Where {
+  readonly groups: string;
+  readonly runs: string;
+  /** Both. */
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/**
+ * Only what is asked for stands in the text: one plan is made for all values. States stand there themselves, found in our own list: as
+ * a parameter they would not match the partial indexes.
+ */
+function whereOf({ env, stack, program, queue, states, archived }: RunFilter): Where {
+  const values: unknown[] = [];
+  const equal = (column: string, value: string | null | undefined) =>
+    (value ?? null) === null ? [] : [`g.${column} = $${values.push(value)}`];
+  const named = states && RUN_STATES.filter((known) => states.includes(known)).map((one) => `'${one}'`);
+  const groups = [equal("env", env), equal("stack", stack), equal("program", program), equal("queue", queue)]
+    .flat()
+    .join(" and ");
+  const runs = [
+    archived ? "r.archived_at is not null" : "r.archived_at is null",
+    ...(named ? [named.length > 0 ? `r.state in (${named.join(", ")})` : "false"] : []),
   ].join(" and ");
+  return { groups, runs, text: `${groups} and ${runs}`, values };
 }
 
 function recordOf(row: Row): RunRecord {
