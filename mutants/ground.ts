@@ -193,4 +193,36 @@ export const ground: readonly Mutant[] = [
     edits: [{ file: "src/embedded/start.ts", find: "    left.push(place.folder);\n", put: "" }],
     killedBy: [{ file: "test/embedded/temporary.test.ts" }],
   },
+  {
+    name: "a page of all states is left to the planner",
+    breaks: "plans do not depend on statistics",
+    edits: [
+      {
+        file: "src/store/postgres/list-runs.ts",
+        find: "const all = filter.states === undefined &&",
+        put: "const all = false &&",
+      },
+    ],
+    killedBy: [{ file: "test/store/lists-large.test.ts" }],
+  },
+  {
+    name: "a repair is planned once for all its parameters",
+    breaks: "plans do not depend on statistics",
+    edits: [
+      { file: "src/store/postgres/migrations/0001-tasks.ts", find: " set plan_cache_mode = auto as $$", put: " as $$" },
+    ],
+    killedBy: [{ file: "test/store/lists-large.test.ts" }],
+  },
+  {
+    name: "calls that wait when the store is closed hang",
+    breaks: "L7",
+    edits: [
+      {
+        file: "src/store/postgres/connections.ts",
+        find: "    for (const reject of this.#waiting) reject(new StoreClosed());\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "told at once" }],
+  },
 ];

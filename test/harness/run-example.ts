@@ -1,7 +1,7 @@
 // Runs examples as processes of their own, several at a time.
 
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -45,6 +45,8 @@ export function runDemo(...args: string[]): Promise<string> {
 
 async function inEmptyFolder(command: readonly string[], env: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-example-"));
+  // As root an embedded server runs under another account: could that not pass through, its data would be left elsewhere.
+  await chmod(folder, 0o711);
   try {
     const { stdout } = await promisify(execFile)(process.execPath, command, {
       cwd: folder,

@@ -27,7 +27,7 @@ export function pausedGroups(s: string): string {
  * The UPDATE does not ask for the state again: `picked` has locked the rows as waiting, and beside the partial index the
  * question made a planner without statistics read all of that index for each claim (12,000 entries for one run).
  * The limit stands in a sub-select, too: known, it makes a plan with values look so much cheaper than the prepared one that with
- * many waiting every claim is planned anew (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
+ * many waiting every claim is planned anew on a pool of the application's (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
  * `paused` is empty most of the time, and then nothing is looked up for it.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
  */

@@ -81,16 +81,15 @@ export async function list(
   const { schema: s } = db.dialect;
   const where = whereOf(filter);
   const values = [...where.values];
-  const found = await pageConditions(db, filter, where);
   const behind = before === undefined ? "" : ` and r.id < $${values.push(before)}`;
   const most = `order by r.id desc limit $${values.push(limit + 1)}`;
-  // Of all states, the newest are met on the way down the primary key; which way to the others is shorter, the planner knows.
+  // Of all states, the newest are met on the way down the primary key; which way to some states is shorter, the planner knows.
   const all = filter.states === undefined && !filter.archived;
   const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
   const newest = `(select * from ${s}.runs r where ${oneOf("r.claim_group", groups)} and ${where.runs}${behind} ${most})`;
   const text = all
     ? `select ${COLUMNS} from ${FROM(s, newest)} order by r.id desc`
-    : `select ${COLUMNS} from ${FROM(s)} where ${found}${behind} ${most}`;
+    : `select ${COLUMNS} from ${FROM(s)} where ${await pageConditions(db, filter, where)}${behind} ${most}`;
   const rows = await db.runText<Row>("list_runs", text, values);
   const runs = rows.slice(0, limit).map(recordOf);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
