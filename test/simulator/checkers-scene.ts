@@ -16,6 +16,7 @@ import { VirtualWorld } from "../../src/testing/virtual-world.js";
 export const LEASE_MS = 1_000;
 const GROUP = { env: "default", stack: null, queue: "q", program: "script", version: null };
 
+export const park = { kind: "park", wakeInMs: null, wakeAfter: 1, seenInboxSeq: 0 } as const;
 export const done = (data: string): Effect => ({ kind: "complete", output: { codec: "json", data } });
 export const entry = (kind: string, name = "a", key = "1", data = "null"): Effect => ({
   kind: "append",

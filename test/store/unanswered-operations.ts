@@ -8,6 +8,7 @@ import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
+import { definitionOperations } from "./unanswered-definitions.js";
 import { machineOperations } from "./unanswered-machines.js";
 import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
@@ -379,37 +380,5 @@ export function operations(): readonly Operation[] {
     { name: "nodes.stop", statement: "stop_node", prepare: onNode((store, node) => store.nodes.stop(node)) },
     retained("archive_runs", (store) => store.runs.archive(old)),
     retained("prune_runs", (store) => store.runs.prune(old)),
-  ];
-}
-
-function definitionOperations(): Operation[] {
-  const of = { env: "test", kind: "actor", name: "watcher" } as const;
-  const first = { ...of, body: '{"n":1}', by: "me", programs: ["watcher::watch"] };
-  const on = (act: (store: Store) => Promise<unknown>) => async (store: Store) => {
-    await store.definitions.save(first);
-    return () => act(store);
-  };
-  const second = { ...first, body: '{"n":2}', expectedVersion: 1 };
-  return [
-    {
-      name: "definitions.save, new",
-      statement: "save_definition",
-      prepare: async (store) => () => store.definitions.save(first),
-    },
-    {
-      name: "definitions.save, over another",
-      statement: "save_definition",
-      prepare: on((store) => store.definitions.save(second)),
-    },
-    {
-      name: "definitions.enable",
-      statement: "enable_definition",
-      prepare: on((store) => store.definitions.enable(of, false, "me")),
-    },
-    {
-      name: "definitions.remove",
-      statement: "remove_definition",
-      prepare: on((store) => store.definitions.remove(of)),
-    },
   ];
 }
