@@ -119,7 +119,7 @@ async function sends({ schema, store, pool, quick, tell }: Bench): Promise<void>
 
 async function timers({ store, quick, tell }: Bench): Promise<void> {
   const count = quick ? 2_000 : 10_000;
-  const node = await createNode({ store, programs: [timed], startupGrace: 0 });
+  const node = await createNode({ store, programs: [timed] });
   const late: number[] = [];
   const fired = new Promise<void>((resolve) => {
     node.on("instance.moved", ({ machine: name }) => {

@@ -14,7 +14,6 @@ const node = await createNode({
   env,
   lease: "3s",
   concurrency: 2,
-  startupGrace: 0,
 });
 node.on("run.claimed", ({ runId, epoch }) => process.send?.({ event: "claimed", runId, epoch }));
 node.on("run.settled", ({ runId }) => process.send?.({ event: "settled", runId }));

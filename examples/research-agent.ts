@@ -65,7 +65,7 @@ const first = fork(fileURLToPath(import.meta.url), [server.url]);
 console.log("first process:", (await once(first, "exit"))[1]);
 
 // A node that has just started waits before it takes anything from others, by default for a lease; here nobody is slow.
-await using node = await createNode({ store: postgres(server.url), programs: [research], startupGrace: 0 });
+await using node = await createNode({ store: postgres(server.url), programs: [research] });
 const run = await node.start(research, "tea", { key: "tea" }); // the same key: the same run
 for await (const event of run.watch()) {
   if (event.type !== "waiting" || event.on !== "approval") continue;

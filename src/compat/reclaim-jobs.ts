@@ -6,12 +6,12 @@ import { jobRecord, type OnDeadLetter, type QueueParts } from "./queue-parts.js"
 
 const PAGE = 500;
 
-/** Answers how many jobs of this queue. The sweep is the store's: claims of other programs that are over go with it. */
+/** Answers how many jobs of this queue. The sweep is the env's: claims of its other programs that are over go with it. */
 export async function reclaimJobs(parts: QueueParts, onDeadLetter?: OnDeadLetter): Promise<number> {
   await parts.workers.beat();
   let count = 0;
   for (;;) {
-    const swept = await parts.store.runs.sweepExpired({ limit: PAGE });
+    const swept = await parts.store.runs.sweepExpired({ env: parts.settings.group.env, limit: PAGE });
     for (const { runId: jobId, epoch, outcome } of swept) {
       if (!(await jobRecord(parts, jobId))) continue;
       count++;

@@ -23,11 +23,13 @@ import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
 import { Nearby } from "./nearby.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
+import { OwnPresence } from "./own-presence.js";
 import type { Program } from "./program.js";
 import type { Served } from "./routing.js";
 import { Session } from "./session.js";
 import type { Slots } from "./slots.js";
 import { Subscriber } from "./subscriber.js";
+import { tellReclaimed } from "./sweep-counts.js";
 import { SweeperLease } from "./sweeper-lease.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */
@@ -65,6 +67,8 @@ export class Engine {
   /** Something was left that is no run. */
   onNews: () => void = () => {};
   readonly #options: EngineOptions;
+  readonly #presence: OwnPresence;
+  readonly #door: Door;
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
   readonly #executors: readonly Executor[];
@@ -87,7 +91,10 @@ export class Engine {
     this.#options = options;
     this.#admitter = new Admitter(store.runs, () => this.hint());
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
-    this.#keeper = new LeaseKeeper(store.runs, settings, world, bus, options.alone);
+    this.#presence = new OwnPresence(world, settings);
+    this.#door = new Door(world);
+    const { alone } = options;
+    this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
     this.#assignments = new Assignments(options);
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
     this.#subscriber = new Subscriber(options);
@@ -108,13 +115,14 @@ export class Engine {
     const refused = await this.#register();
     if (refused) throw refused;
     await this.#options.onRegistered();
-    const door = new Door(world);
+    const door = this.#door;
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => {
         door.knock();
         this.onNews();
       },
+      onPresence: (held) => this.#presenceChanged(held),
       onSkipped: (runs) => {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
@@ -123,6 +131,7 @@ export class Engine {
         for (const executor of this.#executors) executor.hint(ids);
       },
     });
+    if (this.#attendance.seen) this.#presence.attend();
     this.#keeper.start();
     for (const { loop } of this.#executors) loop.start();
     const house = {
@@ -131,10 +140,13 @@ export class Engine {
       world,
       bus,
       incarnation,
+      env: this.#options.env,
+      presence: this.#presence,
       door,
       sweeper: this.#sweeper(),
       alone,
       onForgotten: () => this.#registerAgain(),
+      onAbsent: async () => this.#attendance?.again(),
       onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
       modes: this.#options.modes,
       reclaims: this.#options.sweeper !== "off",
@@ -147,6 +159,19 @@ export class Engine {
     this.#keeping = keepHouse(house, this.#house.signal);
     await this.#subscriber.start();
     this.#tellStarted();
+  }
+
+  /** Others miss it from now on, or no more: they hear of it at once, and its claims are confirmed. */
+  #presenceChanged(held: boolean): void {
+    this.#presence.change(held);
+    if (!this.#attendance) return;
+    this.#door.open();
+    this.#keeper.hurry();
+  }
+
+  #committed(runId: string): void {
+    this.nearby.tell(runId);
+    if (this.#presence.wantsBeat) this.#door.open();
   }
 
   #tellStarted(): void {
@@ -177,15 +202,17 @@ export class Engine {
   async #register(): Promise<HoldfastError | null> {
     const { store, settings, env, stack, incarnation, identity, name, build, alone, bus, modes, mode } = this.#options;
     await this.#assignments.declare();
-    const { housekeepingMs: heartbeatMs, leaseMs } = settings;
+    const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
     const { groupIds: serves, executors } = this.#assignments;
     const who = { incarnation, identity, name, env, stack, build, alone };
-    const answer = await store.nodes.register({ ...who, serves, executors, mode, heartbeatMs, leaseMs });
+    // Where somebody else decides on orphans, also on those of its own last life.
+    const judged = { heartbeatMs, leaseMs, presenceGraceMs, takesBack: this.#options.sweeper !== "off" };
+    const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
     if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
     if (answer.outcome === "stopped") return new NodeReplaced(identity);
     modes.set(answer.mode);
     if (this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
-    for (const reclaimed of answer.reclaimed) bus.emit("run.reclaimed", reclaimed);
+    tellReclaimed(bus, answer.reclaimed);
     return null;
   }
 
@@ -324,7 +351,8 @@ export class Engine {
       bus,
       askedAt,
       leaseMs: settings.leaseMs,
-      onCommitted: (id) => this.nearby.tell(id),
+      presence: this.#presence,
+      onCommitted: (id) => this.#committed(id),
     });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);

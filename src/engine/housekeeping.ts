@@ -1,4 +1,5 @@
-// Housekeeping: heartbeat, sweep of expired claims, wake-up of parked runs, admission of held ones, once per interval and node.
+// Housekeeping: a heartbeat once per interval and node, and beside it what it found to do: sweep of orphans, wake-up of parked
+// runs, admission of held ones.
 
 import type { ModeState } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
@@ -8,12 +9,16 @@ import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
 import type { Modes } from "./modes.js";
-import { sweepCounts } from "./sweep-counts.js";
+import type { OwnPresence } from "./own-presence.js";
+import { tellReclaimed } from "./sweep-counts.js";
 import type { SweeperLease } from "./sweeper-lease.js";
+import { Watch } from "./watch.js";
 
 const PAGE = 500;
 /** Keys of limits looked at in one round. */
 const LINES = 200;
+/** How soon the next round comes after one that failed, at most. */
+const AGAIN_MS = 500;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
 
@@ -25,10 +30,14 @@ export interface HousekeepingOptions {
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
+  readonly env: string;
+  readonly presence: OwnPresence;
   /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
   readonly alone: boolean;
   /** The store does not know this node any more. */
   readonly onForgotten: () => Promise<void>;
+  /** The store does not know of the presence that this node holds. */
+  readonly onAbsent: () => Promise<void>;
   /** Runs of ours that have unread messages: told to a node that is alone. */
   readonly onCalled: (called: HouseReport["called"]) => void;
   readonly modes: Modes;
@@ -66,6 +75,12 @@ export class Door {
     });
   }
 
+  /** At once: this node itself has a reason. */
+  open(): void {
+    this.#due = true;
+    this.#open?.();
+  }
+
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     const knocked = new AbortController();
     this.#open = () => knocked.abort("knocked");
@@ -76,63 +91,104 @@ export class Door {
   }
 }
 
-/** Runs until the signal aborts. A round that fails is told and the next one comes. */
+/** Runs until the signal aborts. A round that fails is told and the next one comes, soon. */
 export async function keepHouse(options: HousekeepingOptions, signal: AbortSignal): Promise<void> {
-  const { world, settings, bus } = options;
-  // A sweeper that has just started takes nothing from anybody: after an outage everybody's lease is over.
-  let graceUntil = world.monotonicNow() + settings.startupGraceMs;
+  const { world, settings, bus, presence } = options;
+  const watch = new Watch(world, settings.housekeepingMs);
+  const chores = new Chores((error) => bus.emit("housekeeping.failed", { error }));
   while (!signal.aborted) {
     // Jitter, so that nodes that started together do not sweep together.
     let pauseMs = settings.housekeepingMs * (0.8 + world.random() * 0.4);
     try {
-      const nextWakeMs = await round(options, world.monotonicNow() >= graceUntil);
+      const nextWakeMs = await round(options, watch, chores);
       // The next known deadline is slept on, not polled for.
       if (nextWakeMs !== null) pauseMs = Math.min(pauseMs, Math.max(nextWakeMs, SHORTEST_PAUSE_MS));
     } catch (error) {
       bus.emit("housekeeping.failed", { error });
-      graceUntil = world.monotonicNow() + settings.startupGraceMs;
+      watch.failed();
+      presence.unanswered();
+      pauseMs = Math.min(pauseMs, AGAIN_MS * (0.5 + world.random() / 2));
     }
-    await options.door.wait(pauseMs, signal);
+    await options.door.wait(Math.min(pauseMs, presence.nextBeatMs ?? pauseMs), signal);
   }
+  await chores.done();
   await options.sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
 }
 
-/** The sign of life does not wait for a lease that cannot be had. */
-async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolean> {
-  if (!sweeper) return true;
-  try {
-    return await sweeper.hold();
-  } catch (error) {
-    bus.emit("housekeeping.failed", { error });
-    return false;
+/** The parts of a round, each on its own: one that is slow or fails holds up no other, and is not begun again while it runs. */
+class Chores {
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #onFailed: (error: unknown) => void;
+
+  constructor(onFailed: (error: unknown) => void) {
+    this.#onFailed = onFailed;
+  }
+
+  begin(name: string, work: () => Promise<void>): void {
+    if (this.#running.has(name)) return;
+    const running = work()
+      .catch(this.#onFailed)
+      .finally(() => this.#running.delete(name));
+    this.#running.set(name, running);
+  }
+
+  async done(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running.values());
   }
 }
 
-async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
-  const { store, bus, settings, incarnation, modes, alone, onWork } = options;
-  // A disabled node makes nothing, not even of others' runs.
-  const reclaims = graceIsOver && options.reclaims && modes.state.mode !== "disabled";
+/** The sign of life comes first and waits for nothing; it answers which parts have something to do. */
+async function round(options: HousekeepingOptions, watch: Watch, chores: Chores): Promise<number | null> {
+  const { store, world, incarnation, env, modes, alone, presence } = options;
   const { told } = modes;
-  const report = await store.housekeep({
-    incarnation,
-    limit: PAGE,
-    reclaim: reclaims && (await mayReclaim(options)),
-    alone,
-    presenceGraceMs: settings.presenceGraceMs,
-  });
-  if (!report.registered) await options.onForgotten();
+  const sentAt = world.monotonicNow();
+  presence.beating();
+  const report = await store.housekeep({ incarnation, env, alone, ...watch.told });
+  watch.answered();
+  presence.beaten(sentAt);
   options.onCalled(report.called);
-  for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
-  if (report.reclaimed.length > 0)
-    bus.emit("recovery.sweep", { ...sweepCounts(report.reclaimed, report.reclaimed.length), staleAfterMs: 0 });
-  // A second statement, but only while somebody waits for a limit.
-  const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
-  if (report.overdue) {
-    for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
+  if (!report.registered) chores.begin("register", options.onForgotten);
+  else if (!report.present && presence.held) chores.begin("attend", options.onAbsent);
+  // A disabled node makes nothing, not even of others' runs.
+  const reclaims = options.reclaims && modes.state.mode !== "disabled";
+  if (reclaims && (report.orphans || options.sweeper)) {
+    chores.begin("reclaim", () => reclaimIn(options, watch, report.orphans));
   }
+  if (report.due) chores.begin("wake", () => wakeIn(options, chores));
+  // Only while somebody waits for a limit.
+  if (report.held) chores.begin("admit", () => admitIn(options));
+  if (report.overdue) chores.begin("expire", () => expireIn(options));
   // Set by this node itself meanwhile: the report may be older than that.
-  await options.onRound(modes.told === told ? report.mode : null);
-  if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0) onWork();
-  // A full page: there is more.
-  return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;
+  chores.begin("obey", () => options.onRound(modes.told === told ? report.mode : null));
+  return report.nextWakeMs;
+}
+
+async function reclaimIn(options: HousekeepingOptions, watch: Watch, orphans: boolean): Promise<void> {
+  const { store, bus, incarnation, env, sweeper, onWork } = options;
+  if (sweeper && !(await sweeper.hold())) return;
+  for (let more = orphans; more; ) {
+    const reclaimed = await store.reclaim({ incarnation, env, limit: PAGE, ...watch.told });
+    tellReclaimed(bus, reclaimed);
+    if (reclaimed.length > 0) onWork();
+    more = reclaimed.length >= PAGE;
+  }
+}
+
+async function wakeIn(options: HousekeepingOptions, chores: Chores): Promise<void> {
+  const { store, onWork } = options;
+  for (let woken = PAGE; woken >= PAGE; ) {
+    woken = await store.runs.wakeParked({ limit: PAGE });
+    if (woken === 0) return;
+    onWork();
+    // Those under a limit stand in line now.
+    chores.begin("admit", () => admitIn(options));
+  }
+}
+
+async function admitIn({ store, onWork }: HousekeepingOptions): Promise<void> {
+  if ((await store.runs.admit({ keys: LINES })) > 0) onWork();
+}
+
+async function expireIn({ store, bus }: HousekeepingOptions): Promise<void> {
+  for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
 }

@@ -7,10 +7,23 @@ import type { HouseReport } from "../store/contract/house.js";
 import type { RunStore } from "../store/contract/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { OwnPresence } from "./own-presence.js";
 import type { Session } from "./session.js";
 
 /** What a node that is alone renews for, once: nobody else is there to take the claim. */
 const FOR_GOOD_MS = 100 * 365 * 86_400_000;
+
+/** How soon a renewal that failed is repeated, at most: an outage may have ended, and others watch whose lease is over. */
+const AGAIN_MS = 500;
+
+export interface LeaseKeeperOptions {
+  readonly store: RunStore;
+  readonly settings: Settings;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  readonly presence: OwnPresence;
+  readonly alone?: boolean;
+}
 
 export class LeaseKeeper {
   readonly #store: RunStore;
@@ -25,15 +38,19 @@ export class LeaseKeeper {
   readonly #dropped = new Set<Claim>();
   readonly #alone: boolean;
   readonly #stop = new AbortController();
+  readonly #presence: OwnPresence;
+  #hurried = false;
+  #wakeUp: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
   /** `alone`: each claim is renewed once, when its run takes that long, and then holds until it is given back. */
-  constructor(store: RunStore, settings: Settings, world: World, bus: Telemetry<EngineEvents>, alone = false) {
+  constructor({ store, settings, world, bus, presence, alone = false }: LeaseKeeperOptions) {
     this.#store = store;
     this.#alone = alone;
     this.#settings = settings;
     this.#world = world;
     this.#bus = bus;
+    this.#presence = presence;
   }
 
   get held(): ReadonlySet<Session> {
@@ -85,26 +102,51 @@ export class LeaseKeeper {
     }
   }
 
+  /** Renews now instead of at its time: claims may be in doubt. */
+  hurry(): void {
+    this.#hurried = true;
+    this.#wakeUp();
+  }
+
   /** Whatever breaks in a round, the next one comes. */
   async #keep(): Promise<void> {
     const { signal } = this.#stop;
-    while (!signal.aborted) {
+    const { renewEveryMs } = this.#settings;
+    for (let pauseMs = renewEveryMs; !signal.aborted; ) {
       const before = this.#world.monotonicNow();
-      await sleep(this.#world, this.#settings.renewEveryMs, signal).catch((error) => {
-        if (!signal.aborted) throw error;
-      });
+      await this.#pause(pauseMs);
       if (signal.aborted) return;
-      const lateMs = this.#world.monotonicNow() - before - this.#settings.renewEveryMs;
-      if (lateMs > this.#settings.renewEveryMs) this.#bus.emit("node.blocked", { lateMs });
+      const lateMs = this.#world.monotonicNow() - before - pauseMs;
+      if (lateMs > renewEveryMs) this.#bus.emit("node.blocked", { lateMs });
+      pauseMs = renewEveryMs;
       try {
         await this.#world.faultPoint("lease-keeper.round");
         await this.endDropped();
-        await this.#renew([...this.#held].filter((session) => !this.#forGood.has(session)));
+        await this.#renew([...this.#held].filter((session) => !this.#forGood.has(session) || session.inDoubt));
       } catch (error) {
         this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
+        pauseMs = this.#soonMs;
       }
       this.#tellDoubts();
+      // Its row was locked: it may go on as soon as it is confirmed.
+      if (this.#doubted.size > 0) pauseMs = this.#soonMs;
     }
+  }
+
+  get #soonMs(): number {
+    return Math.min(this.#settings.renewEveryMs, AGAIN_MS * (0.5 + this.#world.random() / 2));
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const hurry = new AbortController();
+    this.#wakeUp = () => hurry.abort("hurried");
+    if (!this.#hurried) {
+      const signal = AbortSignal.any([this.#stop.signal, hurry.signal]);
+      await sleep(this.#world, ms, signal).catch((error) => {
+        if (!signal.aborted) throw error;
+      });
+    }
+    this.#hurried = false;
   }
 
   #tellDoubts(): void {
@@ -132,6 +174,7 @@ export class LeaseKeeper {
       sessions.map(({ claim }) => claim),
       leaseMs,
     );
+    if (answers.some(({ outcome }) => outcome === "held")) this.#presence.confirmed(sentAt);
     for (const [i, session] of sessions.entries()) {
       const answer = answers[i]!;
       if (answer.outcome === "held") {

@@ -16,6 +16,7 @@ import type { Telemetry } from "../telemetry/bus.js";
 import type { Committed, RunWriter } from "./committer.js";
 import type { EngineEvents } from "./events.js";
 import { NodeStopping } from "./node-stopping.js";
+import type { OwnPresence } from "./own-presence.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;
@@ -29,6 +30,8 @@ export interface SessionOptions {
   /** Monotonic time before the claim was asked for: its lease runs from there. */
   readonly askedAt: number;
   readonly leaseMs: number;
+  /** What this node knows of its own presence: others may take its claims while it is missing. */
+  readonly presence: Pick<OwnPresence, "doubtBefore">;
   readonly onCommitted: (runId: string) => void;
 }
 
@@ -52,11 +55,12 @@ export class Session {
   /** Messages this process sent to its own inbox: news without a ring. */
   ownMail = 0;
   #leaseMs: number;
+  readonly #presence: SessionOptions["presence"];
   readonly #onCommitted: (runId: string) => void;
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
 
-  constructor({ run, writer, store, world, bus, askedAt, leaseMs, onCommitted }: SessionOptions) {
+  constructor({ run, writer, store, world, bus, askedAt, leaseMs, presence, onCommitted }: SessionOptions) {
     this.run = run;
     this.world = world;
     this.bus = bus;
@@ -66,6 +70,7 @@ export class Session {
     this.#receivedAt = world.monotonicNow();
     this.#renewedAt = askedAt;
     this.#leaseMs = leaseMs;
+    this.#presence = presence;
     this.#onCommitted = onCommitted;
   }
 
@@ -253,15 +258,16 @@ export class Session {
     this.#wake();
   }
 
-  /** Resolves at once while the lease runs for all this process knows; otherwise when it was renewed. Rejects when it is lost. */
+  /** Resolves at once while the claim holds for all this process knows; otherwise when it was renewed. Rejects when it is lost. */
   async sure(): Promise<void> {
     while (!this.workSignal.aborted && this.inDoubt) await this.changed();
     if (this.workSignal.aborted) throw this.workSignal.reason;
   }
 
-  /** Not renewed for a lease's time: another node may hold the run by now. */
+  /** Not renewed for a lease's time, or not since this node was missed: another node may hold the run by now. */
   get inDoubt(): boolean {
-    return this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs;
+    const isOver = this.world.monotonicNow() - this.#renewedAt >= this.#leaseMs;
+    return isOver || this.#renewedAt < this.#presence.doubtBefore;
   }
 
   /** `sentAt`: the lease runs from when its renewal was asked for, for as long as before or for `leaseMs`. */

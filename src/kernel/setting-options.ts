@@ -17,10 +17,8 @@ export interface SettingOptions {
   readonly renewEvery?: Duration;
   /** Between two rounds of heartbeat, presence check, sweep and wake-up. Default 1 s. */
   readonly housekeeping?: Duration;
-  /** How long a node's presence lock may be gone before its claims are released. Default 1 s. */
+  /** How long this node's presence lock may be missing, and nothing heard of it, before others take its claims. Default 1 s. */
   readonly presenceGrace?: Duration;
-  /** How long a sweeper takes nothing from anybody after its start or reconnect. Default: the lease. */
-  readonly startupGrace?: Duration;
   /** How long running work may go on after stop(). Default 30 s. */
   readonly shutdownGrace?: Duration;
   /** Claims in a row that may end in a crash before a run is dead. Default 5. */
@@ -42,7 +40,6 @@ export interface Settings {
   readonly renewEveryMs: number;
   readonly housekeepingMs: number;
   readonly presenceGraceMs: number;
-  readonly startupGraceMs: number;
   readonly shutdownGraceMs: number;
   readonly crashLimit: number;
   readonly pollIntervalMs: number;
@@ -66,7 +63,6 @@ export const BOUNDS: Readonly<Record<SettingName, Bounds>> = {
   renewEvery: { kind: "duration", least: 1, most: MAX_DURATION_MS },
   housekeeping: { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },
   presenceGrace: { kind: "duration", least: 0, most: MAX_DURATION_MS },
-  startupGrace: { kind: "duration", least: 0, most: MAX_DURATION_MS },
   shutdownGrace: { kind: "duration", least: 0, most: MAX_DURATION_MS },
   crashLimit: { kind: "count", least: 1, most: 10_000 },
   pollInterval: { kind: "duration", least: SHORTEST_MS, most: MAX_DURATION_MS },
@@ -130,7 +126,6 @@ export function withDefaults(given: Partial<Record<SettingName, number>>): Setti
     renewEveryMs: given.renewEvery ?? Math.floor(leaseMs / 3),
     housekeepingMs: given.housekeeping ?? 1000,
     presenceGraceMs: given.presenceGrace ?? 1000,
-    startupGraceMs: given.startupGrace ?? leaseMs,
     shutdownGraceMs: given.shutdownGrace ?? 30_000,
     crashLimit: given.crashLimit ?? 5,
     pollIntervalMs,

@@ -65,11 +65,6 @@ export const UNWISE: readonly Relation[] = [
     says: () => "a live node needs up to 500ms to reconnect and would lose its claims; use 1s",
   },
   {
-    between: ["startupGrace", "lease"],
-    broken: (s) => s.startupGraceMs < s.leaseMs,
-    says: () => "after a database restart, live nodes may lose claims before they could renew; leave startupGrace out",
-  },
-  {
     between: ["pollMax", "lease"],
     broken: (s) => s.pollMaxMs > s.leaseMs,
     says: () => "when a notification is lost, finding work takes longer than a lease; lower pollMax",

@@ -45,6 +45,9 @@ export interface LinkOptions {
   readonly chance: Chance;
 }
 
+/** Not repeated by the store either: the caller has a next round. */
+const ONCE = new Set(["renew", "housekeep", "reclaim"]);
+
 export class Link {
   readonly #options: LinkOptions;
 
@@ -69,7 +72,7 @@ export class Link {
   async call<T>(op: string, apply: () => Promise<T>): Promise<T> {
     const { world, weather } = this.#options;
     const startedAt = world.monotonicNow();
-    const retryForMs = op === "renew" ? 0 : weather.retryForMs;
+    const retryForMs = ONCE.has(op) ? 0 : weather.retryForMs;
     for (let tries = 1; ; tries++) {
       try {
         return await this.#attempt(op, apply);

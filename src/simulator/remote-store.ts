@@ -84,14 +84,9 @@ export function remoteStore(link: Link): Store {
           onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
         }),
       ),
-    housekeep: (round) =>
-      link.call("housekeep", async () => {
-        const report = await store.housekeep(round);
-        // In this order: a child that the sweep found dead has rung its parent.
-        database.onApplied({ op: "sweep", reclaimed: report.reclaimed }, link.name);
-        database.onApplied({ op: "wake", count: report.woken }, link.name);
-        return report;
-      }),
+    housekeep: (round) => link.call("housekeep", () => store.housekeep(round)),
+    reclaim: (round) =>
+      link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
     close: async () => {},
   };
 }

@@ -48,7 +48,7 @@ function drawSettings(chance: Chance, leaseMs: number): SettingOptions {
     concurrency: chance.int(1, 5),
     prefetch: 0,
     housekeeping: Math.ceil(leaseMs * chance.between(0.1, 0.5)),
-    startupGrace: Math.ceil(leaseMs * chance.one([0, 0.5, 1])),
+    presenceGrace: Math.ceil(leaseMs * chance.one([0, 0.25, 0.5])),
     shutdownGrace: Math.ceil(leaseMs * chance.between(0, 2)),
     crashLimit: chance.int(2, 6),
     pollInterval,

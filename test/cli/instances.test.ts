@@ -31,7 +31,7 @@ test("instances are listed, shown with timers and history, and sent to; marked f
   const sent = await also("send", "order", "o-1", "PAY", '{"cents":300}', "--key", "k");
   expect(sent).toMatchObject({ code: 0, stdout: "order o-1 has the event PAY.\n" });
   expect((await also("instance", "order", "o-1")).stdout).toMatch(/PAY +now +pending/);
-  const node = await createNode({ store, programs: [orders], startupGrace: 0 });
+  const node = await createNode({ store, programs: [orders] });
   await node.instance(orders, "o-1").waitFor(({ value }) => value === "paid", { timeout: "20s" });
   await node.stop();
   const shown = await also("instance", "order", "o-1", "--json");

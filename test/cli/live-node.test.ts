@@ -159,9 +159,10 @@ test("show names who held each claim of a run, from whom one was taken, when, an
   const step = { kind: "append", entry: { kind: "step", name: "a", key: "1" } } as const;
   await store.runs.commit([{ claim: first, expectedSeq: 1, effects: [step, { kind: "handBack" }] }]);
   await claim(gone, 0);
-  await store.housekeep({ incarnation: node.incarnation, limit: 10, reclaim: true, presenceGraceMs: 60_000 });
+  const { incarnation } = node;
+  await store.reclaim({ incarnation, env: "default", watchedMs: 60_000, troubled: false, limit: 10 });
   await claim(gone, 0);
-  await store.runs.sweepExpired({ limit: 10 });
+  await store.runs.sweepExpired({ env: "default", limit: 10 });
   await store.nodes.stop(gone);
   const last = await claim(node.incarnation, 60_000);
   const [human, json] = await Promise.all([also("show", id), also("show", id, "--json")]);

@@ -125,9 +125,9 @@ describe("a process whose node listens", () => {
       expect(said()).not.toContain("stopped");
       const { runs } = await store.runs.list({ env: "default", states: ["running"] }, { limit: 10 });
       expect(runs).toHaveLength(1);
-      await store.runs.sweepExpired({ limit: 10 });
+      await store.runs.sweepExpired({ env: "default", limit: 10 });
       await expect
-        .poll(async () => (await store.housekeep(round)).reclaimed.map(({ runId }) => runId), { timeout: 10_000 })
+        .poll(reclaimed, { timeout: 10_000 })
         .toEqual([runs[0]!.id]);
       await store.runs.cancel(runs[0]!.id, { by: "test" });
     }
@@ -148,7 +148,11 @@ describe("a process whose node listens", () => {
   });
 });
 
-const round = { incarnation: crypto.randomUUID(), limit: 10, reclaim: true, presenceGraceMs: 100 };
+async function reclaimed(): Promise<string[]> {
+  const witness = { incarnation: crypto.randomUUID(), env: "default", watchedMs: 60_000, troubled: false };
+  await store.housekeep(witness);
+  return (await store.reclaim({ ...witness, limit: 10 })).map(({ runId }) => runId);
+}
 
 describe("in this process", () => {
   const listening = () => process.listenerCount("SIGTERM") + process.listenerCount("SIGINT");

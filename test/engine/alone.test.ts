@@ -43,7 +43,7 @@ onBothStores((bench) => {
       renewEvery: 50,
       housekeeping: 20,
     };
-    const node = await createNode({ store, ...options, startupGrace: 0 });
+    const node = await createNode({ store, ...options });
     const run = await node.start(long);
     await begun.promise;
     const leaseLeft = async () => ((await bench.store.runs.get(run.id))?.leaseUntil ?? 0) - Date.now();

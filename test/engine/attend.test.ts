@@ -17,7 +17,7 @@ import { testSchema } from "../harness/database.js";
 
 const { url, schema, pool } = testSchema();
 /** So slow that only a hint can be the reason when something happens soon. */
-const SLOW = { pollInterval: "20s", pollMax: "20s", startupGrace: 0, lease: "60s" } as const;
+const SLOW = { pollInterval: "20s", pollMax: "20s", lease: "60s" } as const;
 const hello = workflow("hello", async (ctx) => ctx.step("greet", () => "hello"));
 let store: PostgresStore;
 
@@ -132,7 +132,6 @@ describe("presence", () => {
     await using heir = await createNode({
       store: openPostgres(url, { schema }),
       programs: [order],
-      startupGrace: 0,
       housekeeping: "100ms",
       presenceGrace: "300ms",
     });
@@ -151,7 +150,7 @@ describe("presence", () => {
     });
     const slow = workflow("slow", async (ctx) => ctx.step("wait", () => held));
     await using worker = await createNode({ store: openPostgres(url, { schema }), programs: [slow], ...SLOW });
-    await using watcher = await createNode({ store, programs: [], startupGrace: 0, housekeeping: "50ms" });
+    await using watcher = await createNode({ store, programs: [], housekeeping: "50ms" });
     const stolen: unknown[] = [];
     watcher.on("run.reclaimed", (event) => stolen.push(event));
     const run = await worker.start(slow);

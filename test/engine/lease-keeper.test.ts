@@ -101,8 +101,8 @@ describe("a node that cannot renew for longer than its lease", () => {
       return store.runs.renew(...all);
     };
     // Nobody sweeps: the run is taken over only where the test says so.
-    const housekeep: Store["housekeep"] = (round) => store.housekeep({ ...round, reclaim: false });
-    return { state, inner: store, store: { ...store, housekeep, runs: { ...store.runs, renew } } };
+    const reclaim: Store["reclaim"] = async () => [];
+    return { state, inner: store, store: { ...store, reclaim, runs: { ...store.runs, renew } } };
   }
 
   test("starts nothing new; the result of the step under way is accepted, and it goes on once it can renew", async () => {
@@ -129,7 +129,7 @@ describe("a node that cannot renew for longer than its lease", () => {
     const { node, run, gate, told, second } = await longWork(systemWorld(), store);
     state.broken = true;
     await expect.poll(() => told, { timeout: 5_000 }).toContain("claim.in_doubt");
-    expect(await inner.runs.sweepExpired({ limit: 10 })).toMatchObject([
+    expect(await inner.runs.sweepExpired({ env: "default", limit: 10 })).toMatchObject([
       { runId: run.id, previousOwner: node.incarnation, epoch: 1, renewedAgoMs: expect.any(Number) },
     ]);
     const groupIds = await inner.runs.groupIds([(await run.status()).group]);

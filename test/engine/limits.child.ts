@@ -11,7 +11,6 @@ const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: [limitedOrder(pool, schema, identity)],
   identity,
-  startupGrace: 0,
   presenceGrace: "300ms",
   housekeeping: "100ms",
 });

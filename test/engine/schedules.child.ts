@@ -13,7 +13,6 @@ const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: [tick],
   identity,
-  startupGrace: 0,
   presenceGrace: "300ms",
   housekeeping: "200ms",
 });

@@ -13,6 +13,8 @@ import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 const LEASE_MS = 1_000;
 
+const NEVER_MISSED = { doubtBefore: Number.NEGATIVE_INFINITY };
+
 /** A store whose first transaction is lost, after `lostAfterMs`. */
 function scene(lostAfterMs: number) {
   const world = new VirtualWorld();
@@ -30,7 +32,13 @@ function scene(lostAfterMs: number) {
   const inbox = { send: async () => [{ outcome: "accepted" }] };
   const store = { runs, inbox, journal: { read: async () => null } } as unknown as Store;
   const writer = new Committer(store.runs, world).open(run, 1);
-  const rest = { bus: createBus<EngineEvents>(), askedAt: 0, leaseMs: LEASE_MS, onCommitted: () => {} };
+  const rest = {
+    bus: createBus<EngineEvents>(),
+    askedAt: 0,
+    leaseMs: LEASE_MS,
+    presence: NEVER_MISSED,
+    onCommitted: () => {},
+  };
   const session = new Session({ run, writer, store, world, ...rest });
   const attempts: number[] = [];
   const transact = () =>

@@ -26,7 +26,6 @@ describe("defaults", () => {
         renewEveryMs: 5000,
         housekeepingMs: 1000,
         presenceGraceMs: 1000,
-        startupGraceMs: 15_000,
         shutdownGraceMs: 30_000,
         crashLimit: 5,
         pollIntervalMs: 1000,
@@ -39,7 +38,7 @@ describe("defaults", () => {
   });
 
   it.each<[SettingOptions, object]>([
-    [{ lease: "30s" }, { leaseMs: 30_000, renewEveryMs: 10_000, startupGraceMs: 30_000 }],
+    [{ lease: "30s" }, { leaseMs: 30_000, renewEveryMs: 10_000 }],
     [{ lease: "3s" }, { renewEveryMs: 1000, pollMaxMs: 3000 }],
     [
       { lease: "15s", renewEvery: "5s", housekeeping: 14_999 },
@@ -81,7 +80,6 @@ describe("impossible settings", () => {
     [{ renewEvery: "-1s" }, /^renewEvery: /],
     [{ renewEvery: 0 }, /^renewEvery must be from 1ms/],
     [{ presenceGrace: "-1s" }, /^presenceGrace: /],
-    [{ startupGrace: "soon" }, /^startupGrace: /],
     [{ shutdownGrace: Number.NaN }, /^shutdownGrace: /],
     [{ pollInterval: 1 }, /^pollInterval must be/],
     [{ leaseMs: 5 }, /^leaseMs is no setting; the settings are concurrency, /],
@@ -126,7 +124,6 @@ describe("unwise settings", () => {
     [{ lease: "15s", renewEvery: 5600 }, /^lease is 15s, renewEvery is 5.6s: .*set renewEvery to 5s or less/],
     [{ presenceGrace: "16s" }, /^presenceGrace is 16s, lease is 15s/],
     [{ presenceGrace: 0 }, /^presenceGrace is 0ms: .*use 1s/],
-    [{ startupGrace: "1s" }, /^startupGrace is 1s, lease is 15s: .*leave startupGrace out/],
     [{ pollMax: "20s" }, /^pollMax is 20s, lease is 15s: .*lower pollMax/],
     [{ housekeeping: "50ms" }, /^housekeeping is 50ms, pollMax is 5s: an idle node sends 20 queries per second/],
     [{ crashLimit: 1 }, /^crashLimit is 1: .*use 3 or more/],
@@ -137,7 +134,7 @@ describe("unwise settings", () => {
   });
 
   it("give one warning each", () => {
-    expect(resolveSettings({ renewEvery: "6s", crashLimit: 1, startupGrace: 0 }).warnings).toHaveLength(3);
+    expect(resolveSettings({ renewEvery: "6s", crashLimit: 1 }).warnings).toHaveLength(2);
   });
 });
 
@@ -147,7 +144,7 @@ it("settings that pass keep every relation the engine relies on", () => {
   // biome-ignore format: a table
   const options = fc.record({
     concurrency: count, prefetch: count, crashLimit: count, lease: ms, renewEvery: ms, housekeeping: ms, presenceGrace: ms,
-    startupGrace: ms, shutdownGrace: ms, pollInterval: ms, pollMax: ms,
+    shutdownGrace: ms, pollInterval: ms, pollMax: ms,
   });
   fc.assert(
     fc.property(options, (given) => {

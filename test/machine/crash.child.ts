@@ -9,7 +9,7 @@ const node = await createNode({
   store: openPostgres(url, { schema }),
   programs: crashMachines(),
   identity,
-  ...{ startupGrace: 0, presenceGrace: "300ms", housekeeping: "200ms", pollMax: "500ms", lease: "3s" },
+  ...{ presenceGrace: "300ms", housekeeping: "200ms", pollMax: "500ms", lease: "3s" },
 });
 process.on("message", async () => {
   await node.stop({ grace: "1s" });

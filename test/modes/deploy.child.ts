@@ -20,7 +20,6 @@ const node = await createNode({
   shutdownGrace: "5s",
   concurrency: 4,
   lease: "3s",
-  startupGrace: 0,
   ...(claims && { claims: { adapter: tableClaims(elsewhere), lease: "1s" } }),
   ...options,
 });

@@ -36,7 +36,7 @@ async function entries(runId: string): Promise<string[]> {
 test("a node is killed in mid-task: another goes on after the last recorded step, within seconds", {
   timeout: 60_000,
 }, async () => {
-  const settings = { env: "crash", lease: LONG, startupGrace: 0, presenceGrace: 500 };
+  const settings = { env: "crash", lease: LONG, presenceGrace: 500 };
   const victim = await nodes.start("victim", url, settings);
   const run = await heldRun("crash");
   const heir = await nodes.startHere("heir", url, settings);
@@ -110,7 +110,7 @@ test("a lone node: nothing starts beside it; killed, whoever follows takes its r
   }
   expect(await held()).toMatchObject({ state: "running", epoch: 1 });
   await first.kill();
-  const second = await nodes.startHere("another", url, { env: "lone", startupGrace: LONG });
+  const second = await nodes.startHere("another", url, { env: "lone" });
   await nodes.until(() => nodes.effects(run.id, "s1").length === 2);
   second.release(run.id);
   await run.result({ timeout: "20s" });

@@ -8,6 +8,6 @@ const incarnation = crypto.randomUUID();
 process.send!("ready");
 process.on("uncaughtException", () => process.exit(1));
 for (;;) {
-  await store.housekeep({ incarnation, limit: Number(limit), reclaim: true, presenceGraceMs: 0 });
-  await store.runs.sweepExpired({ limit: Number(limit) });
+  await store.reclaim({ incarnation, env: "default", watchedMs: 60_000, troubled: false, limit: Number(limit) });
+  await store.runs.sweepExpired({ env: "default", limit: Number(limit) });
 }

@@ -87,7 +87,7 @@ export class Scene {
   }
 
   async sweep(): Promise<void> {
-    this.tell({ op: "sweep", reclaimed: await this.store.runs.sweepExpired({ limit: 10 }) });
+    this.tell({ op: "sweep", reclaimed: await this.store.runs.sweepExpired({ env: "default", limit: 10 }) });
   }
 
   async wake(): Promise<void> {

@@ -358,7 +358,8 @@ export class Steps {
 
   #sweep(): Step {
     const limit = this.#dice.int(1, 6);
-    return { name: "sweepExpired", call: (store) => store.runs.sweepExpired({ limit }) };
+    const env = this.#dice.chance(0.1) ? "other" : "test";
+    return { name: "sweepExpired", call: (store) => store.runs.sweepExpired({ env, limit }) };
   }
 
   #wake(): Step {

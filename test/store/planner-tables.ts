@@ -40,11 +40,12 @@ import {
 } from "../../src/store/postgres/insert-runs.js";
 import { findBusy, leaveTasks } from "../../src/store/postgres/leave-tasks.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
-import { takeBackClaims } from "../../src/store/postgres/nodes.js";
+import { endClaims, takeBackClaims } from "../../src/store/postgres/nodes.js";
 import { pauseRun } from "../../src/store/postgres/pause-run.js";
 import { peekJournals } from "../../src/store/postgres/peek-journals.js";
 import { readClaims } from "../../src/store/postgres/read-claims.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
+import { reclaimRuns } from "../../src/store/postgres/reclaim.js";
 import { buryTask } from "../../src/store/postgres/reclaimed.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
@@ -250,8 +251,10 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       ],
     ]),
     // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
-    { ...hot(keepHouse, [OWNER, batch, true, 1000, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
-    hot(sweepExpired, [batch], 3 * HELD),
+    { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
+    { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
+    hot(endClaims, [[OWNER]], 3 * HELD),
+    hot(sweepExpired, [batch, "test"], 3 * HELD),
     hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
     hot(ringRuns, [parked, parked.map(() => 1)]),

@@ -76,9 +76,11 @@ test("a claim repeated with its token on another connection gets what it holds a
 
 test("sweepers that meet on one stale list take each run back once", async () => {
   const claimed = await claimNew(s.store, 500, { leaseMs: 0 });
-  const swept = (await Promise.all(stores.slice(0, 8).map((store) => store.runs.sweepExpired({ limit: 200 })))).flat();
+  const swept = (
+    await Promise.all(stores.slice(0, 8).map((store) => store.runs.sweepExpired({ env: "test", limit: 200 })))
+  ).flat();
   while (swept.length < 500) {
-    const more = await s.store.runs.sweepExpired({ limit: 500 });
+    const more = await s.store.runs.sweepExpired({ env: "test", limit: 500 });
     expect(more).not.toHaveLength(0);
     swept.push(...more);
   }
@@ -91,14 +93,14 @@ test("a sweep that has not committed hides its runs from the next sweeper, and n
   const first = new pg.Client({ connectionString: s.url });
   await first.connect();
   await first.query("begin");
-  const { rows } = await first.query(s.text(sweepExpired), [100]);
+  const { rows } = await first.query(s.text(sweepExpired), [100, "test"]);
   expect(rows).toHaveLength(20);
-  expect(await s.store.runs.sweepExpired({ limit: 100 })).toEqual([]);
+  expect(await s.store.runs.sweepExpired({ env: "test", limit: 100 })).toEqual([]);
   const [renewed] = await s.store.runs.renew([claimed[0]!], 60_000);
   expect(renewed).toEqual({ outcome: "busy" });
   await first.query("commit");
   await first.end();
-  expect(await s.store.runs.sweepExpired({ limit: 100 })).toEqual([]);
+  expect(await s.store.runs.sweepExpired({ env: "test", limit: 100 })).toEqual([]);
   expect(await stateOf(s.store, claimed[0]!.runId)).toBe("waiting");
 });
 
@@ -109,11 +111,11 @@ test("a renewal and a sweep never both win, and a renewed claim is left alone", 
     const claimed = await claimNew(s.store, 10, { leaseMs: 0 });
     const [swept, renewed] = await together(
       round % 2 === 0,
-      () => sweeper.runs.sweepExpired({ limit: 3 + (round % 10) }),
+      () => sweeper.runs.sweepExpired({ env: "test", limit: 3 + (round % 10) }),
       () => renewAll(renewer, claimed),
     );
     const takenBack = new Set(swept.map((one) => one.runId));
-    const later = new Set((await sweeper.runs.sweepExpired({ limit: 1000 })).map((one) => one.runId));
+    const later = new Set((await sweeper.runs.sweepExpired({ env: "test", limit: 1000 })).map((one) => one.runId));
     for (const { runId } of claimed) {
       const outcome = takenBack.has(runId) ? "lost" : "held";
       expect(renewed.get(runId)).toBe(outcome);
@@ -144,10 +146,10 @@ test("a completion and a sweep never both win, and what is completed stays compl
     const [answers, swept] = await together(
       round % 2 === 0,
       () => Promise.all(claimed.map((claim) => commitOne(worker, commitOf(claim, complete)))),
-      () => sweeper.runs.sweepExpired({ limit: 1 + (round % 8) }),
+      () => sweeper.runs.sweepExpired({ env: "test", limit: 1 + (round % 8) }),
     );
     const takenBack = new Set(swept.map((one) => one.runId));
-    await s.store.runs.sweepExpired({ limit: 1000 });
+    await s.store.runs.sweepExpired({ env: "test", limit: 1000 });
     const ids = claimed.map((claim) => claim.runId);
     const rows = await s.rows<{ id: string; state: string }>("select id, state from {s}.runs where id = any($1)", [
       ids,

@@ -8,6 +8,7 @@ import { scene } from "./scene.js";
 const s = scene();
 const NODES = 12;
 const ROUNDS = 25;
+const WITNESS = { env: "default", watchedMs: 60_000, troubled: false };
 
 test("nodes that miss each other at the same moment never wait for each other", async () => {
   const nodes = Array.from({ length: NODES }, () => ({ store: s.open({ connections: 1 }), incarnation: randomUUID() }));
@@ -21,9 +22,7 @@ test("nodes that miss each other at the same moment never wait for each other", 
     await s.rows("update {s}.nodes set absent_since = null, presence = 2000000000 + (random() * 1e6)::int");
     const answers = await Promise.all(
       nodes.map(({ store, incarnation }) =>
-        store
-          .housekeep({ incarnation, limit: 10, reclaim: false, presenceGraceMs: 1000 })
-          .catch((error) => void failures.push(error)),
+        store.housekeep({ incarnation, ...WITNESS }).catch((error) => void failures.push(error)),
       ),
     );
     for (const answer of answers) if (answer) expect(answer.registered).toBe(true);
@@ -31,7 +30,7 @@ test("nodes that miss each other at the same moment never wait for each other", 
   expect(failures).toEqual([]);
   // Whoever was locked is found in the next round.
   for (const { store, incarnation } of nodes.slice(0, 2)) {
-    await store.housekeep({ incarnation, limit: 10, reclaim: false, presenceGraceMs: 1000 });
+    await store.housekeep({ incarnation, ...WITNESS });
   }
   const missed = await s.rows("select count(*)::int as n from {s}.nodes where absent_since is not null");
   expect(missed).toEqual([{ n: NODES }]);

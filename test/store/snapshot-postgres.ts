@@ -106,6 +106,7 @@ const READS = [
    from {s}.leases order by env collate "C", key collate "C"`,
   `select incarnation, identity, name, env, stack, build, alone, ${ms("started_at")} as "startedAt", ${ms("seen_at")} as "seenAt",
     ${ms("stopped_at")} as "stoppedAt", heartbeat_ms::float8 as "heartbeatMs", lease_ms::float8 as "leaseMs",
+    presence_grace_ms::float8 as "presenceGraceMs",
     mode, overrides, drain from {s}.nodes order by incarnation`,
   `select run_id as "runId", stage, key, kind, max, per_ms as "perMs", overflow, state, priority, ${ms("available_at")} as "availableAt"
    from {s}.run_limits order by run_id, stage`,

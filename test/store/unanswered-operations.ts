@@ -259,13 +259,13 @@ export function operations(): readonly Operation[] {
       name: "sweepExpired",
       statement: "sweep_expired",
       answersWhatItDid: true,
-      prepare: onClaim((store) => store.runs.sweepExpired({ limit: 10 }), { leaseMs: 0 }),
+      prepare: onClaim((store) => store.runs.sweepExpired({ env: "test", limit: 10 }), { leaseMs: 0 }),
     },
     {
       name: "sweepExpired to dead",
       statement: "sweep_expired",
       answersWhatItDid: true,
-      prepare: onChild((store) => store.runs.sweepExpired({ limit: 10 }), 0),
+      prepare: onChild((store) => store.runs.sweepExpired({ env: "test", limit: 10 }), 0),
     },
     {
       name: "wakeParked",

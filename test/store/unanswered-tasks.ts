@@ -76,7 +76,7 @@ export function taskOperations(): Operation[] {
       answersWhatItDid: true,
       prepare: onFamily(async ({ store, claim }) => {
         await claim(0);
-        return () => store.runs.sweepExpired({ limit: 10 });
+        return () => store.runs.sweepExpired({ env: "test", limit: 10 });
       }),
     },
     {

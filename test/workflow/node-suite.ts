@@ -11,7 +11,7 @@ import { memoryTransaction } from "../../src/store/memory/transaction.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 
-export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2_000, startupGrace: 0 } as const;
+export const QUICK = { pollInterval: 20, pollMax: 50, housekeeping: 20, lease: 2_000 } as const;
 
 export interface Bench {
   readonly store: Store;

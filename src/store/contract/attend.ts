@@ -8,6 +8,8 @@ export interface Attendee {
   readonly onHint: (groupIds: readonly number[]) => void;
   /** Somebody's own transaction has left something that housekeeping finds: a message to a parked run, a run to be admitted. */
   readonly onNews?: () => void;
+  /** Its presence was lost, or is back: others miss it meanwhile. */
+  readonly onPresence?: (held: boolean) => void;
   /** Runs that found no place under a limit and could not wait; told once, in the process whose call found it. */
   readonly onSkipped?: (runs: readonly SkippedRun[]) => void;
 }
@@ -19,9 +21,9 @@ export interface SkippedRun {
 }
 
 export interface Attendance {
-  /** Whether its death is seen before its lease is over. False behind a transaction pooler, and in memory. */
+  /** Whether its death is seen before its lease is over. False behind a transaction pooler. */
   readonly seen: boolean;
-  /** After it had to register anew, because the store had lost that. */
+  /** After its registration was repeated, because the store had lost it, or when the store does not know its presence. */
   again(): Promise<void>;
   leave(): Promise<void>;
 }

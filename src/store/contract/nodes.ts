@@ -30,12 +30,29 @@ export interface NodeRegistration {
   readonly heartbeatMs?: number;
   /** For how long it claims and renews. */
   readonly leaseMs?: number;
+  /** How long its presence may be missing before others take it for gone. */
+  readonly presenceGraceMs?: number;
+  /** False: claims of the dead whose place it takes are not taken back but end now, and are left to whoever decides on each. */
+  readonly takesBack?: boolean;
 }
 
 /** A node is heard of in each heartbeat; after three without, it is taken for gone. */
 export const MISSED_HEARTBEATS = 3;
-/** For a node that did not say how often it beats. */
+/** For a node that did not say how often it beats, and how long its presence may be missing. */
 export const UNSAID_HEARTBEAT_MS = 5_000;
+export const UNSAID_GRACE_MS = 1_000;
+
+// A node is gone when its presence has been missing for its grace and nothing was heard of it for its silence; both by its own
+// registered settings, and only for a witness that has watched for as long.
+/** Its silence: its grace, or so many of its heartbeats where that is longer. A heartbeat comes up to a fifth late. */
+export const SILENT_HEARTBEATS = 1.3;
+/** How much longer both are after a restart of the server, when the witness's own connection broke, or many vanished at once. */
+export const TROUBLE_FACTOR = 3;
+export const MANY_LOST = 2;
+/** A lease that is over counts only for a witness that has watched for so many of the holder's heartbeats. */
+export const WATCHED_HEARTBEATS = 3.5;
+/** For a holder that is not registered, or did not say how often it beats. */
+export const UNSAID_WATCH_MS = 1_000;
 
 /** Another node, in whose way a registration would be. */
 export interface Rival {
@@ -54,7 +71,10 @@ export type RegisterAnswer =
   | { readonly outcome: "stopped" };
 
 export interface NodeRecord
-  extends Omit<NodeRegistration, "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "mode">,
+  extends Omit<
+      NodeRegistration,
+      "serves" | "executors" | "alone" | "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "takesBack" | "mode"
+    >,
     ModeState {
   readonly serves: readonly RunGroup[];
   readonly executors: readonly NodeExecutor[];
@@ -63,6 +83,7 @@ export interface NodeRecord
   readonly claims: readonly RunGroup[];
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
+  readonly presenceGraceMs: number | null;
   readonly startedAt: number;
   readonly seenAt: number;
   readonly stoppedAt: number | null;

@@ -251,10 +251,10 @@ export interface RunStore {
   transact(work: (tx: Transaction) => Promise<Commit>): Promise<CommitAnswer>;
 
   /**
-   * Takes back the claims whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
+   * Takes back the claims of an env whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
    * Executes nothing.
    */
-  sweepExpired(options: { readonly limit: number }): Promise<readonly Reclaimed[]>;
+  sweepExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly Reclaimed[]>;
 
   /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
   orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;

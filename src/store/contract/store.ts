@@ -9,7 +9,7 @@
 //   runs.commit      the holder writes effects under its fence: steps done, messages taken in, children started;
 //                    the last effect of all gives the claim back: completed, failed, retry, park, hand back
 //   inbox.send       somebody signals, decides or cancels: a parked run is `waiting` again
-//   runs.sweepExpired  the holder died: `waiting` again, or `dead` when that happened too often
+//   reclaim          the holder died: `waiting` again, or `dead` when that happened too often
 //   runs.archive, runs.prune  it is over and old
 //
 // Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
@@ -18,14 +18,14 @@ import type { Attendance, Attendee } from "./attend.js";
 import type { BreakerStore } from "./breakers.js";
 import type { DefinitionStore } from "./definitions.js";
 import type { EventStore } from "./events.js";
-import type { HouseReport, HouseRound } from "./house.js";
+import type { HouseReport, HouseRound, ReclaimRound } from "./house.js";
 import type { InboxStore } from "./inbox.js";
 import type { JournalStore } from "./journal.js";
 import type { LeaseStore } from "./leases.js";
 import type { MachineStore } from "./machines.js";
 import type { NodeStore } from "./nodes.js";
 import type { QueueStore } from "./queues.js";
-import type { RunStore } from "./runs.js";
+import type { Reclaimed, RunStore } from "./runs.js";
 import type { ScheduleStore } from "./schedules.js";
 import type { TimeoutTable } from "./timeouts.js";
 
@@ -44,7 +44,9 @@ export interface Store {
   readonly machines: MachineStore;
   /** From now on until it leaves: hints, and presence where the store can see it. */
   attend(attendee: Attendee): Promise<Attendance>;
-  /** Heartbeat, wakeParked and sweepExpired as one statement. */
+  /** A sign of life, who is missing, and what is to be done. Not repeated after a failure: the caller has a next round. */
   housekeep(round: HouseRound): Promise<HouseReport>;
+  /** Takes back the claims of nodes that are gone and those whose lease is over, in the witness's env. Not repeated either. */
+  reclaim(round: ReclaimRound): Promise<readonly Reclaimed[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Hints within this process: who inserts runs tells those who may work on them.
+// Hints within this process: who inserts runs tells those who may work on them. Whoever attends is present until it leaves.
 
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { World } from "../../kernel/world.js";
@@ -8,13 +8,21 @@ import type { Tables } from "./tables.js";
 
 export type Hearers = Set<Attendee>;
 
-export function attend(hearers: Hearers, attendee: Attendee): Attendance {
+export function attend(hearers: Hearers, tables: Tables, attendee: Attendee): Attendance {
+  const { incarnation } = attendee;
+  const announce = () => {
+    tables.presence.held.add(incarnation);
+    const row = tables.nodes.get(incarnation);
+    if (row) Object.assign(row, { attends: true, absentSinceUs: null });
+  };
   hearers.add(attendee);
+  announce();
   return {
-    seen: false,
-    again: async () => {},
+    seen: true,
+    again: async () => announce(),
     leave: async () => {
       hearers.delete(attendee);
+      tables.presence.held.delete(incarnation);
     },
   };
 }

@@ -1,29 +1,74 @@
-// Keeps house: sign of life, wake-up, sweep, in one turn.
+// Keeps house: a sign of life, who is missing, and what is to be done; each part in a turn of its own.
 
-import type { HouseReport, HouseRound } from "../contract/house.js";
+import { checkLimit, refuse } from "../check/value.js";
+import type { HouseReport, HouseRound, ReclaimRound, Witness } from "../contract/house.js";
+import type { Reclaimed } from "../contract/runs.js";
+import type { Store } from "../contract/store.js";
+import type { Admitting } from "./admitting.js";
 import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
-import { beat, isSilent, modeOf } from "./nodes.js";
-import { sweepExpired } from "./sweep-expired.js";
+import { beat, modeOf } from "./nodes.js";
+import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presence.js";
+import type { RunRow } from "./rows.js";
+import { type ExpiredRow, orphansOf, takeBackRows } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 import { wakeParked } from "./wake-parked.js";
 
-export function housekeep(tables: Tables, { incarnation, limit, reclaim, alone }: HouseRound): HouseReport {
+type House = Pick<Store, "housekeep" | "reclaim"> & Pick<Store["runs"], "wakeParked">;
+
+/** Whoever can go on is told of. */
+export function memoryHouse(tables: Tables, { ringing, tellReady }: Pick<Admitting, "ringing" | "tellReady">): House {
+  const tellWaiting = (rows: readonly RunRow[]) => tellReady(rows.filter(({ state }) => state === "waiting"));
+  return {
+    housekeep: async (round) => housekeep(tables, round),
+    reclaim: async (round) => {
+      const reclaimed = ringing(reclaim(tables, round));
+      tellWaiting(reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []));
+      return reclaimed;
+    },
+    wakeParked: async (options) => {
+      const woken = wakeParked(tables, options);
+      tellWaiting(woken);
+      return woken.length;
+    },
+  };
+}
+
+function housekeep(tables: Tables, round: HouseRound): HouseReport {
+  const { incarnation, env, alone } = round;
   const registered = beat(tables, incarnation);
-  const woken = wakeParked(tables, { limit });
-  const gone = [...tables.nodes.values()].filter((row) => row.alone && isSilent(tables, row));
-  const dead = new Set(gone.map((row) => row.incarnation));
-  const reclaimed = reclaim ? sweepExpired(tables, { limit }, { by: incarnation, gone: dead }) : [];
+  noteMissing(tables, env);
+  const me = tables.nodes.get(incarnation);
   const nowUs = tables.nowUs();
   const inLine = runsInState(tables, "held").map(({ availableAtUs }) => availableAtUs);
-  const wakesUs = runsInState(tables, "parked").flatMap(({ wakeAtUs }) => wakeAtUs ?? []);
-  const dueUs = [...wakesUs, ...inLine].filter((atUs) => atUs > nowUs);
-  const nextWakeMs = dueUs.length > 0 ? Math.ceil((Math.min(...dueUs) - nowUs) / 1000) : null;
-  const held = inLine.some((atUs) => atUs <= nowUs);
-  const called = alone ? unreadOf(tables, incarnation) : [];
-  const overdue = overdueDeferred(tables, nowUs).length > 0;
-  const mode = modeOf(tables, incarnation);
-  return { registered, woken, reclaimed, called, held, mode, overdue, nextWakeMs };
+  const parked = runsInState(tables, "parked");
+  const wakesUs = parked.flatMap(({ wakeAtUs }) => wakeAtUs ?? []);
+  const deadlines = [...wakesUs, ...inLine, ...departing(tables, round).values()].filter((atUs) => atUs > nowUs);
+  return {
+    registered,
+    present: registered && me?.attends === true && isHere(tables, me),
+    orphans: orphansOf(tables, isOrphan(tables, round)).length > 0,
+    due: wakesUs.some((atUs) => atUs <= nowUs) || parked.some(({ id }) => unreadMessages(tables, id).length > 0),
+    called: alone ? unreadOf(tables, incarnation) : [],
+    held: inLine.some((atUs) => atUs <= nowUs),
+    mode: modeOf(tables, incarnation),
+    overdue: overdueDeferred(tables, nowUs).length > 0,
+    nextWakeMs: deadlines.length > 0 ? Math.ceil((Math.min(...deadlines) - nowUs) / 1000) : null,
+  };
+}
+
+function reclaim(tables: Tables, round: ReclaimRound): readonly Reclaimed[] {
+  refuse(checkLimit("limit", round.limit));
+  const rows = orphansOf(tables, isOrphan(tables, round)).slice(0, Math.max(round.limit, 0));
+  return takeBackRows(tables, rows, round.incarnation);
+}
+
+function isOrphan(tables: Tables, witness: Witness): (row: ExpiredRow) => boolean {
+  const nowUs = tables.nowUs();
+  const gone = goneNodes(tables, witness);
+  return ({ group, leaseUntilUs, owner }) =>
+    group.env === witness.env &&
+    (gone.has(owner) || (leaseUntilUs <= nowUs && hasWatched(tables.nodes.get(owner), witness)));
 }
 
 function unreadOf(tables: Tables, owner: string): HouseReport["called"] {

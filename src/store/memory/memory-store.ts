@@ -14,7 +14,7 @@ import { commit } from "./commit.js";
 import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
 import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
-import { housekeep } from "./housekeep.js";
+import { memoryHouse } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
 import { countRuns, getRun, listRuns } from "./list-runs.js";
@@ -38,7 +38,6 @@ import { taskOperations } from "./task-operations.js";
 import { memoryTimeouts } from "./timeouts.js";
 import { transact } from "./transact.js";
 import { tablesSeenBy } from "./transaction.js";
-import { wakeParked } from "./wake-parked.js";
 
 /** A store that lives and dies with this process: for tests and for the simulator, whose world is its clock. */
 export function memoryStore(options: { readonly world?: World } = {}): Store {
@@ -50,6 +49,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     admit({ runIds: runs.filter(({ limits = [] }) => limits.length > 0).map(({ id }) => id) });
     hint(hearers, tables, runs);
   };
+  const { wakeParked, ...house } = memoryHouse(tables, { ringing, tellReady });
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
@@ -75,7 +75,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       },
       sweepExpired: async (options) => ringing(sweepExpired(tables, options)),
       ...othersRuns(tables, { ringing, tellReady, admit }),
-      wakeParked: async (options) => wakeParked(tables, options),
+      wakeParked,
       cancel: async (runId, options) => {
         const before = tables.runs.get(runId)?.state;
         const answer = ringing(cancelRun(tables, runId, options));
@@ -111,8 +111,8 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     nodes: memoryNodes(tables, ringing, () => tellNews(hearers)),
     machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
     ...quietParts(tables),
-    housekeep: async (round) => ringing(housekeep(tables, round)),
-    attend: async (attendee) => attend(hearers, attendee),
+    ...house,
+    attend: async (attendee) => attend(hearers, tables, attendee),
     close: async () => {},
   };
   rememberStore(store, tables);

@@ -5,22 +5,21 @@ import type { RunGroup } from "../../kernel/new-run.js";
 import { changeMode, checkModeChange, type ModeChange, type ModeState } from "../../kernel/node-mode.js";
 import { checkGroupIds, checkNode } from "../check/node.js";
 import { checkName, checkText, refuse } from "../check/value.js";
-import {
-  MISSED_HEARTBEATS,
-  type ModeChangeOptions,
-  type NodeRecord,
-  type NodeRegistration,
-  type NodeStore,
-  type RegisterAnswer,
-  type Rival,
-  UNSAID_HEARTBEAT_MS,
+import type {
+  ModeChangeOptions,
+  NodeRecord,
+  NodeRegistration,
+  NodeStore,
+  RegisterAnswer,
+  Rival,
 } from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
 import { copyGroup } from "./group-table.js";
 import { joinKey } from "./join-key.js";
 import { toMs } from "./micros.js";
+import { isHeard, isLive, noteMissing } from "./presence.js";
 import type { NodeRow } from "./rows.js";
-import { takeBackFrom } from "./sweep-expired.js";
+import { endClaimsOf, takeBackFrom } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 
 /** `ringing`: looks after whoever was rung, because a run that was taken back is dead. `onNews`: told when a mode was changed. */
@@ -84,7 +83,7 @@ function changeNode(
 function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   refuse(checkNode(node));
   const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
-  const { heartbeatMs, leaseMs } = node;
+  const { heartbeatMs, leaseMs, presenceGraceMs, takesBack = true } = node;
   const others = [...tables.nodes.values()].filter(
     (row) => row.env === env && row.stack === (stack ?? null) && row.incarnation !== incarnation,
   );
@@ -109,6 +108,9 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       alone: alone ?? false,
       heartbeatMs: heartbeatMs ?? null,
       leaseMs: leaseMs ?? null,
+      presenceGraceMs: presenceGraceMs ?? null,
+      attends: false,
+      absentSinceUs: null,
       claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
       modes,
       ...times,
@@ -120,10 +122,16 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
   }
   const mine = tables.nodes.get(incarnation)!;
   if (mine.stoppedAtUs !== null) return { outcome: "stopped" };
-  // Nobody's death is seen here before its heartbeats stop: only who is or was alone is replaced at the start.
-  const dead = others.filter((row) => !isLive(tables, row) && (alone || (row.alone && row.stoppedAtUs === null)));
-  for (const row of dead) row.stoppedAtUs ??= nowUs;
-  const reclaimed = takeBackFrom(tables, new Set(dead.map((row) => row.incarnation)), incarnation);
+  const dead = others.filter(
+    (row) =>
+      !isLive(tables, row) &&
+      (alone || (row.stoppedAtUs === null && (row.alone || (row.identity === identity && row.attends)))),
+  );
+  for (const row of dead) if (alone || row.alone) row.stoppedAtUs ??= nowUs;
+  noteMissing(tables, env, incarnation);
+  const owners = new Set(dead.map((row) => row.incarnation));
+  if (!takesBack) endClaimsOf(tables, owners);
+  const reclaimed = takesBack ? takeBackFrom(tables, owners, incarnation) : [];
   return { outcome: "registered", mode: structuredClone(mine.modes), reclaimed };
 }
 
@@ -145,24 +153,11 @@ function listNodes(
 }
 
 export function isAlive(tables: Tables, row: NodeRow): boolean {
-  return row.stoppedAtUs === null && tables.nowUs() - row.seenAtUs <= heartbeatsMs(row) * 1000;
-}
-
-/** Not heard of for as long as its claims would have held, had it renewed them. */
-export function isSilent(tables: Tables, row: NodeRow): boolean {
-  return tables.nowUs() - row.seenAtUs > Math.max(row.leaseMs ?? 0, heartbeatsMs(row)) * 1000;
-}
-
-function isLive(tables: Tables, row: NodeRow): boolean {
-  return row.stoppedAtUs === null && !isSilent(tables, row);
-}
-
-function heartbeatsMs({ heartbeatMs }: NodeRow): number {
-  return MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS);
+  return row.stoppedAtUs === null && isHeard(tables, row);
 }
 
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
-  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
   return {
     incarnation,
     identity,
@@ -173,6 +168,7 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
     alone,
     heartbeatMs,
     leaseMs,
+    presenceGraceMs,
     executors: structuredClone(row.executors),
     serves: groupsIn(tables, row.serves),
     claims: groupsIn(tables, row.claims),

@@ -1,9 +1,10 @@
-// Renews leases; the answer also carries how far the inbox has grown.
+// Renews leases; the answer also carries how far the inbox has grown. The holder is heard of.
 
 import type { Claim } from "../../kernel/claim.js";
 import { checkDelay, refuse } from "../check/value.js";
 import type { RenewAnswer } from "../contract/runs.js";
 import { toUs } from "./micros.js";
+import { beat } from "./nodes.js";
 import type { Tables } from "./tables.js";
 
 export function renewClaims(tables: Tables, claims: readonly Claim[], leaseMs: number): readonly RenewAnswer[] {
@@ -13,6 +14,7 @@ export function renewClaims(tables: Tables, claims: readonly Claim[], leaseMs: n
     const row = tables.runs.get(claim?.runId);
     if (!row || row.epoch !== claim.epoch || row.token !== claim.token) return { outcome: "lost" };
     row.leaseUntilUs = leaseUntilUs;
+    if (row.owner) beat(tables, row.owner);
     return { outcome: "held", inboxSeq: row.inboxSeq };
   });
 }

@@ -141,7 +141,8 @@ export interface LeaseRow {
   detail: string | null;
 }
 
-export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "mode"> {
+export interface NodeRow
+  extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "takesBack" | "mode"> {
   readonly serves: readonly number[];
   readonly executors: readonly NodeExecutor[];
   readonly alone: boolean;
@@ -149,6 +150,10 @@ export interface NodeRow extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs
   modes: ModeState;
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
+  readonly presenceGraceMs: number | null;
+  /** It has said that it attends; since when its presence is missing. */
+  attends: boolean;
+  absentSinceUs: number | null;
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;

@@ -223,7 +223,8 @@ function timeoutOf(row: TimeoutRow): SnapshotTimeout {
 }
 
 function nodeOf(row: NodeRow): Snapshot["nodes"][number] {
-  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs } = row;
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
+  const who = { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs };
   const times = { startedAt: toMs(row.startedAtUs), seenAt: toMs(row.seenAtUs), stoppedAt: toMs(row.stoppedAtUs) };
-  return { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, ...row.modes, ...times };
+  return { ...who, ...row.modes, ...times };
 }

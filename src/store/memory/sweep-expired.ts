@@ -2,7 +2,7 @@
 
 import { readTicket } from "../../kernel/debounce-ticket.js";
 import { orphanedError, type Recovery } from "../../kernel/recovery.js";
-import { checkLimit, refuse } from "../check/value.js";
+import { checkLimit, checkText, refuse } from "../check/value.js";
 import type { Reclaimed } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
@@ -19,7 +19,7 @@ export interface ExpiredRow extends RunRow {
 }
 
 /** Running rows of which that is true, those first whose lease was over first. */
-function runningThat(tables: Tables, isOver: (row: ExpiredRow) => boolean): ExpiredRow[] {
+export function orphansOf(tables: Tables, isOver: (row: ExpiredRow) => boolean): ExpiredRow[] {
   return runsInState(tables, "running")
     .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && isOver(row as ExpiredRow))
     .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id));
@@ -27,24 +27,36 @@ function runningThat(tables: Tables, isOver: (row: ExpiredRow) => boolean): Expi
 
 /** Running rows whose lease has been over since then, the oldest first. */
 export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
-  return runningThat(tables, ({ leaseUntilUs }) => leaseUntilUs <= atUs);
+  return orphansOf(tables, ({ leaseUntilUs }) => leaseUntilUs <= atUs);
 }
 
 export function sweepExpired(
   tables: Tables,
-  options: { readonly limit: number },
-  { by, gone }: { readonly by: string | null; readonly gone: ReadonlySet<string> } = { by: null, gone: new Set() },
+  { env, limit }: { readonly env: string; readonly limit: number },
 ): readonly Reclaimed[] {
-  refuse(checkLimit("limit", options.limit));
-  const nowUs = tables.nowUs();
-  const rows = runningThat(tables, ({ leaseUntilUs, owner }) => leaseUntilUs <= nowUs || gone.has(owner));
-  return takeBack(tables, rows.slice(0, Math.max(options.limit, 0)), { by, policyOf: declared(tables) });
+  refuse(checkText("env", env) ?? checkLimit("limit", limit));
+  const rows = expiredSince(tables, tables.nowUs()).filter(({ group }) => group.env === env);
+  return takeBackRows(tables, rows.slice(0, Math.max(limit, 0)), null);
+}
+
+/** As their programs declared. */
+export function takeBackRows(tables: Tables, rows: readonly ExpiredRow[], by: string | null): readonly Reclaimed[] {
+  return takeBack(tables, rows, { by, policyOf: declared(tables) });
 }
 
 /** What these owners hold. */
 export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>, by: string): readonly Reclaimed[] {
-  const rows = runningThat(tables, ({ owner }) => owners.has(owner));
-  return takeBack(tables, rows, { by, policyOf: declared(tables) });
+  return takeBackRows(tables, heldBy(tables, owners), by);
+}
+
+/** Leaves what they hold to whoever decides on each run: it is an orphan from now on. */
+export function endClaimsOf(tables: Tables, owners: ReadonlySet<string>): void {
+  const nowUs = tables.nowUs();
+  for (const row of heldBy(tables, owners)) row.leaseUntilUs = Math.min(row.leaseUntilUs, nowUs);
+}
+
+function heldBy(tables: Tables, owners: ReadonlySet<string>): ExpiredRow[] {
+  return orphansOf(tables, ({ owner }) => owners.has(owner));
 }
 
 function declared(tables: Tables): (row: ExpiredRow) => Recovery {

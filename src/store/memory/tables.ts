@@ -6,6 +6,7 @@ import type { SkippedRun } from "../contract/attend.js";
 import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
+import type { Presence } from "./presence.js";
 import type {
   DebounceRow,
   DeferredRow,
@@ -46,6 +47,7 @@ export interface Tables {
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
   readonly nodes: Map<string, NodeRow>;
+  readonly presence: Presence;
   /** By run, in the order of stages. */
   readonly limits: Map<string, readonly LimitRow[]>;
   /** By key: when the next run of a rate may start. */
@@ -103,6 +105,7 @@ export function newTables(world: World): Tables {
     keys: new Map(),
     leases: new Map(),
     nodes: new Map(),
+    presence: { held: new Set(), serverStartedAtUs: Number.NEGATIVE_INFINITY },
     limits: new Map(),
     rates: new Map(),
     rung: new Set(),

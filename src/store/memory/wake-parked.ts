@@ -7,7 +7,7 @@ import { moveRun } from "./move-run.js";
 import type { RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
-export function wakeParked(tables: Tables, options: { readonly limit: number }): number {
+export function wakeParked(tables: Tables, options: { readonly limit: number }): readonly RunRow[] {
   refuse(checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = runsInState(tables, "parked")
@@ -18,7 +18,7 @@ export function wakeParked(tables: Tables, options: { readonly limit: number }):
     row.availableAtUs = nowUs + position;
     moveRun(tables, row, "waiting");
   }
-  return rows.length;
+  return rows;
 }
 
 function isDue(row: RunRow, nowUs: number): boolean {

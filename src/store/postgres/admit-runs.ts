@@ -76,9 +76,10 @@ with recursive place as materialized (
   where step.n < $1
 ), further as materialized (
   select coalesce((select key from step where n = $1), '') as at
+), noted as materialized (
+  select key from ${s}.meta where key = 'limit_place' for no key update skip locked
 ), moved as (
-  insert into ${s}.meta (key, value) select 'limit_place', f.at from further f, place p where f.at <> p.at
-  on conflict (key) do update set value = excluded.value
+  update ${s}.meta m set value = f.at from noted k, further f, place p where m.key = k.key and f.at <> p.at
 )
 select key from step order by n`,
 );

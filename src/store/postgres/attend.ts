@@ -2,7 +2,7 @@
 //
 // The connection runs nothing else, so that the lock of a killed process is gone within milliseconds (measured: 4–7 ms).
 // Safety never depends on it, only how soon a takeover begins: the fence refuses whatever a node writes that was missed
-// by mistake.
+// by mistake. A node that cannot open it again lives on: it beats more often, and whoever is heard of is not gone.
 
 import pg from "pg";
 import { sleep, type World } from "../../kernel/world.js";
@@ -11,7 +11,7 @@ import type { Connections } from "./connections.js";
 import { channelOf, readHint } from "./hints.js";
 import { PRESENCE_CLASS } from "./presence-sql.js";
 
-/** Sooner than the grace after which others take the claims of a node that is not there. */
+/** Sooner than the grace after which others take a node that is missing for gone. */
 const LONGEST_PAUSE_MS = 500;
 
 export interface AttendOptions {
@@ -59,6 +59,7 @@ class Presence {
       throw error;
     }
     this.#client = client;
+    attendee.onPresence?.(true);
     // Whatever was told while nobody listened.
     attendee.onHint([]);
   }
@@ -83,7 +84,9 @@ class Presence {
 
   async #announce(client: pg.Client): Promise<void> {
     const { schema, attendee } = this.#options;
-    const text = `update ${schema}.nodes set presence = $2, absent_since = null where incarnation = $1`;
+    // Skipped while another transaction has the row locked: the lock is held, and a round that misses it asks again.
+    const text = `update ${schema}.nodes set presence = $2, absent_since = null where incarnation = (
+      select incarnation from ${schema}.nodes where incarnation = $1 for no key update skip locked)`;
     await client.query(text, [attendee.incarnation, this.#number]);
   }
 
@@ -95,8 +98,9 @@ class Presence {
   }
 
   async #reopen(): Promise<void> {
-    const { world } = this.#options;
+    const { world, attendee } = this.#options;
     this.#client = null;
+    attendee.onPresence?.(false);
     for (let pauseMs = 25; !this.#left.signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
       try {
         await this.open();

@@ -11,9 +11,9 @@ import type { Dialect } from "./dialect.js";
 
 /**
  * CTEs `waiters` and `turn`, given the text of a query for the runs that may end. Refer to `${TURN}` where those are taken:
- * it makes the planner lock the waiters before.
+ * it makes the planner lock the waiters before. `before` is evaluated before the first of them is locked.
  */
-export function takeTurn({ schema: s }: Dialect, ending: string): string {
+export function takeTurn({ schema: s }: Dialect, ending: string, before = "true"): string {
   return `waiters as materialized (
   select distinct x.id from (${ending}) as e(run_id)
   cross join lateral (
@@ -22,7 +22,7 @@ export function takeTurn({ schema: s }: Dialect, ending: string): string {
     select n.run_id from ${s}.run_needs n where n.need_id = e.run_id
   ) x
 ), turn as materialized (
-  select r.id from ${s}.runs r where r.id = any(array(select id from waiters)) order by r.id for no key update
+  select r.id from ${s}.runs r where r.id = any(array(select id from waiters)) and ${before} order by r.id for no key update
 )`;
 }
 

@@ -12,6 +12,7 @@ import { type Dialect, statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
 import { interval } from "./instant.js";
+import { isStuck, stuckParts } from "./locked-beside.js";
 import { ring } from "./ring.js";
 
 export const DEFERRAL = ["int", "text", "float8"];
@@ -47,15 +48,15 @@ with t as materialized (select ${d.now} as now
 ), l as materialized (
   select r.id, r.state from ${d.schema}.runs r where r.id = any(array(select run_id from due)) order by r.id
   for no key update skip locked
-), cancelled as (
+), ${stuckParts(d, "select id from l", "select id from l")}, cancelled as (
   update ${d.schema}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now
-  from l, t where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and not r.counts
+  from l, t where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and not r.counts and not ${isStuck("l.id")}
   returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited, r.claim_group
 ), written as (
   insert into ${d.schema}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'cancelled', '', 'json', '${JSON.stringify({ code: DEFERRED_EXPIRED })}', t.now from cancelled, t
 ), closed_deferrals as (
-  update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l)) and f.pending
+  update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l where not ${isStuck("l.id")})) and f.pending
 ), ended as (select run_id, parent_id, state, false as counted from cancelled
 ), ${endNotices(d)}
 select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as told

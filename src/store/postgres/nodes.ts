@@ -56,6 +56,19 @@ export const takeBackClaims = statement(
 with t as materialized (select ${d.now} as now
 ), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
 );
+/** Leaves what the dead held to whoever decides on each run: it is an orphan from now on. */
+export const endClaims = statement(
+  "end_claims",
+  ({ schema: s, now }) => `
+with l as materialized (
+  select r.id from ${s}.runs r
+  where r.state = 'running' and r.owner = any($1::uuid[]) and r.lease_until > (select ${now})
+  order by r.id
+  for no key update skip locked
+)
+update ${s}.runs r set lease_until = ${now} from l where r.id = l.id and r.token is not null and r.owner = any($1::uuid[])`,
+);
+
 /** More than a node can hold. */
 const ALL = 100_000;
 
@@ -82,6 +95,7 @@ const listNodes = statement(
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
   ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
   n.executors, n.alone, n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
+  n.presence_grace_ms::float8 as "presenceGraceMs",
   n.stopped_at is null and ${isHeard(now)} as alive,
   n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
   (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
@@ -148,7 +162,9 @@ async function register(db: Database, node: NodeRegistration): Promise<RegisterA
   const { outcome, dead, mode, overrides, drain, ...by } = row!;
   if (outcome === "refused") return { outcome, by };
   if (outcome === "stopped") return { outcome };
-  const reclaimed = dead && dead.length > 0 ? await takeBack(db, dead, node.incarnation) : [];
+  if (!dead || dead.length === 0) return { outcome, mode: { mode, overrides, drain }, reclaimed: [] };
+  if (node.takesBack === false) await db.run(endClaims, [dead]);
+  const reclaimed = node.takesBack === false ? [] : await takeBack(db, dead, node.incarnation);
   return { outcome, mode: { mode, overrides, drain }, reclaimed };
 }
 
@@ -160,7 +176,7 @@ async function takeBack(db: Database, dead: readonly string[], by: string): Prom
 
 export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
   const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
-  const { heartbeatMs, leaseMs } = node;
+  const { heartbeatMs, leaseMs, presenceGraceMs } = node;
   const who = { incarnation, identity, name, env, stack, build };
   const lists = { serves: serves ?? [], executors: executors ?? [] };
   return {
@@ -170,6 +186,7 @@ export function columnsOf(node: NodeRegistration): Readonly<Record<string, unkno
     alone: alone ?? false,
     heartbeat_ms: heartbeatMs ?? null,
     lease_ms: leaseMs ?? null,
+    presence_grace_ms: presenceGraceMs ?? null,
   };
 }
 

@@ -44,6 +44,7 @@ import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { claims } from "./read-claims.js";
 import { read } from "./read-journal.js";
+import { reclaim } from "./reclaim.js";
 import { reconcile } from "./reconcile-tasks.js";
 import { orphans, recover } from "./recover-runs.js";
 import { redrive } from "./redrive-runs.js";
@@ -174,6 +175,7 @@ export function openPostgres(
     timeouts: timeoutTable(db, timeoutHints),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
+    reclaim: (round) => reclaim(db, round),
     attend: attending,
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
@@ -233,7 +235,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
     commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
-    sweepExpired: ({ limit }) => sweep(db, limit),
+    sweepExpired: (options) => sweep(db, options),
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),
     expireDeferred: ({ limit }) => expireDeferred(db, limit),

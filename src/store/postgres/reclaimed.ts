@@ -5,6 +5,7 @@ import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "./count
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
+import { StoreUnavailable } from "./errors.js";
 import { ring } from "./ring.js";
 import { noteTaken, reason } from "./take-back.js";
 
@@ -32,6 +33,9 @@ export function previousOwner(schema: string, owner: string): string {
   return `${leaseMs} as lease_ms, ${column("n.identity")} as identity, ${column("n.name")} as name`;
 }
 
+/** How long the rows are waited for that count the task down: other runs of the sweep wait meanwhile. */
+const BURY_WAITS_MS = 300;
+
 /**
  * A task whose claims ended in a crash as often as its limit allows, or that is given up with its first. The whole precondition is repeated on the locked row; of
  * a claim that was granted since, the epoch is another. One at a time: it happens rarely, and a statement writes a row once.
@@ -39,8 +43,8 @@ export function previousOwner(schema: string, owner: string): string {
 export const buryTask = statement("bury_task", (d) => {
   const { schema: s, now } = d;
   return `
-with t as materialized (select ${now} as now
-), ${takeTurn(d, "select $1::uuid")}
+with t as materialized (select ${now} as now, set_config('lock_timeout', '${BURY_WAITS_MS}', true) as patience
+), ${takeTurn(d, "select $1::uuid", "(select patience from t) is not null")}
 , l as materialized (
   select id, owner, lease_until from ${s}.runs
   where id = $1 and epoch = $2 and token is not null and counts and (crashes >= crash_limit or $4 = 'failed')
@@ -64,9 +68,15 @@ select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - 
 from buried, t`;
 });
 
+/** A node's own sweep leaves a task whose neighbours are locked to the next round; whoever asked for a sweep waits for them. */
 async function bury(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {
   const { doomed, epoch, gone, verdict } = row;
-  const rows = await db.run<ReclaimedRow & { ready: Ready }>(buryTask, [doomed, epoch, gone === true, verdict, by]);
+  const values = [doomed, epoch, gone === true, verdict, by];
+  const burying = db.run<ReclaimedRow & { ready: Ready }>(buryTask, values, { once: by !== null });
+  const rows = await burying.catch((error) => {
+    if (by === null || !(error instanceof StoreUnavailable)) throw error;
+    return [];
+  });
   for (const { ready } of rows) await tellReady(db, ready);
   const told = rows.flatMap((row) => row.told ?? []);
   if (told.length > 0) await ring(db, told);

@@ -12,7 +12,8 @@ import { interval } from "./instant.js";
 /**
  * Rows locked by another statement are skipped, never waited for: one slow user transaction would otherwise hold up
  * the renewal of all its neighbours. Lost is only what is certain: the committed row shows another claim, or we had the
- * row locked and it did not match. A skipped row that still shows our claim is busy.
+ * row locked and it did not match. A skipped row that still shows our claim is busy. The holder is heard of: while its
+ * renewals succeed, others do not take it for gone, whatever became of its presence.
  */
 export const renewClaims = statement(
   "renew_claims",
@@ -25,7 +26,13 @@ with w as materialized (
   update ${s}.runs r set lease_until = ${now} + ${interval("$4::float8")}
   from l
   where r.id = l.run_id and r.epoch = l.epoch and r.token = l.token
-  returning l.ord, r.inbox_seq
+  returning l.ord, r.inbox_seq, r.owner
+), holder as materialized (
+  select n.incarnation from ${s}.nodes n where n.incarnation = any(array(select distinct owner from renewed))
+    and n.stopped_at is null
+  for no key update skip locked
+), heard as (
+  update ${s}.nodes n set seen_at = ${now} from holder h where n.incarnation = h.incarnation
 )
 select ord::int, 'held' as outcome, inbox_seq from renewed
 union all

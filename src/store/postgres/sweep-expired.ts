@@ -1,20 +1,12 @@
 // Takes back claims whose lease is over. Changes state only: the ordinary claim picks the run up again.
 
+import { checkLimit, checkText, refuse } from "../check/value.js";
 import type { Reclaimed } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
+import { inEnv } from "./presence-sql.js";
 import { previousOwner, type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
 import { EXPIRED, takeBackParts } from "./take-back.js";
-
-/**
- * CTEs that end in `swept`, `told` and `doomed`, given one `t` with the time. The UPDATE repeats the precondition on rows it
- * has locked; two sweepers never act on one list. (Only running rows have a lease. With the state in the predicate, the
- * planner read the whole index of running rows a second time.) What becomes of a run is its program's to say.
- */
-export function sweepParts(d: Dialect, limit: string, by: string, condition = "true", gone = ""): string {
-  const over = (time: string) => `(r.lease_until <= ${time}${gone && ` or r.owner = any(${gone})`})`;
-  return orphanParts(d, { limit, by, condition, over, isGone: gone ? `r.owner = any(${gone})` : "false" });
-}
 
 interface Orphans {
   readonly limit: string;
@@ -27,7 +19,11 @@ interface Orphans {
   readonly isGone: string;
 }
 
-/** The same for claims of which `over` tells. */
+/**
+ * CTEs that end in `swept`, `told` and `doomed`, given one `t` with the time. The UPDATE repeats the precondition on rows it
+ * has locked; two sweepers never act on one list. (Only running rows have a lease. With the state in the predicate, the
+ * planner read the whole index of running rows a second time.) What becomes of a run is its program's to say.
+ */
 export function orphanParts(d: Dialect, { limit, by, condition, over, isGone }: Orphans): string {
   const { schema: s, now } = d;
   return `expired as materialized (
@@ -58,9 +54,19 @@ export const sweepExpired = statement(
   "sweep_expired",
   (d) => `
 with t as materialized (select ${d.now} as now
-), ${sweepParts(d, "$1", NOBODY)}${RECLAIMED(d)}`,
+), ${orphanParts(d, {
+    limit: "$1",
+    by: NOBODY,
+    condition: inEnv(d, "$2::text"),
+    over: (time) => `r.lease_until <= ${time}`,
+    isGone: "false",
+  })}${RECLAIMED(d)}`,
 );
 
-export async function sweep(db: Database, limit: number): Promise<readonly Reclaimed[]> {
-  return settleReclaimed(db, await db.run<ReclaimedRow>(sweepExpired, [limit]), null);
+export async function sweep(
+  db: Database,
+  { env, limit }: { readonly env: string; readonly limit: number },
+): Promise<readonly Reclaimed[]> {
+  refuse(checkText("env", env) ?? checkLimit("limit", limit));
+  return settleReclaimed(db, await db.run<ReclaimedRow>(sweepExpired, [limit, env]), null);
 }

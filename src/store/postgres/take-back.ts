@@ -3,6 +3,7 @@
 import { orphanedError } from "../../kernel/recovery.js";
 import type { Dialect } from "./dialect.js";
 import { endNotices } from "./end-notices.js";
+import { isStuck, stuckParts } from "./locked-beside.js";
 
 /** Of the rows in `expired`. */
 export const EXPIRED =
@@ -66,7 +67,8 @@ export function takeBackParts(d: Dialect, still: string, by: string): string {
     where x.policy in ('fail', 'restart') and j.run_id = x.id and j.seq = x.base_seq + 1 limit 1
   ) j on true
 ), doomed as (select id, epoch, gone, verdict from judged where counts and verdict ${ENDS}
-), taken as materialized (select * from judged where not (counts and verdict ${ENDS})
+), ${stuckParts(d, `select id from judged where verdict ${ENDS}`, "select id from judged where verdict not in ('waiting', 'paused')")}
+, taken as materialized (select * from judged where not (counts and verdict ${ENDS}) and not ${isStuck("id")}
 ), swept as (
   update ${s}.runs r
   set state = case when e.verdict in ('restarted', 'paused') then 'waiting' else e.verdict end,

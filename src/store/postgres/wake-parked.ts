@@ -6,6 +6,7 @@ import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
 import { ENDED } from "./ended-states.js";
 import { interval } from "./instant.js";
+import { isStuck, NO_RUNS, stuckParts } from "./locked-beside.js";
 
 /** Runs with unread messages that one call looks at, and messages that it closes. With fewer, each call sees them all. */
 export const MAIL_WINDOW = 2000;
@@ -15,7 +16,7 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
  * CTEs that end in `awake`, given one `t` with the time.
  *
  * Mail is looked at in windows over the runs that have some, one after the other and round again: where the next begins
- * stands in `meta`, written only while there is more than a window holds (310,000 unread messages of runs that wait for
+ * stands in `meta`, written only while there is more than a window holds and nobody has that row locked (310,000 unread messages of runs that wait for
  * a worker took 690 ms, every second, on every node). Each run is found by one step down the index: asked for all of a
  * window at once, a planner without statistics sorted all unread messages.
  *
@@ -25,7 +26,8 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
  *
  * `is not distinct from` where rows are found by id: beside the partial index, `=` read all parked runs.
  */
-export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
+function wakeParts(d: Dialect, limit: string): string {
+  const { schema: s, now } = d;
   return `due as (
   select id from ${s}.runs where state = 'parked' and wake_at <= (select ${now}) order by wake_at, id limit ${limit}
 ), place as materialized (
@@ -44,9 +46,10 @@ export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
   select run_id, n from step
 ), further as materialized (
   select coalesce((select run_id::text from seen where n > ${MAIL_WINDOW}), '${FIRST}') as at
+), noted as materialized (
+  select key from ${s}.meta where key = 'mail_place' for no key update skip locked
 ), moved as (
-  insert into ${s}.meta (key, value) select 'mail_place', f.at from further f, place p where f.at <> p.at
-  on conflict (key) do update set value = excluded.value
+  update ${s}.meta m set value = f.at from noted k, further f, place p where m.key = k.key and f.at <> p.at
 ), mail as materialized (
   select u.run_id as id, r.state, r.wake_after from (select run_id from seen where n <= ${MAIL_WINDOW}) u
   left join lateral (select state, wake_after from ${s}.runs r where r.id = u.run_id limit 1) r on true
@@ -66,15 +69,15 @@ export function wakeParts({ schema: s, now }: Dialect, limit: string): string {
   update ${s}.inbox i set taken_seq = 0 from stray x
   where (i.run_id, i.key) = (x.run_id, x.key) and i.run_id = any(array(select run_id from stray)) and i.taken_seq is null
 ), woken as materialized (
-  select r.id, r.wake_at from ${s}.runs r
+  select r.id, r.wake_at, r.limited from ${s}.runs r
   where r.id = any(array(select id from due union select id from called)) and r.state is not distinct from 'parked'
   order by r.wake_at, r.id
   limit ${limit}
   for no key update skip locked
-), awake as (
+), ${stuckParts(d, "select id from woken where limited", NO_RUNS)}, awake as (
   update ${s}.runs r
   set state = 'waiting', wake_at = null, available_at = t.now + ${interval("(n.ord - 1) * 0.001")}
-  from unnest(array(select id from woken order by wake_at, id)) with ordinality as n(id, ord), t
+  from unnest(array(select id from woken where not ${isStuck("id")} order by wake_at, id)) with ordinality as n(id, ord), t
   where r.id = n.id and r.state is not distinct from 'parked'
   returning r.id, r.claim_group, r.state
 )`;
@@ -85,10 +88,13 @@ export const wakeParked = statement(
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${wakeParts(d, "$1")}
-select id from awake`,
+select id, claim_group, state from awake`,
 );
 
 export async function wake(db: Database, limit: number): Promise<number> {
   refuse(checkLimit("limit", limit));
-  return limit < 1 ? 0 : (await db.run(wakeParked, [limit])).length;
+  if (limit < 1) return 0;
+  const rows = await db.run<{ claim_group: number; state: string }>(wakeParked, [limit]);
+  db.onWork([...new Set(rows.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])))]);
+  return rows.length;
 }

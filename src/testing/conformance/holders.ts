@@ -40,12 +40,11 @@ export const holderCases = cases("holders", {
     await s.accept(await claimBy(s, ann.incarnation), [append("a"), handBack]);
     await claimBy(s, bob.incarnation, SHORT_MS);
     await s.advance(PAST_MS);
-    const round = { incarnation: ann.incarnation, limit: 1000, reclaim: true, presenceGraceMs: LONG_MS };
-    await s.store.housekeep(round);
+    await s.store.reclaim({ ...s.witness(ann.incarnation), limit: 1000 });
     const stranger = s.token();
     await claimBy(s, stranger, SHORT_MS);
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ limit: 1000 });
+    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
     const last = await claimBy(s, bob.incarnation);
     const claims = await s.store.runs.claims(id, { limit: 10 });
     const unknown = { incarnation: stranger, identity: null, name: null };

@@ -92,14 +92,16 @@ export const loneNodeCases = cases("lone nodes", {
   "claims of a lone node that is silent for longer than its lease are swept by whoever keeps house": async (s) => {
     const { node } = await register(s, { alone: true, leaseMs: 2 * SILENT_MS });
     const claim = await s.start({}, { owner: node.incarnation, leaseMs: LONG_MS });
-    const round = { incarnation: s.token(), limit: 100, reclaim: true, presenceGraceMs: 0 };
+    const round = { ...s.witness(), limit: 100 };
     await s.advance(SILENT_MS);
-    await s.store.housekeep(round);
+    await s.store.reclaim(round);
     matches(await s.run(claim.runId), { state: "running" }, "while it may come back");
     await s.advance(SILENT_MS + 50);
-    await s.store.housekeep({ ...round, reclaim: false });
-    matches(await s.run(claim.runId), { state: "running" }, "by one whose grace lasts");
-    await s.store.housekeep(round);
+    await s.store.reclaim({ ...round, watchedMs: 0 });
+    matches(await s.run(claim.runId), { state: "running" }, "by one that has not watched for long enough");
+    await s.store.reclaim({ ...round, env: `${s.env}-2` });
+    matches(await s.run(claim.runId), { state: "running" }, "by one of another env");
+    await s.store.reclaim(round);
     matches(await s.run(claim.runId), { state: "waiting" }, "later");
   },
 
@@ -108,7 +110,7 @@ export const loneNodeCases = cases("lone nodes", {
     const { incarnation } = node;
     const claim = await s.start({}, { owner: incarnation, leaseMs: LONG_MS });
     await s.start({}, { owner: incarnation, leaseMs: LONG_MS });
-    const round = { incarnation, limit: 100, reclaim: false, presenceGraceMs: 0 };
+    const round = s.witness(incarnation);
     same((await s.store.housekeep({ ...round, alone: true })).called, [], "before");
     await s.store.inbox.send([s.message(claim.runId)]);
     const { inboxSeq } = await s.run(claim.runId);

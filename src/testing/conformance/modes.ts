@@ -16,8 +16,7 @@ async function register(s: Scene, options: Partial<NodeRegistration> = {}) {
 const change = (s: Scene, incarnation: string, what: ModeChange, keep = false) =>
   s.store.nodes.changeMode(incarnation, what, { keep, by: "me" });
 
-const house = (s: Scene, incarnation: string) =>
-  s.store.housekeep({ incarnation, limit: 1000, reclaim: false, presenceGraceMs: LONG_MS });
+const house = (s: Scene, incarnation: string) => s.store.housekeep(s.witness(incarnation));
 
 const deferred = { by: "host-1", expiresInMs: SHORT_MS };
 
@@ -100,7 +99,7 @@ export const deferredCases = cases("deferred runs", {
     const claim = await s.claimOne({ leaseMs: SHORT_MS });
     same(claim.deferredBy, "host-1", "claim");
     await s.advance(PAST_MS);
-    await s.store.runs.sweepExpired({ limit: 1000 });
+    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
     await s.claimOne({ owner: s.token() });
     const after = some((await s.run(run.id)).deferred, "deferral");
     same([after.takenBy, after.takenAt !== null], [s.owner, true], "taken");

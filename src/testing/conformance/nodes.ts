@@ -33,6 +33,7 @@ export const nodeCases = cases("nodes", {
       drain: null,
       heartbeatMs: null,
       leaseMs: null,
+      presenceGraceMs: null,
     };
     same(rest, { ...node, ...unsaid, stoppedAt: null, alive: true, holds: 0 }, "record");
     same(seenAt, startedAt, "seenAt");

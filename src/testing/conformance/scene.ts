@@ -4,6 +4,7 @@ import type { Effect, ParkEffect } from "../../kernel/effect.js";
 import type { NewKey, NewRun, RunGroup } from "../../kernel/new-run.js";
 import type { Payload } from "../../kernel/payload.js";
 import { systemWorld } from "../../kernel/system-world.js";
+import type { Witness } from "../../store/contract/house.js";
 import type { NewMessage } from "../../store/contract/inbox.js";
 import type { ClaimedRun, ClaimRequest, CommitAnswer, RunRecord } from "../../store/contract/runs.js";
 import type { Store } from "../../store/contract/store.js";
@@ -106,6 +107,11 @@ export class Scene {
     const answer = await this.commit(claim, effects, expectedSeq);
     same(answer.outcome, "accepted", `commit of ${effects.map(({ kind }) => kind).join(", ")}`);
     return expectedSeq + effects.length;
+  }
+
+  /** A node that has watched for longer than anybody asks for. */
+  witness(incarnation = world.token()): Witness {
+    return { incarnation, env: this.env, watchedMs: LONG_MS, troubled: false };
   }
 
   message(runId: string, message: Partial<NewMessage> = {}): NewMessage {

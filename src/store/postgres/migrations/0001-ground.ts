@@ -227,7 +227,13 @@ create table ${s}.nodes (
   drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
   lease_ms     bigint,
+  -- How long its lock may be missing before others take it for gone.
+  presence_grace_ms bigint,
   -- Whether it has said which events start its programs.
   declares     boolean not null default false
 ) with (fillfactor = 50);
+-- Where the next window over unread mail, and over lines of limits, begins. The rows are there from the start, so that no round
+-- of housekeeping waits for another that makes them.
+insert into ${s}.meta (key, value)
+values ('mail_place', '00000000-0000-0000-0000-000000000000'), ('limit_place', '') on conflict do nothing;
 `;

@@ -5,6 +5,7 @@ import { oneOf } from "../batch.js";
 import type { Dialect } from "../dialect.js";
 import { endNotices } from "../end-notices.js";
 import { ENDED } from "../ended-states.js";
+import { isStuck, NO_RUNS, stuckParts } from "../locked-beside.js";
 
 /** The class of our admission locks: the first half of PostgreSQL's two-part lock key. */
 const ADMISSION_CLASS = 0x686f6c65;
@@ -18,9 +19,10 @@ export const DUE_SLACK = "interval '2 ms'";
  * enough and no crash can leak a slot. Its name puts it before refuse_illegal_move.
  *
  * admit_runs locks first and counts in a statement of its own, which sees what the last holder of the lock has written
- * (lock and count in one statement let 6 run under a limit of 2). Locks are taken in the order of their numbers, runs in
- * the order of their ids; whoever else holds a run's row waits for nobody, so nothing can close a circle. The first in a
- * line that must wait stops the line: judged one by one, a run under an older, smaller limit might never be its turn.
+ * (lock and count in one statement let 6 run under a limit of 2). Locks of keys are taken in the order of their numbers. Rows
+ * that another transaction has locked are never waited for: a run that is, or one of whose rows is, stops its line until the
+ * next call, so that nothing passes it, and no other line waits for it. The first in a line that must wait stops the line,
+ * too: judged one by one, a run under an older, smaller limit might never be its turn.
  * Both are planned without sequential scans: what they read is a few rows by key, whatever the statistics say.
  *
  * Who finds no place and may not wait is skipped under the same lock, after the places were given out: counted anywhere
@@ -146,9 +148,18 @@ begin
     select r.id from ${s}.runs r
     where r.id = any(array(select j.run_id from judged j where goes)) and r.state is not distinct from 'held'
     order by r.id
-    for no key update
-  ), ok as materialized (
-    select j.* from judged j where goes and ${oneOf("j.run_id", "select id from locked")}
+    for no key update skip locked
+  ), free_rates as materialized (
+    select r.key from ${s}.limit_rates r where r.key = any(array(select j.key from judged j where goes and kind = 'rate'))
+    for no key update skip locked
+  ), ${stuckParts(d, "select l.id from locked l", NO_RUNS)}, ok as materialized (
+    select * from (
+      select j.*, bool_and(${oneOf("j.run_id", "select id from locked")} and not ${isStuck("j.run_id")}
+          and (kind <> 'rate' or ${oneOf("j.key", "select key from free_rates")}
+            or not exists (select from ${s}.limit_rates r where r.key = j.key)))
+        over (partition by j.key order by j.n) as free
+      from judged j where goes
+    ) j where free
   ), charged as (
     insert into ${s}.limit_rates as r (key, next_at) select key, max(start + step) from ok where kind = 'rate' group by 1
     on conflict (key) do update set next_at = excluded.next_at
@@ -186,10 +197,10 @@ begin
     select r.id from ${s}.runs r
     where r.id = any(array(select b.run_id from beyond b)) and r.state = 'held' and r.epoch = 0 and not r.counts
     order by r.id
-    for no key update
-  ), skipped as (
+    for no key update skip locked
+  ), ${stuckParts(d, "select l.id from locked l", "select l.id from locked l")}, skipped as (
     update ${s}.runs r set state = 'skipped', seq = r.seq + 1, ended_at = at
-    where r.id = any(array(select l.id from locked l))
+    where r.id = any(array(select l.id from locked l where not ${isStuck("l.id")}))
     returning r.id as run_id, r.claim_group, r.seq, r.parent_id, r.state
   ), written as (
     insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)

@@ -1,7 +1,7 @@
 // How a node is registered: beside others, or alone in its env and stack.
 
 import type { Dialect } from "../dialect.js";
-import { HERE, isLive } from "../presence-sql.js";
+import { HERE, isHere, isLive } from "../presence-sql.js";
 
 /** The class of the locks under which nodes are registered: the first half of PostgreSQL's two-part lock key. */
 const REGISTRATION_CLASS = 0x686f6c6e;
@@ -33,9 +33,9 @@ begin
     -- What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in another
     -- it tells from which.
     insert into ${s}.nodes (incarnation, identity, name, env, stack, build, started_at, seen_at, serves, executors, alone,
-      heartbeat_ms, lease_ms, claims, mode, overrides)
+      heartbeat_ms, lease_ms, presence_grace_ms, claims, mode, overrides)
     select me.incarnation, me.identity, me.name, me.env, me.stack, me.build, at, at, me.serves, me.executors, me.alone,
-      me.heartbeat_ms, me.lease_ms,
+      me.heartbeat_ms, me.lease_ms, me.presence_grace_ms,
       case when coalesce(k.mode, me.mode) = 'full' and coalesce(k.overrides, '{}') = '{}' then me.serves else '{}' end,
       coalesce(k.mode, me.mode), coalesce(k.overrides, '{}')
     from (select) one left join lateral (
@@ -61,6 +61,14 @@ begin
       from replaced r where n.incarnation = r.incarnation and r.is_over and n.stopped_at is null
     )
     select array(select r.incarnation from replaced r) into dead;
+    -- Whoever is missing is noted now and not with the first round: the grace of the dead begins here.
+    with ${HERE}, missing as materialized (
+      select n.incarnation from ${s}.nodes n
+      where n.env = me.env and n.stopped_at is null and n.presence is not null and n.absent_since is null
+        and n.incarnation <> me.incarnation and not ${isHere("n.presence")}
+      for no key update skip locked
+    )
+    update ${s}.nodes n set absent_since = at from missing m where n.incarnation = m.incarnation;
   end if;
   return next;
 end $$;
