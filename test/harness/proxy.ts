@@ -10,6 +10,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly connectionCount: number;
   /** May be set at any time; applies to open connections too. A black hole holds bytes, like a network that is gone. */
   mode: ProxyMode;
+  /** Whether new connections are reset at once, as by a server that has no place for them or a network that rejects. */
+  refusing: boolean;
   /** The same database through the proxy. */
   url(originalUrl: string): string;
   /** Resets (RST) every open connection, both sides. */
@@ -38,14 +40,17 @@ interface Context {
   readonly target: { host: string; port: number };
   readonly traps: Trap[];
   mode: ProxyMode;
+  refusing: boolean;
 }
 
 const TERMINATE = "X".charCodeAt(0);
 
 export async function startProxy(target: { host: string; port: number }): Promise<FaultProxy> {
-  const context: Context = { target, traps: [], mode: "pass" };
+  const context: Context = { target, traps: [], mode: "pass", refusing: false };
   const connections = new Set<ProxiedConnection>();
   const server = createServer((client) => {
+    client.on("error", () => {});
+    if (context.refusing) return void client.resetAndDestroy();
     const connection = new ProxiedConnection(client, context, () => connections.delete(connection));
     connections.add(connection);
   });
@@ -75,6 +80,12 @@ export async function startProxy(target: { host: string; port: number }): Promis
     set mode(mode) {
       context.mode = mode;
       for (const connection of connections) connection.run();
+    },
+    get refusing() {
+      return context.refusing;
+    },
+    set refusing(refusing) {
+      context.refusing = refusing;
     },
     url(originalUrl) {
       const url = new URL(originalUrl);

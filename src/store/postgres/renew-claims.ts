@@ -7,6 +7,7 @@ import type { RenewAnswer } from "../contract/runs.js";
 import { oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
+import { StoreUnavailable } from "./errors.js";
 import { interval } from "./instant.js";
 
 /**
@@ -61,10 +62,11 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
   );
   if (once.length === 0) return claims.map(() => ({ outcome: "lost" }));
   const values = [once.map((c) => c.runId), once.map((c) => c.epoch), once.map((c) => c.token), leaseMs];
-  const rows = await db.run<Row>(renewClaims, values, {
-    line: "renewals",
-    once: true,
-    timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS),
+  const how = { once: true, timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS) };
+  // A connection of its own that cannot be opened must not cost the claims while the others work.
+  const rows = await db.run<Row>(renewClaims, values, { ...how, line: "renewals" }).catch((error) => {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return db.run<Row>(renewClaims, values, how);
   });
   const answers = new Map<string, RenewAnswer>();
   for (const { ord, outcome, inbox_seq } of rows) {
