@@ -45,7 +45,7 @@ export const isSilent = (now: string) =>
  * its lock a start on a busy machine took longer than three heartbeats.
  */
 export const isLive = (now: string) => `(n.stopped_at is null and not ${isSilent(now)}
-    and (n.presence is null or ${isHere("n.presence")} or n.seen_at > n.absent_since or (${YOUNG} and ${isHeard(now)})))`;
+    and (n.presence is null or ${isHere("n.presence")} or coalesce(n.seen_at > n.absent_since, false) or (${YOUNG} and ${isHeard(now)})))`;
 
 const GRACE = `coalesce(n.presence_grace_ms, ${UNSAID_GRACE_MS})`;
 const SILENCE = `greatest(${GRACE}, ${SILENT_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS}))`;

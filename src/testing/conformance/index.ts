@@ -23,6 +23,7 @@ import { messageCases } from "./messages.js";
 import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
 import { overflowCases } from "./overflow.js";
+import { presenceCases } from "./presence.js";
 import { queueCases } from "./queues.js";
 import { recoveryCases } from "./recovery.js";
 import { retentionCases } from "./retention.js";
@@ -70,6 +71,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...timeoutCases,
   ...nodeCases,
   ...loneNodeCases,
+  ...presenceCases,
   ...modeCases,
   ...deferredCases,
 ];
