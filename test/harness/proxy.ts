@@ -10,6 +10,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly connectionCount: number;
   /** May be set at any time; applies to open connections too. A black hole holds bytes, like a network that is gone. */
   mode: ProxyMode;
+  /** May be set at any time; what it refuses is reset (RST), open connections and new ones. */
+  refuse: Refused;
   /** The same database through the proxy. */
   url(originalUrl: string): string;
   /** Resets (RST) every open connection, both sides. */
@@ -26,6 +28,8 @@ export interface FaultProxy extends AsyncDisposable {
 }
 
 export type RequestMatch = (request: Buffer) => boolean;
+/** "presence": only the connection on which a node holds its session lock. */
+export type Refused = "none" | "presence" | "all";
 
 /** A fault that waits for its request. */
 interface Trap {
@@ -38,12 +42,15 @@ interface Context {
   readonly target: { host: string; port: number };
   readonly traps: Trap[];
   mode: ProxyMode;
+  refuse: Refused;
 }
 
+/** The statement by which a node's presence connection is recognised; no other connection sends it. */
+const TAKES_SESSION_LOCK = /pg_(try_)?advisory_lock\b/;
 const TERMINATE = "X".charCodeAt(0);
 
 export async function startProxy(target: { host: string; port: number }): Promise<FaultProxy> {
-  const context: Context = { target, traps: [], mode: "pass" };
+  const context: Context = { target, traps: [], mode: "pass", refuse: "none" };
   const connections = new Set<ProxiedConnection>();
   const server = createServer((client) => {
     const connection = new ProxiedConnection(client, context, () => connections.delete(connection));
@@ -76,6 +83,13 @@ export async function startProxy(target: { host: string; port: number }): Promis
       context.mode = mode;
       for (const connection of connections) connection.run();
     },
+    get refuse() {
+      return context.refuse;
+    },
+    set refuse(refuse) {
+      context.refuse = refuse;
+      for (const connection of [...connections]) if (connection.refused) connection.reset();
+    },
     url(originalUrl) {
       const url = new URL(originalUrl);
       url.hostname = "127.0.0.1";
@@ -98,6 +112,7 @@ class ProxiedConnection {
   readonly #toClient: Pump;
   readonly #replies = new ServerStream();
   #loggedIn = false;
+  #holdsPresence = false;
   #request: Buffer[] = [];
   #swallowing: Trap | null = null;
 
@@ -128,6 +143,11 @@ class ProxiedConnection {
     }
   }
 
+  get refused(): boolean {
+    const { refuse } = this.#context;
+    return refuse === "all" || (refuse === "presence" && this.#holdsPresence);
+  }
+
   run(): void {
     this.#toServer.run();
     this.#toClient.run();
@@ -146,6 +166,8 @@ class ProxiedConnection {
 
   #forwardToServer(chunk: Buffer | null): void {
     if (chunk === null) return void this.#server.end();
+    this.#holdsPresence ||= TAKES_SESSION_LOCK.test(chunk.toString("latin1"));
+    if (this.refused) return void this.reset();
     if (!this.#loggedIn && isSslRequest(chunk)) this.#replies.expectLoneByte();
     const trap = this.#loggedIn && chunk[0] !== TERMINATE ? this.#springTrap(chunk) : null;
     if (trap?.loses === "request") {
