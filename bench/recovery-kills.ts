@@ -29,7 +29,7 @@ export async function oneOfSeveral(url: string, rounds: number, say: Say): Promi
   const steady = await fleet.spawn();
   await Promise.all([fleet.spawn(), fleet.spawn()]);
   await pass(STEADY_MS);
-  return series("one of several nodes, ms", rounds, say, async () => {
+  return await series("one of several nodes, ms", rounds, say, async () => {
     const ids = await fleet.hold(MANY);
     const others = [...fleet.alive].filter((child) => child !== steady);
     const victim = mostOf(fleet, others, ids);
@@ -46,7 +46,7 @@ export async function oneOfSeveral(url: string, rounds: number, say: Say): Promi
 export async function theOnlyNode(url: string, rounds: number, say: Say): Promise<number[]> {
   await using fleet = await Fleet.open(url);
   let node = await fleet.spawn();
-  return series("the only node, restarted, ms", rounds, say, async () => {
+  return await series("the only node, restarted, ms", rounds, say, async () => {
     const ids = await fleet.hold(1);
     const at = performance.now();
     await end(node, "SIGKILL");
@@ -60,7 +60,7 @@ export async function theOnlyNode(url: string, rounds: number, say: Say): Promis
 export async function aYoungNode(url: string, rounds: number, say: Say): Promise<number[]> {
   await using fleet = await Fleet.open(url);
   let node = await fleet.spawn();
-  return series("a second node that is 3 s old, ms", rounds, say, async () => {
+  return await series("a second node that is 3 s old, ms", rounds, say, async () => {
     const ids = await fleet.hold(1);
     const second = await fleet.spawn();
     await pass(3_000);
@@ -84,7 +84,7 @@ export async function underFlapping(url: string, rounds: number, say: Say): Prom
       proxy.refuse = "none";
     }, CUT_MS);
   };
-  return series("under flapping connections, ms", rounds, say, async () => {
+  return await series("under flapping connections, ms", rounds, say, async () => {
     await using fleet = await Fleet.open(url);
     const nodes = await Promise.all([1, 2, 3].map(() => fleet.spawn({ url: proxy.url(url) })));
     const ids = await fleet.hold(MANY);
