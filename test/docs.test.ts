@@ -150,11 +150,11 @@ test("the README names every page and fits a screen", () => {
 
 describe("every example works", () => {
   let printed: ReadonlyMap<string, Promise<string>>;
-  let demonstration: Promise<string>;
+  let demonstration: ReturnType<typeof runDemo>;
   beforeAll(() => {
     printed = runExamples(Object.keys(EXPECTED), inject("databaseUrl"));
     demonstration = runDemo("--once", "--json");
-    demonstration.catch(() => {}); // its test tells
+    demonstration.printed.catch(() => {}); // its test tells
   });
   for (const [file, output] of Object.entries(EXPECTED)) {
     test(file, async () => {
@@ -176,7 +176,14 @@ describe("every example works", () => {
   });
 
   test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
-    const stdout = await demonstration;
+    const stdout = await demonstration.printed;
     expect(JSON.parse(stdout.split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
+  });
+
+  test("demo.ts: no process of it has the database's password in its arguments", { timeout: 60_000 }, async () => {
+    await demonstration.printed;
+    const seen = [...demonstration.argumentsSeen];
+    expect(seen.filter((line) => line.includes("demo-worker")).length).toBeGreaterThan(0);
+    expect(seen.filter((line) => /postgres(ql)?:\/\/|password/i.test(line))).toEqual([]);
   });
 });
