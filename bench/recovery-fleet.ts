@@ -85,7 +85,15 @@ export class Fleet implements AsyncDisposable {
   async takenOver(ids: readonly string[], since: number, limitMs: number): Promise<number> {
     const again = (id: string) => this.begun.find(({ runId, epoch }) => runId === id && epoch > 1);
     const done = await this.until(() => ids.every(again), limitMs);
+    if (!done) await this.#complain(ids.filter((id) => !again(id)));
     return done ? Math.round(Math.max(...ids.map((id) => again(id)!.at)) - since) : limitMs;
+  }
+
+  /** What is known of runs that were not taken over in time. */
+  async #complain(ids: readonly string[]): Promise<void> {
+    const text = `select r.id, r.state, r.epoch::int, r.crashes, r.lease_until - clock_timestamp() as lease, to_jsonb(n) as owner
+      from ${this.schema}.runs r left join ${this.schema}.nodes n on n.incarnation = r.owner where r.id = any($1)`;
+    for (const row of (await this.#pool.query(text, [ids])).rows) console.error(JSON.stringify(row));
   }
 
   /** Looks whenever a process reports; false when the time is out. */
