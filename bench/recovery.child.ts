@@ -14,9 +14,14 @@ export interface ChildConfig {
 // By the environment: arguments are readable by every user of the machine, and the URL has a password.
 const { url, schema, version, options } = JSON.parse(process.env["HOLDFAST_BENCH_CHILD"]!) as ChildConfig;
 const report = (one: Report) => void (process.connected && process.send!(one, () => {}));
-const released = () => new Promise((resolve) => process.once("message", resolve));
+const hanging = new Set<(released: unknown) => void>();
+const released = () => new Promise((resolve) => hanging.add(resolve));
+// Always there: Node keeps a message that nothing listens to for the next listener.
+process.on("message", () => {
+  for (const resolve of hanging) resolve(null);
+  hanging.clear();
+});
 
-process.setMaxListeners(0);
 const node = await createNode({
   store: postgres(url, { schema }),
   programs: Object.values(programsOf(version, { report, released })),
