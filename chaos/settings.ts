@@ -16,7 +16,6 @@ export const FOREIGN_SETTINGS = {
   renewEvery: 50,
   housekeeping: 100,
   presenceGrace: 0,
-  startupGrace: 0,
 } as const;
 
 export const STORE_SETTINGS = { queryTimeout: "3s" } as const;

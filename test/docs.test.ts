@@ -136,6 +136,24 @@ test("every link into the repository leads somewhere", () => {
   }
 });
 
+test("every picture of a page exists and is in the package", () => {
+  const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
+  const pictures = documents.flatMap((name) =>
+    [...readFileSync(join(ROOT, name), "utf8").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path]) =>
+      join(name, "..", path!),
+    ),
+  );
+  expect(pictures).toContain("docs/partition-timeline.svg");
+  for (const picture of pictures) {
+    expect(files, `${picture} is packed`).toContain(picture.split("/")[0]);
+    const text = readFileSync(join(ROOT, picture), "utf8");
+    // A background of its own makes it legible on a light and on a dark page.
+    expect(text, picture).toMatch(
+      /^<svg [^>]*viewBox="0 0 (\d+) (\d+)"[\s\S]*?<title[\s\S]*?<rect width="\1" height="\2"/,
+    );
+  }
+});
+
 test("every command stands in the table of commands", () => {
   const table = readFileSync(join(ROOT, "docs/cli.md"), "utf8").split("## Which database")[0]!;
   expect(COMMAND_NAMES.filter((name) => !new RegExp(`[|,] \`${name}[ \`]`).test(table))).toEqual([]);
