@@ -10,12 +10,12 @@ export interface FaultProxy extends AsyncDisposable {
   readonly connectionCount: number;
   /** May be set at any time; applies to open connections too. A black hole holds bytes, like a network that is gone. */
   mode: ProxyMode;
-  /** May be set at any time; what it refuses is reset (RST), open connections and new ones. */
-  refuse: Refused;
   /** The same database through the proxy. */
   url(originalUrl: string): string;
   /** Resets (RST) every open connection, both sides. */
   resetAll(): void;
+  /** May be set at any time; what it refuses is reset (RST), open connections and new ones. */
+  refuse: Refused;
   /**
    * The unanswered COMMIT: the next request that matches reaches the server and is carried out to its ReadyForQuery,
    * the client hears nothing and is reset. Resolves when that has happened. `request` is all the client has sent since
@@ -39,10 +39,10 @@ interface Trap {
 }
 
 interface Context {
+  refuse?: Refused;
   readonly target: { host: string; port: number };
   readonly traps: Trap[];
   mode: ProxyMode;
-  refuse: Refused;
 }
 
 /** The statement by which a node's presence connection is recognised; no other connection sends it. */
@@ -50,7 +50,7 @@ const TAKES_SESSION_LOCK = /pg_(try_)?advisory_lock\b/;
 const TERMINATE = "X".charCodeAt(0);
 
 export async function startProxy(target: { host: string; port: number }): Promise<FaultProxy> {
-  const context: Context = { target, traps: [], mode: "pass", refuse: "none" };
+  const context: Context = { target, traps: [], mode: "pass" };
   const connections = new Set<ProxiedConnection>();
   const server = createServer((client) => {
     const connection = new ProxiedConnection(client, context, () => connections.delete(connection));
@@ -83,13 +83,6 @@ export async function startProxy(target: { host: string; port: number }): Promis
       context.mode = mode;
       for (const connection of connections) connection.run();
     },
-    get refuse() {
-      return context.refuse;
-    },
-    set refuse(refuse) {
-      context.refuse = refuse;
-      for (const connection of [...connections]) if (connection.refused) connection.reset();
-    },
     url(originalUrl) {
       const url = new URL(originalUrl);
       url.hostname = "127.0.0.1";
@@ -97,6 +90,13 @@ export async function startProxy(target: { host: string; port: number }): Promis
       return url.href;
     },
     resetAll,
+    get refuse() {
+      return context.refuse ?? "none";
+    },
+    set refuse(refuse) {
+      context.refuse = refuse;
+      for (const connection of [...connections]) if (connection.refused) connection.reset();
+    },
     loseNextReply: (match) => setTrap("reply", match),
     loseNextRequest: (match) => setTrap("request", match),
     stop,
