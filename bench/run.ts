@@ -6,6 +6,7 @@ import { benchDag } from "./dag.js";
 import { benchGraph } from "./graph.js";
 import { benchLane } from "./lane.js";
 import { benchMachine } from "./machine.js";
+import { benchRecovery } from "./recovery.js";
 import { benchTakeover } from "./takeover.js";
 import { benchTriggers } from "./triggers.js";
 import { benchWorkflow } from "./workflow.js";
@@ -16,6 +17,7 @@ const BENCHES = {
   graph: benchGraph,
   lane: benchLane,
   machine: benchMachine,
+  recovery: benchRecovery,
   takeover: benchTakeover,
   triggers: benchTriggers,
   workflow: benchWorkflow,
@@ -24,6 +26,8 @@ const BENCHES = {
 const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const json = process.argv.includes("--json");
 const quick = process.argv.includes("--quick");
+/** Of a benchmark with several figures. */
+const only = process.argv.find((word) => word.startsWith("--only="))?.slice("--only=".length);
 const bench = name !== undefined && Object.hasOwn(BENCHES, name) ? BENCHES[name as keyof typeof BENCHES] : undefined;
 
 if (!bench) {
@@ -33,7 +37,7 @@ if (!bench) {
   const say = json ? (line: string) => console.error(line) : (line: string) => console.log(line);
   const server = await database();
   try {
-    const report = await bench(server.url, { quick, say });
+    const report = await bench(server.url, { quick, say, only });
     if (json) console.log(JSON.stringify(report));
     else console.log(report.ok ? "all hold" : "NOT all hold");
     process.exitCode = report.ok ? 0 : 1;

@@ -11,6 +11,7 @@ const PRESENCE_CLASS = 0x686f6c64;
  *
  * `reclaimed`: taken from a holder without a word in the journal. `owner_here`: the holder's presence was there then. A
  * lock whose connection is younger than the statement does not count: when the statement looked, it was not there.
+ * `heard_at`: the last renewal or heartbeat of the holder. `looked_at`: when the statement began.
  */
 const AUDIT = `
 create schema chaos;
@@ -22,24 +23,27 @@ create table chaos.moves (
   n bigserial primary key, tx xid8 not null default pg_current_xact_id(), at timestamptz not null default clock_timestamp(),
   run_id uuid not null, old_state text not null, new_state text not null, old_epoch bigint not null, new_epoch bigint not null,
   old_token uuid, new_token uuid, old_owner uuid, new_owner uuid, old_lease timestamptz,
-  reclaimed boolean not null, owner_here boolean not null
+  reclaimed boolean not null, owner_here boolean not null, heard_at timestamptz, looked_at timestamptz not null default now()
 );
 create function chaos.note_move() returns trigger language plpgsql as $$
 declare
   taken boolean := old.state = 'running' and new.token is null and new.seq = old.seq;
   here boolean := false;
+  heard timestamptz;
 begin
   if taken then
     here := exists (
       select from holdfast.nodes n
       join pg_locks l on l.locktype = 'advisory' and l.classid = ${PRESENCE_CLASS} and l.objid = n.presence and l.granted
       join pg_stat_activity a on a.pid = l.pid and a.backend_start < now()
-      where n.incarnation = old.owner and (n.absent_since is null or n.absent_since > now() - interval '1 second'));
+      where n.incarnation = old.owner and coalesce((to_jsonb(n) ->> 'absent_since')::timestamptz, now()) > now() - interval '1 second');
+    heard := (select greatest(n.seen_at, old.lease_until - n.lease_ms * interval '1 ms')
+      from holdfast.nodes n where n.incarnation = old.owner);
   end if;
   insert into chaos.moves (run_id, old_state, new_state, old_epoch, new_epoch, old_token, new_token, old_owner, new_owner,
-    old_lease, reclaimed, owner_here)
+    old_lease, reclaimed, owner_here, heard_at)
   values (new.id, old.state, new.state, old.epoch, new.epoch, old.token, new.token, old.owner, new.owner,
-    old.lease_until, taken, here);
+    old.lease_until, taken, here, heard);
   return null;
 end $$;
 create trigger note_move after update on holdfast.runs for each row

@@ -2,6 +2,7 @@
 
 import type { Cluster } from "./cluster.js";
 import { AT_MOST_ONCE, type Mark } from "./programs.js";
+import { GRACE_MS } from "./settings.js";
 
 export interface Findings {
   /** Grants of runs that had been taken from their holder. */
@@ -12,10 +13,19 @@ export interface Findings {
   readonly staleWrites: number;
   /** Claims taken from a holder whose lease was not over and whose presence was there. */
   readonly stolenLiveLeases: number;
+  /**
+   * Claims taken from a process that was alive and renewed them, whatever became of its presence: the lease was not over, and the
+   * holder had been heard of within the grace.
+   */
+  readonly robbedLiveNodes: number;
   /** Steps with two results, begun again after their result was recorded, or begun twice although at most once. */
   readonly doubledEffects: number;
   /** Acknowledged starts, and their children, that are not there or did not come to their right end. */
   readonly lostRuns: number;
+  /** Of these, dead: others' crashes were counted against them. */
+  readonly deadInnocents: number;
+  /** Of these, failed or quarantined: none of the programs fails, and all nodes have the newest code at the end. */
+  readonly failedRuns: number;
   /** Steps without their effect, wrong results, gaps in a journal, wrong counts of tasks, gates passed that nobody opened. */
   readonly wrongRuns: number;
   readonly stuckRuns: number;
@@ -30,6 +40,12 @@ where j.token is not null and not exists (
   where m.run_id = j.run_id and m.tx::xid = j.xmin and m.old_epoch = j.epoch and m.old_token = j.token)`;
 
 const STOLEN = "select count(*)::int as n from chaos.moves where reclaimed and old_lease > at and owner_here";
+
+const ROBBED = `
+select old_owner as owner, extract(epoch from looked_at) * 1000 as at from chaos.moves
+where reclaimed and old_lease > at and heard_at <= looked_at and heard_at > looked_at - $1 * interval '1 ms'`;
+/** A statement takes a while: what it took a moment after the grace is no robbery. */
+const GRACE_MARGIN_MS = 100;
 
 const TAKEOVERS = `
 select count(*)::int as n from (
@@ -76,16 +92,29 @@ export async function openRuns(cluster: Cluster): Promise<number> {
   return number(cluster, `select count(*)::int as n from holdfast.runs where state not in ${ENDED}`);
 }
 
+/** A quarantined run may resume: a node with its code lifts the quarantine. */
+export async function unfinishedRuns(cluster: Cluster): Promise<number> {
+  const unfinished = `state not in ${ENDED} or state = 'quarantined'`;
+  return number(cluster, `select count(*)::int as n from holdfast.runs where ${unfinished}`);
+}
+
+/** From processes that had ended when the statement looked nothing can be robbed. */
+async function robbed(cluster: Cluster): Promise<number> {
+  const rows = await cluster.database.query<{ owner: string; at: string }>(ROBBED, [GRACE_MS - GRACE_MARGIN_MS]);
+  return rows.filter(({ owner, at }) => (cluster.endedAt.get(owner) ?? Number.POSITIVE_INFINITY) > Number(at)).length;
+}
+
 export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, number>): Promise<Findings> {
   const complaints = await cluster.database.complaints();
-  const { lostRuns, wrongResults } = await judgeEnds(cluster, acknowledged);
+  const { wrongResults, ...ends } = await judgeEnds(cluster, acknowledged);
   return {
     takeovers: await number(cluster, TAKEOVERS),
     deadlocks: complaints.get("deadlock detected") ?? 0,
     staleWrites: await number(cluster, STALE),
     stolenLiveLeases: await number(cluster, STOLEN),
+    robbedLiveNodes: await robbed(cluster),
     doubledEffects: doubled(await cluster.database.query<Recorded>(RECORDED), await cluster.marks()),
-    lostRuns,
+    ...ends,
     wrongRuns:
       wrongResults +
       (await number(cluster, GAPS)) +
@@ -103,15 +132,18 @@ async function judgeEnds(cluster: Cluster, acknowledged: ReadonlyMap<string, num
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
   const missing = [...acknowledged.keys()].filter((id) => !byId.has(id)).length;
-  const badEnds = rows.filter(({ id, state, parent_id }) => {
-    const counts = acknowledged.has(id) || parent_id !== null;
-    return counts && ["failed", "cancelled", "skipped", "dead", "quarantined"].includes(state);
-  }).length;
+  const ended = (...states: string[]) =>
+    rows.filter(({ id, state, parent_id }) => {
+      return (acknowledged.has(id) || parent_id !== null) && states.includes(state);
+    }).length;
+  const deadInnocents = ended("dead");
+  const failedRuns = ended("failed", "quarantined");
   const wrongResults = rows.filter(({ id, state, data }) => {
     const expected = acknowledged.get(id);
     return expected !== undefined && state === "completed" && data !== JSON.stringify(expected);
   }).length;
-  return { lostRuns: missing + badEnds, wrongResults };
+  const lostRuns = missing + deadInnocents + failedRuns + ended("cancelled", "skipped");
+  return { lostRuns, deadInnocents, failedRuns, wrongResults };
 }
 
 export interface Recorded {

@@ -11,9 +11,7 @@ const EVERY_MS = 70;
 const LOOK_EVERY_MS = 250;
 /** Two minutes: longer than the harm lasts in CI, and than healing may take. */
 const MOST_LOOKS = 480;
-const programs = programsWith(async () => {
-  throw new Error("the client works on nothing");
-});
+const programs = programsWith(() => Promise.reject(new Error("the client works on nothing")));
 
 export class Load {
   /** Acknowledged starts: the run, and what it must answer with. */
@@ -25,6 +23,7 @@ export class Load {
   readonly #open = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #node: Node | null = null;
+  #poisons = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor(url: string, chance: Chance) {
@@ -36,6 +35,14 @@ export class Load {
     // It works on nothing, but keeps house like any node.
     this.#node = await createNode({ store: this.#store, programs: [], identity: "client", ...SETTINGS });
     this.#running = this.#loop();
+  }
+
+  /** Starts a run that kills every process that works on it, until it is dead. */
+  poison(): void {
+    const n = ++this.#poisons;
+    this.#track(async () => {
+      await insist(() => this.#node!.start(programs.poison, undefined, { key: `poison-${n}` }));
+    });
   }
 
   /** Starts nothing more; resolves when every call was answered. */
@@ -52,12 +59,16 @@ export class Load {
 
   async #loop(): Promise<void> {
     for (let n = 1; !this.#stop.signal.aborted; n++) {
-      const call: Promise<void> = this.#one(n * 10)
-        .catch((error) => void this.surprises.push(`client: ${String(error)}`))
-        .finally(() => this.#open.delete(call));
-      this.#open.add(call);
+      this.#track(() => this.#one(n * 10));
       await pass(EVERY_MS, undefined, { signal: this.#stop.signal }).catch(() => {});
     }
+  }
+
+  #track(work: () => Promise<void>): void {
+    const call: Promise<void> = work()
+      .catch((error) => void this.surprises.push(`client: ${String(error)}`))
+      .finally(() => this.#open.delete(call));
+    this.#open.add(call);
   }
 
   async #one(n: number): Promise<void> {

@@ -3,6 +3,7 @@
 import { setTimeout as pass } from "node:timers/promises";
 import type { Chance } from "../src/simulator/chance.js";
 import type { Cluster, Member } from "./cluster.js";
+import { NEWEST, type Version } from "./programs.js";
 import { LEASE_MS } from "./settings.js";
 
 export const FAULTS = [
@@ -10,10 +11,15 @@ export const FAULTS = [
   "pause",
   "terminate",
   "reset",
+  "cut",
+  "presenceRefused",
   "swallowedReply",
   "blackHole",
   "latency",
   "databaseCrash",
+  "foreignEnv",
+  "roll",
+  "poison",
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
@@ -22,16 +28,28 @@ const WEIGHTS: readonly (readonly [number, Fault])[] = [
   [26, "pause"],
   [14, "terminate"],
   [12, "reset"],
+  [8, "cut"],
+  [8, "presenceRefused"],
   [16, "swallowedReply"],
   [8, "blackHole"],
   [6, "latency"],
   [2, "databaseCrash"],
+  [3, "roll"],
+  [2, "poison"],
 ];
 /** Statements whose reply is worth losing: what the server did then is known to it alone. */
 const LOST_REPLIES = ["commit_runs", "claim_runs", "renew_claims", "keep_house", "insert", "send", "ring_runs"];
 const CRASHES_APART_MS = 12_000;
+/** A poison run is dead after seven crashes, each with a restart. */
+const POISON_APART_MS = 20_000;
 /** So many nodes stay untouched: somebody must be there to take over. */
 const SPARED = 2;
+
+interface Hands {
+  readonly say: (line: string) => void;
+  /** Starts a run that kills its process. */
+  readonly poison: () => void;
+}
 
 export class Nemesis {
   readonly counts: Record<Fault, number>;
@@ -39,15 +57,20 @@ export class Nemesis {
   readonly #chance: Chance;
   readonly #faults: readonly Fault[];
   readonly #say: (line: string) => void;
+  readonly #startPoison: () => void;
   readonly #stop = new AbortController();
   readonly #pending = new Set<Promise<void>>();
   #lastCrash = Number.NEGATIVE_INFINITY;
+  #lastPoison = Number.NEGATIVE_INFINITY;
+  #version: Version = 1;
+  #rolling = false;
 
-  constructor(cluster: Cluster, chance: Chance, faults: readonly Fault[], say: (line: string) => void) {
+  constructor(cluster: Cluster, chance: Chance, faults: readonly Fault[], { say, poison }: Hands) {
     this.#cluster = cluster;
     this.#chance = chance;
     this.#faults = faults;
     this.#say = say;
+    this.#startPoison = poison;
     this.counts = Object.fromEntries(faults.map((fault) => [fault, 0])) as Record<Fault, number>;
   }
 
@@ -71,9 +94,13 @@ export class Nemesis {
     await this.#cluster.database.open();
     for (const member of this.#cluster.members) {
       member.proxy.mode = "pass";
+      member.proxy.refuse = "none";
       member.process?.kill("SIGCONT");
       if (member.process === null) await this.#cluster.spawn(member);
     }
+    // What the newest code has moved on needs it.
+    const older = this.#cluster.members.filter(({ version }) => version !== NEWEST);
+    if (this.counts.roll > 0) await Promise.all(older.map((member) => this.#cluster.roll(member, NEWEST)));
   }
 
   /** False: nobody is left whom this could be done to now. */
@@ -81,12 +108,16 @@ export class Nemesis {
     if (fault === "databaseCrash") return this.#crashDatabase();
     if (fault === "terminate") return this.#terminate();
     if (fault === "swallowedReply") return this.#swallowReply();
+    if (fault === "foreignEnv") return this.#startForeign();
+    if (fault === "roll") return this.#roll();
+    if (fault === "poison") return this.#poison();
     const well = this.#cluster.members.filter(({ relief, process }) => relief === null && process !== null);
     if (fault === "reset") return this.#reset(well);
     if (well.length <= SPARED) return false;
     const member = this.#chance.one(well);
     if (fault === "kill") this.#kill(member);
     else if (fault === "pause") this.#pause(member);
+    else if (fault === "cut" || fault === "presenceRefused") this.#refuse(member, fault);
     else this.#disturb(member, fault);
     return true;
   }
@@ -113,6 +144,51 @@ export class Nemesis {
     this.#during(member, ms, () => {
       member.proxy.mode = "pass";
     });
+  }
+
+  /** Resets, and refuses what is opened again: everything, or only the connection that holds the presence lock. */
+  #refuse(member: Member, fault: "cut" | "presenceRefused"): void {
+    const ms = this.#chance.between(1_000, 5_000);
+    this.#done(fault, `${member.name} for ${Math.round(ms)} ms`);
+    member.proxy.refuse = fault === "cut" ? "all" : "presence";
+    this.#during(member, ms, () => {
+      member.proxy.refuse = "none";
+    });
+  }
+
+  async #startForeign(): Promise<boolean> {
+    if (await this.#cluster.startForeign()) this.#done("foreignEnv", "");
+    return true;
+  }
+
+  #poison(): boolean {
+    if (performance.now() - this.#lastPoison < POISON_APART_MS) return false;
+    this.#lastPoison = performance.now();
+    this.#done("poison", "");
+    this.#startPoison();
+    return true;
+  }
+
+  /** One node after the other is restarted with the other version of the code, while others are harmed. */
+  #roll(): boolean {
+    if (this.#rolling) return false;
+    this.#rolling = true;
+    this.#version = this.#version === 1 ? 2 : 1;
+    const version = this.#version;
+    this.#done("roll", `to version ${version}`);
+    this.#track(
+      (async () => {
+        for (const member of this.#cluster.members) {
+          while (member.relief !== null && !this.#stop.signal.aborted) await pass(50);
+          if (this.#stop.signal.aborted) break;
+          member.relief = () => {};
+          await this.#cluster.roll(member, version);
+          member.relief = null;
+        }
+        this.#rolling = false;
+      })(),
+    );
+    return true;
   }
 
   #reset(well: readonly Member[]): boolean {

@@ -5,10 +5,23 @@ import { setTimeout as pass } from "node:timers/promises";
 import pg from "pg";
 import { createNode } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";
-import { type Mark, programsWith } from "./programs.js";
-import { SETTINGS, STORE_SETTINGS } from "./settings.js";
+import { type Mark, programsWith, type Version } from "./programs.js";
+import { FOREIGN_SETTINGS, SETTINGS, STORE_SETTINGS } from "./settings.js";
 
-const [url, name, logPath] = process.argv.slice(2) as [string, string, string];
+export interface ChildConfig {
+  readonly url: string;
+  readonly name: string;
+  readonly logPath: string;
+  readonly version: Version;
+  /** In another env, with extreme settings: it idles there. */
+  readonly foreign: boolean;
+}
+
+/** By the environment: arguments are readable by every user of the machine, and the URL has a password. */
+const config = JSON.parse(process.env["HOLDFAST_CHAOS_CHILD"]!) as ChildConfig;
+const { url, name, logPath, version, foreign } = config;
+/** Its neighbours have begun by then. */
+const POISON_MS = 200;
 
 // The user's own connections, through the same network.
 const pool = new pg.Pool({ connectionString: url, max: 4, query_timeout: 2_000, connectionTimeoutMillis: 2_000 });
@@ -32,11 +45,22 @@ async function effect(mark: Mark, idempotencyKey: string, workMs: number): Promi
   await pass(workMs);
 }
 
+/** Reported first: a process that ends otherwise is a surprise. */
+async function kill(): Promise<void> {
+  await pass(POISON_MS);
+  await new Promise((resolve) => process.send!({ event: "poisoned" }, resolve));
+  process.kill(process.pid, "SIGKILL");
+  await pass(60_000);
+}
+
 const node = await createNode({
   store: postgres(url, STORE_SETTINGS),
-  programs: Object.values(programsWith(effect)),
+  programs: Object.values(programsWith(effect, version, kill)),
   identity: name,
+  build: `v${version}`,
   ...SETTINGS,
+  ...(foreign && FOREIGN_SETTINGS),
+  signals: false,
 });
 process.on("SIGTERM", async () => {
   await node.stop({ grace: "5s" });
@@ -45,4 +69,4 @@ process.on("SIGTERM", async () => {
 process.on("disconnect", () => process.exit(0));
 for (const event of ["run.broken"] as const)
   node.on(event, (told) => process.send?.({ event, error: String(told.error) }));
-process.send!({ event: "ready" });
+process.send!({ event: "ready", incarnation: node.incarnation });

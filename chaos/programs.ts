@@ -1,4 +1,5 @@
 // The load: workflows with effects, sleeps, signals, children, failures and a step that may happen once at most; graphs; DAGs; episodes.
+// There are two versions of the code, and a run that kills its process.
 
 import {
   actor,
@@ -41,7 +42,12 @@ export const paid = signal<number>("paid");
 const RETRY = { attempts: 100_000, backoff: "fixed", delay: 100 } as const;
 const FAILS = 2;
 
-export function programsWith(effect: Effect) {
+/** Of the code: a rolling deployment goes from one to the other and back. */
+export type Version = 1 | 2;
+export const NEWEST: Version = 2;
+
+/** `kill` ends this process; only nodes have it. */
+export function programsWith(effect: Effect, version: Version = NEWEST, kill: () => Promise<void> = async () => {}) {
   type Steps = Pick<Context, "runId" | "step">;
   const mark = (ctx: Steps, step: string, key: string, info: StepInfo): Mark => {
     const { fence, attempt } = info;
@@ -56,6 +62,7 @@ export function programsWith(effect: Effect) {
 
   const order = workflow("order", async (ctx, { n, workMs }: Job) => {
     await act(ctx, "charge", "1", 20);
+    if (version === 2 && (await ctx.patched("weigh the order"))) await act(ctx, "weigh the order", "1", 20);
     await Promise.all(["left", "right"].map((side) => act(ctx, "pack", side, workMs)));
     await ctx.sleep("cool off", 200);
     await act(ctx, "ship", "1", 20);
@@ -69,6 +76,8 @@ export function programsWith(effect: Effect) {
   });
   const item = workflow("item", async (ctx, { n, workMs }: Job) => {
     await act(ctx, "make", "1", workMs);
+    // Not guarded: a step added at the end, where runs of the older code have ended.
+    if (version === 2) await act(ctx, "label", "1", 20);
     return n;
   });
   const family = workflow("family", async (ctx, { n, workMs }: Job) => {
@@ -96,11 +105,12 @@ export function programsWith(effect: Effect) {
     await sent.catch(() => {});
     return n;
   });
+  const poison = workflow("poison", (ctx) => ctx.step("kill", kill));
   const tour = tourWith(effect);
   const parcels = parcelsWith(act);
   const parcel = workflow("parcel", async (ctx, job: Job) => (await ctx.child(parcels, job)).sent);
   const thought = thinkerWith(effect).expectations.thought;
-  return { order, payment, item, family, flaky, notice, tour, parcels, parcel, thought };
+  return { order, payment, item, family, flaky, notice, poison, tour, parcels, parcel, thought };
 }
 
 /** An actor: episodes in moves with a checkpoint between them, a few at a time on all nodes together. */

@@ -4,14 +4,11 @@ import { createNode } from "../src/client/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
 import { order } from "./order.js";
 
-const [url, name, env] = process.argv.slice(2) as [string, string, string];
 // A short lease, so that a frozen node is missed while you watch.
-const store = postgres(url);
+const store = postgres(process.env["HOLDFAST_DATABASE_URL"]!);
 const node = await createNode({
   store,
   programs: [order],
-  identity: name,
-  env,
   lease: "3s",
   concurrency: 2,
 });

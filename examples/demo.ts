@@ -49,8 +49,10 @@ const refused = new Set<string>();
 const labelOf = (runId: string) => labels.get(runId) ?? runId.slice(0, 8);
 
 async function up(name: string): Promise<void> {
-  const node = fork(join(import.meta.dirname, "demo-worker.ts"), [server.url, name, env], {
+  const node = fork(join(import.meta.dirname, "demo-worker.ts"), [], {
     execArgv: process.execArgv,
+    // Not as arguments: those are readable by every user of the machine, and the URL has the password.
+    env: { ...process.env, HOLDFAST_DATABASE_URL: server.url, HOLDFAST_NODE_ID: name, HOLDFAST_ENV: env },
   });
   await once(node, "message");
   holding.set(name, new Set());

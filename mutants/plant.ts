@@ -14,6 +14,7 @@ const COPIED = [
   "examples",
   "scripts",
   "mutants",
+  "SECURITY.md",
   "package.json",
   "tsconfig.json",
   "vitest.config.ts",

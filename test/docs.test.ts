@@ -136,6 +136,24 @@ test("every link into the repository leads somewhere", () => {
   }
 });
 
+test("every picture of a page exists and is in the package", () => {
+  const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
+  const pictures = documents.flatMap((name) =>
+    [...readFileSync(join(ROOT, name), "utf8").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, path]) =>
+      join(name, "..", path!),
+    ),
+  );
+  expect(pictures).toContain("docs/partition-timeline.svg");
+  for (const picture of pictures) {
+    expect(files, `${picture} is packed`).toContain(picture.split("/")[0]);
+    const text = readFileSync(join(ROOT, picture), "utf8");
+    // A background of its own makes it legible on a light and on a dark page.
+    expect(text, picture).toMatch(
+      /^<svg [^>]*viewBox="0 0 (\d+) (\d+)"[\s\S]*?<title[\s\S]*?<rect width="\1" height="\2"/,
+    );
+  }
+});
+
 test("every command stands in the table of commands", () => {
   const table = readFileSync(join(ROOT, "docs/cli.md"), "utf8").split("## Which database")[0]!;
   expect(COMMAND_NAMES.filter((name) => !new RegExp(`[|,] \`${name}[ \`]`).test(table))).toEqual([]);
@@ -150,11 +168,11 @@ test("the README names every page and fits a screen", () => {
 
 describe("every example works", () => {
   let printed: ReadonlyMap<string, Promise<string>>;
-  let demonstration: Promise<string>;
+  let demonstration: ReturnType<typeof runDemo>;
   beforeAll(() => {
     printed = runExamples(Object.keys(EXPECTED), inject("databaseUrl"));
     demonstration = runDemo("--once", "--json");
-    demonstration.catch(() => {}); // its test tells
+    demonstration.printed.catch(() => {}); // its test tells
   });
   for (const [file, output] of Object.entries(EXPECTED)) {
     test(file, async () => {
@@ -176,7 +194,14 @@ describe("every example works", () => {
   });
 
   test("demo.ts: one worker killed, one frozen, nothing lost or done twice", { timeout: 60_000 }, async () => {
-    const stdout = await demonstration;
+    const stdout = await demonstration.printed;
     expect(JSON.parse(stdout.split("\n").at(-1)!)).toMatchObject({ ok: true, doubledSteps: 0, lostRuns: 0 });
+  });
+
+  test("demo.ts: no process of it has the database's password in its arguments", { timeout: 60_000 }, async () => {
+    await demonstration.printed;
+    const seen = [...demonstration.argumentsSeen];
+    expect(seen.filter((line) => line.includes("demo-worker")).length).toBeGreaterThan(0);
+    expect(seen.filter((line) => /postgres(ql)?:\/\/|password/i.test(line))).toEqual([]);
   });
 });

@@ -131,6 +131,20 @@ describe("the repository", () => {
     expect(readFileSync(join(ROOT, "package-lock.json"), "utf8")).not.toContain('"resolved": "http');
   });
 
+  test("has a lock file that agrees with the package, so that an install changes nothing", () => {
+    const names = ["dependencies", "devDependencies", "peerDependencies", "peerDependenciesMeta", "engines"];
+    const read = (file: string) => JSON.parse(readFileSync(join(ROOT, file), "utf8"));
+    const [own, lock] = [read("package.json"), read("package-lock.json")];
+    const root = lock.packages[""];
+    for (const name of [...names, "name", "version", "license"]) expect(root[name], name).toEqual(own[name]);
+    // npm writes a command's path without its "./".
+    const bin = Object.entries(own.bin as Record<string, string>).map(([name, path]) => [name, path.replace("./", "")]);
+    expect(root.bin).toEqual(Object.fromEntries(bin));
+    for (const name of Object.keys({ ...own.dependencies, ...own.devDependencies })) {
+      expect(lock.packages, `${name} is in the lock file`).toHaveProperty([`node_modules/${name}`]);
+    }
+  });
+
   test("needs few packages at run time", () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"));

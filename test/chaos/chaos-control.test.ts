@@ -11,6 +11,13 @@ test("calm: no claim is taken from anybody", { timeout: 120_000 }, async () => {
   expect(report.runs).toBeGreaterThan(50);
 });
 
+test("nodes whose presence connection is refused, beside an impatient node of another env, keep their claims", {
+  timeout: 120_000,
+}, async () => {
+  const { report, log } = await runChaos("--seconds", "12", "--nodes", "4", "--faults", "presenceRefused,foreignEnv");
+  expect(report, log).toMatchObject({ ok: true, takeovers: 0, robbedLiveNodes: 0, surprises: [] });
+});
+
 test("commits without a fence are caught", { timeout: 120_000 }, async () => {
   const args = ["--mutant", "unfenced", "--seconds", "12", "--nodes", "4", "--faults", "pause"];
   const { report, code, log } = await runChaos(...args);

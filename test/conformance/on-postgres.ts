@@ -9,6 +9,8 @@ import { type StoreHarness, storeConformance } from "../../src/testing/index.js"
 export interface Place {
   readonly url: string;
   readonly schema: string;
+  /** Where the store works when the schema is there, with a role of less rights; default: `url`. */
+  readonly runtimeUrl?: () => Promise<string>;
   /** Called when all connections are closed. */
   readonly stop?: () => Promise<void>;
 }
@@ -34,8 +36,13 @@ export function conformOnPostgres(place: () => Promise<Place>): void {
     stop = rest.stop;
     pool = new pg.Pool({ connectionString: url, max: 2 });
     const clock = await openMovableClock(pool, schema);
-    store = openPostgres(url, { schema }, { world: systemWorld(), now: clock.now });
+    const open = (at: string) => openPostgres(at, { schema }, { world: systemWorld(), now: clock.now });
+    store = open(url);
     await store.migrate();
+    if (rest.runtimeUrl) {
+      await store.close();
+      store = open(await rest.runtimeUrl());
+    }
     harness = {
       store,
       async transaction(fn, end) {

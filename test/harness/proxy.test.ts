@@ -96,3 +96,32 @@ test("a delay applies to each direction, and resetAll ends every connection", as
   await lost;
   expect(proxy.connectionCount).toBe(0);
 });
+
+test("refusing the presence connection ends that one and no other", async () => {
+  const present = async () => {
+    const other = new pg.Client({ connectionString: proxy.url(db.url) });
+    const gone = new Promise((resolve) => other.on("error", resolve));
+    await other.connect();
+    return { other, gone, lock: other.query("select pg_advisory_lock($1, $2)", [77, 1]) };
+  };
+  const before = await present();
+  await before.lock;
+  proxy.refuse = "presence";
+  await before.gone;
+  await expect((await present()).lock).rejects.toThrow();
+  await insert("others work");
+  proxy.refuse = "none";
+  const after = await present();
+  await after.lock;
+  await after.other.end();
+});
+
+test("refusing all resets what is open and what is opened", async () => {
+  proxy.refuse = "all";
+  await lost;
+  await expect(new pg.Client({ connectionString: proxy.url(db.url) }).connect()).rejects.toThrow();
+  proxy.refuse = "none";
+  const again = new pg.Client({ connectionString: proxy.url(db.url) });
+  await again.connect();
+  await again.end();
+});

@@ -16,6 +16,8 @@ export interface FaultProxy extends AsyncDisposable {
   url(originalUrl: string): string;
   /** Resets (RST) every open connection, both sides. */
   resetAll(): void;
+  /** May be set at any time; what it refuses is reset (RST), open connections and new ones. */
+  refuse: Refused;
   /**
    * The unanswered COMMIT: the next request that matches reaches the server and is carried out to its ReadyForQuery,
    * the client hears nothing and is reset. Resolves when that has happened. `request` is all the client has sent since
@@ -28,6 +30,8 @@ export interface FaultProxy extends AsyncDisposable {
 }
 
 export type RequestMatch = (request: Buffer) => boolean;
+/** "presence": only the connection on which a node holds its session lock. */
+export type Refused = "none" | "presence" | "all";
 
 /** A fault that waits for its request. */
 interface Trap {
@@ -37,12 +41,15 @@ interface Trap {
 }
 
 interface Context {
+  refuse?: Refused;
   readonly target: { host: string; port: number };
   readonly traps: Trap[];
   mode: ProxyMode;
   refusing: boolean;
 }
 
+/** The statement by which a node's presence connection is recognised; no other connection sends it. */
+const TAKES_SESSION_LOCK = /pg_(try_)?advisory_lock\b/;
 const TERMINATE = "X".charCodeAt(0);
 
 export async function startProxy(target: { host: string; port: number }): Promise<FaultProxy> {
@@ -94,6 +101,13 @@ export async function startProxy(target: { host: string; port: number }): Promis
       return url.href;
     },
     resetAll,
+    get refuse() {
+      return context.refuse ?? "none";
+    },
+    set refuse(refuse) {
+      context.refuse = refuse;
+      for (const connection of [...connections]) if (connection.refused) connection.reset();
+    },
     loseNextReply: (match) => setTrap("reply", match),
     loseNextRequest: (match) => setTrap("request", match),
     stop,
@@ -109,6 +123,7 @@ class ProxiedConnection {
   readonly #toClient: Pump;
   readonly #replies = new ServerStream();
   #loggedIn = false;
+  #holdsPresence = false;
   #request: Buffer[] = [];
   #swallowing: Trap | null = null;
 
@@ -139,6 +154,11 @@ class ProxiedConnection {
     }
   }
 
+  get refused(): boolean {
+    const { refuse } = this.#context;
+    return refuse === "all" || (refuse === "presence" && this.#holdsPresence);
+  }
+
   run(): void {
     this.#toServer.run();
     this.#toClient.run();
@@ -157,6 +177,8 @@ class ProxiedConnection {
 
   #forwardToServer(chunk: Buffer | null): void {
     if (chunk === null) return void this.#server.end();
+    this.#holdsPresence ||= TAKES_SESSION_LOCK.test(chunk.toString("latin1"));
+    if (this.refused) return void this.reset();
     if (!this.#loggedIn && isSslRequest(chunk)) this.#replies.expectLoneByte();
     const trap = this.#loggedIn && chunk[0] !== TERMINATE ? this.#springTrap(chunk) : null;
     if (trap?.loses === "request") {

@@ -1,6 +1,8 @@
 // Runs examples as processes of their own, several at a time.
 
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,10 +39,31 @@ async function onDatabase(file: string, serverUrl: string): Promise<string> {
   }
 }
 
-/** As `npm start` runs it, on an embedded server of its own. */
-export function runDemo(...args: string[]): Promise<string> {
+/** As `npm start` runs it, on an embedded server of its own; `argumentsSeen` are those of all its processes. */
+export function runDemo(...args: string[]): { printed: Promise<string>; argumentsSeen: ReadonlySet<string> } {
   const command = ["--import", import.meta.resolve("tsx"), join(ROOT, "examples", "demo.ts"), ...args];
-  return inEmptyFolder(command, { TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") });
+  const mark = `HOLDFAST_TEST_MARK=${randomUUID()}`;
+  const argumentsSeen = new Set<string>();
+  const looking = setInterval(() => {
+    for (const line of argumentsOf(mark)) argumentsSeen.add(line);
+  }, 500);
+  const [name, value] = mark.split("=") as [string, string];
+  const printed = inEmptyFolder(command, { TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json"), [name]: value });
+  return { printed: printed.finally(() => clearInterval(looking)), argumentsSeen };
+}
+
+/** What every user of the machine can read of the processes that inherited a variable. */
+function argumentsOf(mark: string): string[] {
+  const read = (pid: string, file: string) => {
+    try {
+      return readFileSync(join("/proc", pid, file), "latin1");
+    } catch {
+      return ""; // it has ended meanwhile, or is another user's
+    }
+  };
+  return readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && read(pid, "environ").split("\0").includes(mark))
+    .map((pid) => read(pid, "cmdline").replaceAll("\0", " "));
 }
 
 async function inEmptyFolder(command: readonly string[], env: Record<string, string>): Promise<string> {
