@@ -33,7 +33,10 @@ export class EndedByHand extends InvalidInput {
 /** Sent by themselves: in one text, a COMMIT could hide behind any other. */
 export class SeveralStatements extends InvalidInput {
   constructor() {
-    super("tx.query", "takes one statement at a time; send each by a call of its own");
+    super(
+      "tx.query",
+      "takes one statement at a time; send each by a call of its own. The transaction begins and ends by itself",
+    );
   }
 }
 
