@@ -55,6 +55,12 @@ const REFUSALS: Readonly<Record<string, { readonly refuse: () => Promise<unknown
       refuse: () => pool.query(`alter role ${role} password 'second'`).then(cut),
       accept: () => pool.query(`alter role ${role} password '${PASSWORD}'`),
     },
+    // Steps that are transactions have no connection yet; all that the nodes have opened goes on.
+    "a rotated password beside open connections (28P01)": {
+      refuse: () => pool.query(`alter role ${role} password 'second'`),
+      accept: () => pool.query(`alter role ${role} password '${PASSWORD}'`),
+      fromTheStart: true,
+    },
     "a role that may not log in (28000)": {
       refuse: () => pool.query(`alter role ${role} nologin`).then(cut),
       accept: () => pool.query(`alter role ${role} login`),
@@ -146,7 +152,7 @@ test.for(Object.keys(REFUSALS))(
   "%s ends nothing: all of it is held, told and done later",
   { timeout: 90_000 },
   async (name) => {
-    const { refuse, accept } = REFUSALS[name]!;
+    const { refuse, accept, fromTheStart = false } = REFUSALS[name]!;
     const env = `e${randomBytes(3).toString("hex")}`;
     const address = new URL(url);
     address.username = role;
@@ -176,7 +182,7 @@ test.for(Object.keys(REFUSALS))(
         });
       }
     };
-    await load(400);
+    if (!fromTheStart) await load(400);
     await refuse();
     await load(2_500);
     await accept();
