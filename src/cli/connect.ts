@@ -2,7 +2,14 @@
 
 import type { Duration } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
-import { type PostgresStore, postgres, SchemaMissing, StoreFailed, StoreUnavailable } from "../store/postgres/index.js";
+import {
+  type PostgresStore,
+  postgres,
+  SchemaMissing,
+  StoreFailed,
+  StoreRefused,
+  StoreUnavailable,
+} from "../store/postgres/index.js";
 import { type DatabaseAddress, databaseAddress, hostOf } from "./database-address.js";
 import { CommandMisused, DatabaseUnreachable } from "./error.js";
 import type { Terminal } from "./terminal.js";
@@ -58,8 +65,8 @@ async function reach({ url, schema, terminal }: DatabaseOptions): Promise<Reache
 }
 
 /** The first statement of all fails for good only when the login does. */
-function isAway(error: unknown): error is StoreUnavailable | StoreFailed {
-  return error instanceof StoreUnavailable || error instanceof StoreFailed;
+function isAway(error: unknown): error is StoreUnavailable | StoreFailed | StoreRefused {
+  return error instanceof StoreUnavailable || error instanceof StoreFailed || error instanceof StoreRefused;
 }
 
 function whyNot(address: DatabaseAddress, error: HoldfastError): HoldfastError {

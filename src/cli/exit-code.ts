@@ -21,6 +21,7 @@ const CODES: Readonly<Record<string, ExitCode>> = {
   LIMIT_EXCEEDED: EXIT.usage,
   DATABASE_UNREACHABLE: EXIT.unreachable,
   STORE_UNAVAILABLE: EXIT.unreachable,
+  STORE_REFUSED: EXIT.unreachable,
 };
 
 export function exitCodeOf(error: unknown): ExitCode {

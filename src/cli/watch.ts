@@ -1,7 +1,7 @@
 // Repeats a command's report every second until ctrl-c.
 
 import { sleep, type World } from "../kernel/world.js";
-import { StoreUnavailable } from "../store/postgres/index.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Report } from "./command.js";
 import type { Terminal } from "./terminal.js";
 
@@ -22,6 +22,6 @@ export async function watch(look: () => Promise<Report>, terminal: Terminal, wor
 
 /** Whoever watches a database restart wants to see it come back. */
 function stillAway(error: unknown): string {
-  if (error instanceof StoreUnavailable) return "The database does not answer; trying again.\n";
+  if (isStoreTrouble(error)) return "The database does not answer; trying again.\n";
   throw error;
 }

@@ -48,6 +48,7 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "breaker.half_opened": "info",
   "breaker.closed": "info",
   "event.rejected": "warn",
+  "store.trouble": "warn",
   "housekeeping.failed": "warn",
   "sweeper.changed": "info",
   "definition.loaded": "info",

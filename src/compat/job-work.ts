@@ -2,6 +2,7 @@
 
 import { ClaimLost } from "../kernel/claim.js";
 import { sleep, type World } from "../kernel/world.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { ClaimedJob } from "./job.js";
 import { type JobOutcome, outcomeOf } from "./job-outcome.js";
@@ -95,7 +96,7 @@ export class JobWork {
         return await this.#write(outcome);
       } catch (error) {
         this.#bus.emit("worker:error", { workerId, during: "settle", error });
-        if ((error as { code?: unknown }).code !== "STORE_UNAVAILABLE") return;
+        if (!isStoreTrouble(error)) return;
         await sleep(this.#world, UNKNOWN_DELAY_MS, this.#over.signal).catch(() => {});
       }
     }

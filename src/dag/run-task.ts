@@ -9,6 +9,7 @@ import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome as Played, Replay } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
+import { isOfTheStore } from "../store/contract/trouble.js";
 import { play, settlement } from "../workflow/execute.js";
 import { PermanentError } from "../workflow/step-call.js";
 import { TaskTimeout } from "./error.js";
@@ -115,7 +116,7 @@ function attemptSince(history: readonly JournalEntry[], session: Session): numbe
 /** The claim is lost, or the store cannot be reached: nothing that the task did. */
 export function isOurs(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
-  return code === "CLAIM_LOST" || code === "JOURNAL_MOVED" || code === "STORE_UNAVAILABLE";
+  return code === "CLAIM_LOST" || code === "JOURNAL_MOVED" || isOfTheStore(error);
 }
 
 function effectOf(outcome: Played, name: string, task: AnyTask, codecs: Codecs, session: Session): Effect {

@@ -116,6 +116,18 @@ export interface EngineEvents {
   "breaker.opened": { readonly program: string; readonly runId: string; readonly failures: number };
   /** The run that was let through to try has succeeded. */
   "breaker.closed": { readonly program: string; readonly runId: string };
+  /**
+   * The store is away or refuses what a run needs: its work is held and tried again after `delayMs`. `code`: PostgreSQL's own
+   * where there is one; `during`: the operation, or the step whose function met it.
+   */
+  "store.trouble": {
+    readonly runId: string;
+    readonly during: string;
+    readonly code: string;
+    readonly tries: number;
+    readonly delayMs: number;
+    readonly error: unknown;
+  };
   "housekeeping.failed": { readonly error: unknown };
   /** With `sweeper: "one"`: whether this node is the one that reclaims. */
   "sweeper.changed": { readonly active: boolean };

@@ -12,6 +12,7 @@ import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { isStoreTrouble, troubleCode } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { Committed, RunWriter } from "./committer.js";
 import type { EngineEvents } from "./events.js";
@@ -20,6 +21,8 @@ import type { OwnPresence } from "./own-presence.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;
+/** What the store refuses is asked again less and less often: an operator has to put it right. */
+const LONGEST_HOLD_MS = 2_000;
 
 export interface SessionOptions {
   readonly run: ClaimedRun;
@@ -124,7 +127,7 @@ export class Session {
     if (seq === baseSeq + 1 && !exact) {
       return [{ seq, epoch: 0, kind: "start", name: "", key: null, payload: input, at: claimedAt }];
     }
-    const log = await this.#store.journal.read(runId);
+    const log = await this.#held("read", () => this.#store.journal.read(runId));
     // A failover has lost the run itself, after it was granted.
     if (!log) throw new ClaimLost(this.run);
     return log.entries;
@@ -132,7 +135,7 @@ export class Session {
 
   /** A part of the current generation's log: `limit` entries behind `after`. */
   async entries(after: number, limit: number): Promise<readonly JournalEntry[]> {
-    const page = await this.#store.journal.read(this.run.runId, { after, limit });
+    const page = await this.#held("read", () => this.#store.journal.read(this.run.runId, { after, limit }));
     // A failover has lost the run itself, after it was granted.
     if (!page) throw new ClaimLost(this.run);
     return page.entries;
@@ -140,18 +143,22 @@ export class Session {
 
   /** The log of another run, in its current generation; null when there is none. */
   journalOf(runId: string): Promise<JournalPage | null> {
-    return this.#store.journal.read(runId);
+    return this.#held("read", () => this.#store.journal.read(runId));
   }
 
   unread(): Promise<readonly Message[]> {
-    return this.#store.inbox.unread(this.run.runId);
+    return this.#held("unread", () => this.#store.inbox.unread(this.run.runId));
   }
 
   /**
    * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
    * stands further back, or belongs to an earlier generation, and null is answered.
    */
-  async endOf(runId: string, state: string): Promise<Payload | null> {
+  endOf(runId: string, state: string): Promise<Payload | null> {
+    return this.#held("read", () => this.#endOf(runId, state));
+  }
+
+  async #endOf(runId: string, state: string): Promise<Payload | null> {
     const record = await this.#store.runs.get(runId);
     const last = record && (await this.#store.journal.read(runId, { after: record.seq - 1 }));
     const ending = last?.entries.at(-1);
@@ -165,19 +172,20 @@ export class Session {
     const known = wanted.flatMap(({ runId, what }) =>
       this.run.given.filter((given) => given.runId === runId && given.what === what),
     );
-    return known.length === wanted.length ? known : this.#store.journal.peek(wanted);
+    return known.length === wanted.length ? known : this.#held("peek", () => this.#store.journal.peek(wanted));
   }
 
   /** Of this run. Answers how many are still running and were asked to stop. */
   cancelTasks(reason: string): Promise<number> {
-    return this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason });
+    return this.#held("cancelTasks", () => this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
   }
 
   /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
   async sendTimeout(key: string, name: string): Promise<void> {
     const { runId } = this.run;
     const messageId = this.world.token();
-    await this.#store.inbox.send([{ runId, key, messageId, kind: "timeout", name, payload: null, sender: null }]);
+    const message = { runId, key, messageId, kind: "timeout", name, payload: null, sender: null } as const;
+    await this.#held("send", () => this.#store.inbox.send([message]));
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
     this.ownMail++;
     this.#wake();
@@ -187,7 +195,7 @@ export class Session {
   async commit(effects: readonly Effect[]): Promise<Committed> {
     const last = effects.at(-1);
     if (last?.kind === "handBack") await this.#lastClaim;
-    const committed = await this.#untilKnown(() => this.#writer.commit(effects));
+    const committed = await this.#held("commit", () => this.#writer.commit(effects));
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
     if (last?.kind === "fail") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
@@ -199,7 +207,7 @@ export class Session {
    * database is away; what was undone left nothing behind. Each time only while the lease runs, as any other attempt.
    */
   async transaction(work: (tx: Transaction) => Promise<readonly Effect[]>): Promise<Committed> {
-    const committed = await this.#untilKnown(async () => {
+    const committed = await this.#held("transact", async () => {
       await this.sure();
       let release = () => {};
       try {
@@ -220,7 +228,7 @@ export class Session {
   /** Of a run that gathers events, as its first write: gives the claim back, with the last event as its input or to wait on. */
   async settleDebounced(ticket: DebounceTicket): Promise<void> {
     const { seq } = this.#writer;
-    const settled = await this.#untilKnown(async () => {
+    const settled = await this.#held("settleDebounced", async () => {
       const { outcome } = await this.#store.events.settleDebounced(this.claim, seq, ticket);
       if (outcome === "lost") throw new ClaimLost(this.run);
       return outcome;
@@ -229,20 +237,30 @@ export class Session {
     this.#onCommitted(this.run.runId);
   }
 
-  /** Attempts a write again while the store is away and whether it was done is unknown. */
-  async #untilKnown<T>(write: () => Promise<T>): Promise<T> {
-    for (;;) {
+  /** Asks the store again while it is away or refuses: whether a write was done is unknown, and may be repeated. */
+  async #held<T>(during: string, ask: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
       if (this.signal.aborted) throw this.signal.reason;
       try {
-        return await write();
+        return await ask();
       } catch (error) {
         const { code } = error as { code?: unknown };
         // Proven: what still runs in parallel must stop, too.
         if (code === "CLAIM_LOST") this.lose();
-        if (code !== "STORE_UNAVAILABLE") throw error;
-        await sleep(this.world, UNKNOWN_DELAY_MS, this.signal);
+        if (!isStoreTrouble(error)) throw error;
+        await this.holdOut(during, error, tries);
       }
     }
+  }
+
+  /** Tells that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
+  async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
+    const { code } = error as { code?: unknown };
+    // An absent store was asked again and again before; what refuses at once must not be asked in a loop.
+    const growth = code === "STORE_UNAVAILABLE" ? 1 : 2 ** (tries - 1);
+    const delayMs = Math.min(UNKNOWN_DELAY_MS * growth, LONGEST_HOLD_MS);
+    this.bus.emit("store.trouble", { runId: this.run.runId, during, code: troubleCode(error), tries, delayMs, error });
+    await sleep(this.world, delayMs, signal);
   }
 
   #wrote(committed: Committed): Committed {

@@ -2,6 +2,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 import type { InstanceStatus } from "../store/contract/machines.js";
+import { isOfTheStore } from "../store/contract/trouble.js";
 
 export class InstanceUnknown extends HoldfastError {
   readonly code = "INSTANCE_UNKNOWN";
@@ -94,9 +95,9 @@ export class WaitTimeout extends HoldfastError {
   }
 }
 
-const PASSING: readonly unknown[] = ["STORE_UNAVAILABLE", "SEQUENCE_CONFLICT", "INSTANCE_BUSY"];
+const PASSING: readonly unknown[] = ["SEQUENCE_CONFLICT", "INSTANCE_BUSY"];
 
 /** The store is away, or others are at the instance: the same thing succeeds later. */
 export function isPassing(error: unknown): boolean {
-  return PASSING.includes((error as { code?: unknown } | null)?.code);
+  return isOfTheStore(error) || PASSING.includes((error as { code?: unknown } | null)?.code);
 }

@@ -2,6 +2,7 @@
 
 import type { World } from "../kernel/world.js";
 import { failureDetail } from "../lease/failure-detail.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { TimeoutClaimOver, TimeoutUnanswered } from "./error.js";
 import { putOffMs } from "./sweep-pause.js";
@@ -117,7 +118,7 @@ export class FiringRounds<Id extends string, State extends string> {
     if (signal.aborted) return;
     this.#counts.errors++;
     const problem = failureDetail(error);
-    if (claim.attempts >= settings.maxAttempts) {
+    if (claim.attempts >= settings.maxAttempts && !isStoreTrouble(error)) {
       bus.emit("timeout.failed", { ...factsOf(claim), error, retryInMs: null });
       return this.#giveUp(claim, problem);
     }

@@ -9,6 +9,7 @@ import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { AnyWorkflow } from "./context.js";
 import { messageTaker } from "./take-messages.js";
 import { WorkflowContext } from "./workflow-context.js";
@@ -52,6 +53,9 @@ export class HistoryTooLong extends HoldfastError {
   }
 }
 
+/** How often it is told that the store's trouble ended a function, before its run is given back: some seconds. */
+const HELD_ROUNDS = 4;
+
 export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
   const { kind, name, version, queue, limits, breaker, recovery = "resume" } = workflow;
   const facts = { kind, name, version, queue, limits, breaker, recovery };
@@ -84,7 +88,11 @@ export async function play(
   const outcome = await replay.run(body, takeMessages);
   const after = session.length;
   if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
-  return outcome;
+  if (outcome.kind !== "threw" || !isStoreTrouble(outcome.error)) return outcome;
+  // Nothing that the function did: it is given back after a while, as it is.
+  for (let tries = 1; tries <= HELD_ROUNDS && !session.stopping; tries++)
+    await session.holdOut("run", outcome.error, tries, session.workSignal).catch(() => {});
+  return { kind: "handBack" };
 }
 
 /** One that throws before its first await, or whose services cannot be had, fails its run like any other. */

@@ -16,6 +16,7 @@ import type { CallId } from "../replay/recorded.js";
 import { type Replay, RunOver } from "../replay/replay.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Transaction } from "../store/contract/transaction.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
 
 export interface StepInfo {
   /** The same for every attempt of this step, on every node: pass it to outside systems. */
@@ -85,6 +86,9 @@ interface Failure {
   /** The work was done and its result cannot be recorded: doing it again would not change that. */
   readonly unstorable: boolean;
 }
+
+/** Written already, to be written, or failed. */
+type Attempted = { readonly entry: JournalEntry } | { readonly payload: Payload } | Failure;
 
 export class StepCall implements Call {
   readonly id: CallId;
@@ -160,10 +164,24 @@ export class StepCall implements Call {
     const facts = this.#facts();
     const startedAt = world.monotonicNow();
     if (facts) bus.emit("step.started", facts);
-    const result = await this.#attempt(this.#failures + 1);
+    const result = await this.#heldAttempt(this.#failures + 1, atMostOnce);
     if ("error" in result) return this.#failed(result, facts);
     this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
     if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
+  }
+
+  /** The store's trouble inside the step's function is none of its failures: the attempt is made again, and counts once. */
+  async #heldAttempt(attempt: number, atMostOnce: boolean): Promise<Attempted> {
+    const { replay } = this.#options;
+    const { session } = replay;
+    for (let tries = 1; ; tries++) {
+      const result = await this.#attempt(attempt);
+      if (!("error" in result) || atMostOnce || !isStoreTrouble(result.error)) return result;
+      if (session.stopping) throw new NodeStopping();
+      await session.holdOut(this.title, result.error, tries, session.workSignal);
+      await session.sure();
+      replay.throwIfOver();
+    }
   }
 
   async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
@@ -214,7 +232,7 @@ export class StepCall implements Call {
     return delayMs;
   }
 
-  async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | Failure> {
+  async #attempt(attempt: number): Promise<Attempted> {
     const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
     const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);

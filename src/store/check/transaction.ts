@@ -12,15 +12,65 @@ export class TransactionEnded extends HoldfastError {
 }
 
 /** Savepoints are the user's own; the transaction as a whole belongs to its step. */
-const ENDS_OR_BEGINS = /^\s*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!.*\bto\b))\b/i;
+const ENDS_OR_BEGINS =
+  /^(begin|start transaction|commit|end|abort|prepare transaction|rollback(?!( work| transaction)? to\b))\b/;
+/** What PostgreSQL skips in front of a statement and between its words; comments nest, and are taken out before. */
+const SKIPPED = /[\s;]+/;
+const WORDS = 4;
 
 /** The step's record and its statements are committed together: with a COMMIT by hand they would not be. */
-export function checkStatement(text: unknown): void {
-  if (typeof text === "string" && ENDS_OR_BEGINS.test(text)) throw new EndedByHand();
+export function checkStatement(text: unknown): asserts text is string {
+  if (typeof text !== "string") throw new InvalidInput("tx.query", "takes the text of one statement and its values");
+  if (ENDS_OR_BEGINS.test(firstWords(text))) throw new EndedByHand();
 }
 
 export class EndedByHand extends InvalidInput {
   constructor() {
     super("tx.query", "a transaction step begins and ends by itself; throw to undo it, use savepoints inside it");
   }
+}
+
+/** Sent by themselves: in one text, a COMMIT could hide behind any other. */
+export class SeveralStatements extends InvalidInput {
+  constructor() {
+    super(
+      "tx.query",
+      "takes one statement at a time; send each by a call of its own. The transaction begins and ends by itself",
+    );
+  }
+}
+
+/** Made so by the step's own SET TRANSACTION: its result could not be recorded. */
+export class MadeReadOnly extends InvalidInput {
+  constructor() {
+    super("tx.query", "made the transaction read only, and its result cannot be recorded in it; leave that out");
+  }
+}
+
+/** In lower case, without the comments in front of them and between them. */
+function firstWords(text: string): string {
+  const words: string[] = [];
+  let rest = text;
+  while (words.length < WORDS && rest !== "") {
+    const skipped = SKIPPED.exec(rest);
+    if (skipped?.index === 0) rest = rest.slice(skipped[0].length);
+    else if (rest.startsWith("--")) rest = /[\n\r]/.test(rest) ? rest.slice(rest.search(/[\n\r]/)) : "";
+    else if (rest.startsWith("/*")) rest = behindComment(rest);
+    else {
+      const word = /^\w+/.exec(rest)?.[0];
+      if (word === undefined) break;
+      words.push(word.toLowerCase());
+      rest = rest.slice(word.length);
+    }
+  }
+  return words.join(" ");
+}
+
+function behindComment(text: string): string {
+  let depth = 0;
+  for (const { 0: mark, index } of text.matchAll(/\/\*|\*\//g)) {
+    depth += mark === "/*" ? 1 : -1;
+    if (depth === 0) return text.slice(index + mark.length);
+  }
+  return "";
 }

@@ -2,9 +2,10 @@
 
 import pg from "pg";
 import type { World } from "../../kernel/world.js";
-import { ConnectTimeout, StoreClosed } from "./errors.js";
+import { ConnectRefused, ConnectTimeout, StoreClosed } from "./errors.js";
+import { GIVE_BACK_POOLED, giveBack, LOOK } from "./session-reset.js";
 import { SpareConnections } from "./spare-connections.js";
-import { connectionSurvives } from "./sqlstate.js";
+import { connectionSurvives, faultOf, isWrongServer } from "./sqlstate.js";
 
 /**
  * Renewals never queue behind other work: they have a connection of their own. `aside` serves what must not wait for a
@@ -43,6 +44,21 @@ const SESSION_SETTINGS = (timeoutMs: number) =>
   // Notices a dead client in the middle of a query. Not every platform has it.
   "do $$ begin perform set_config('client_connection_check_interval', '1000', false); exception when others then null; end $$";
 
+/** A server that takes no writes is asked for by its name again after so long: reads alone would never notice another primary. */
+const READ_ONLY_MS = 2_000;
+
+const FOR_GOOD = Number.POSITIVE_INFINITY;
+
+/** What is known of one connection. */
+interface Opened {
+  /** How often all connections had been given up when it was opened. */
+  readonly age: number;
+  /** The server took no writes: not used any more from then on. */
+  readonly until: number;
+  /** What the application's own set-up made it; "none" mostly. */
+  readonly role: string;
+}
+
 /** Not in the types of the driver. */
 const PIPELINED = { pipeline: true } as pg.PoolConfig;
 
@@ -52,18 +68,26 @@ export class Connections {
   readonly #options: ConnectionOptions;
   readonly #shared: pg.Pool | null;
   readonly #pools: Record<Line, pg.Pool>;
-  readonly #onNew: () => void;
+  readonly #onConnect: (client: pg.ClientBase) => void;
   /** Of the main line, where that is ours. */
   readonly #spares: SpareConnections | null;
   #pooled: boolean | undefined;
   #closed: Promise<void> | null = null;
+  /** Rises when all that is open may lead to the wrong server. */
+  #age = 0;
+  readonly #opened = new WeakMap<pg.ClientBase, Opened>();
+  readonly #onGivenUp = new Set<() => void>();
   /** Those who wait for a connection. */
   readonly #waiting = new Set<(reason: Error) => void>();
 
   /** `onNew` is called for every new connection: the server behind it may be another one than before. */
   constructor(options: ConnectionOptions, onNew: () => void) {
     this.#options = options;
-    this.#onNew = onNew;
+    this.#onConnect = (client) => {
+      // Of ours it is known already, with what was asked of it.
+      if (!this.#opened.has(client)) this.#opened.set(client, { age: this.#age, until: FOR_GOOD, role: "none" });
+      onNew();
+    };
     // Not instanceof: the application's copy of pg may be another one.
     this.#shared = typeof options.source === "string" ? null : options.source;
     const main = this.#shared ?? new pg.Pool({ ...this.#config(options.connections, OUR_STATEMENTS), ...PIPELINED });
@@ -72,9 +96,9 @@ export class Connections {
     // which transactions hold. 8 runs with a step beside a transaction stood still on a pool of 3.
     const transactions = new pg.Pool(this.#config(options.transactions));
     this.#pools = { main, renewals: new pg.Pool(this.#config(1, OUR_STATEMENTS)), aside, transactions };
-    this.#spares = this.#shared ? null : new SpareConnections(main, options.world);
+    this.#spares = this.#shared ? null : new SpareConnections(main, options.world, (client) => this.#isOld(client));
     // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
-    for (const pool of new Set(Object.values(this.#pools))) pool.on("error", ignore).on("connect", onNew);
+    for (const pool of new Set(Object.values(this.#pools))) pool.on("error", ignore).on("connect", this.#onConnect);
   }
 
   /** True behind a transaction pooler such as PgBouncer: no named statements, no session settings. */
@@ -98,10 +122,11 @@ export class Connections {
     work: (client: pg.PoolClient, keep: (using: Promise<unknown>) => void) => Promise<T>,
   ): Promise<T> {
     const spares = this.#pools[line] === this.#pools.main ? this.#spares : null;
-    const client = spares?.take() ?? (await this.#connect(line));
+    const client = spares?.take() ?? (await this.#connectToRight(line));
     // A connection that dies while checked out reports twice: to the query, and here.
     client.on("error", ignore);
-    const release = (broken: boolean) => {
+    const release = (failed: boolean) => {
+      const broken = failed || this.#isOld(client);
       if (!broken) client.removeListener("error", ignore);
       if (broken || !spares) client.release(broken);
       else spares.keep(client);
@@ -115,6 +140,7 @@ export class Connections {
       });
     } catch (error) {
       broken = !connectionSurvives(error);
+      if (isWrongServer(error)) this.giveUpAll(client);
       throw error;
     } finally {
       if (kept === null) release(broken);
@@ -126,6 +152,45 @@ export class Connections {
     }
   }
 
+  /**
+   * A statement of ours on this connection found a server that takes no writes, or one without our tables. Whatever was opened
+   * before leads there, too: the next connections ask for the name again. Said again of an older one, it is no news.
+   */
+  giveUpAll(client: pg.ClientBase): void {
+    if ((this.#opened.get(client)?.age ?? 0) < this.#age) return;
+    this.#age++;
+    this.#spares?.dropAll();
+    for (const callback of this.#onGivenUp) callback();
+  }
+
+  /** For connections outside all pools. Answers how to stop listening. */
+  onGivenUp(callback: () => void): () => void {
+    this.#onGivenUp.add(callback);
+    return () => this.#onGivenUp.delete(callback);
+  }
+
+  #isOld(client: pg.ClientBase): boolean {
+    const opened = this.#opened.get(client);
+    return (opened?.age ?? 0) < this.#age || (opened?.until ?? FOR_GOOD) < this.#options.world.monotonicNow();
+  }
+
+  /** In a transaction, before statements of ours: what the user's have set is taken back. Behind a pooler all of it, there is no later. */
+  giveBack(client: pg.ClientBase): string {
+    if (this.pooled) return GIVE_BACK_POOLED;
+    return giveBack(this.#opened.get(client)?.role ?? "none", this.#options.queryTimeoutMs);
+  }
+
+  /** After a user's transaction: nothing of it is left for the next one. Rejects without a code: then it must be closed. */
+  async cleanSession(client: pg.ClientBase): Promise<void> {
+    if (this.pooled) return;
+    try {
+      await client.query("discard all");
+      await this.#setUp(client, "");
+    } catch (error) {
+      throw new ConnectRefused(error);
+    }
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#end();
     return this.#closed;
@@ -134,7 +199,7 @@ export class Connections {
   async #end(): Promise<void> {
     for (const reject of this.#waiting) reject(new StoreClosed());
     this.#spares?.close();
-    this.#shared?.removeListener("error", ignore).removeListener("connect", this.#onNew);
+    this.#shared?.removeListener("error", ignore).removeListener("connect", this.#onConnect);
     const ours = new Set(Object.values(this.#pools).filter((pool) => pool !== this.#shared));
     await Promise.all([...ours].map((pool) => pool.end()));
   }
@@ -149,17 +214,31 @@ export class Connections {
       connectionTimeoutMillis: queryTimeoutMs,
       keepAlive: true,
       application_name: "holdfast",
-      onConnect: async (client: pg.ClientBase) => {
-        await shared?.onConnect?.(client);
-        await this.#prepareSession(client, settings);
-      },
+      onConnect: (client: pg.ClientBase) => this.#setUp(client, settings),
     };
+  }
+
+  async #setUp(client: pg.ClientBase, settings: string): Promise<void> {
+    await this.#shared?.options.onConnect?.(client as pg.PoolClient);
+    await this.#prepareSession(client, settings);
   }
 
   /** For a connection outside all pools. */
   clientConfig(): pg.ClientConfig {
     const { max: _max, onConnect: _onConnect, ...config } = this.#config(1);
     return { ...config, connectionTimeoutMillis: this.#options.queryTimeoutMs };
+  }
+
+  /** One that was opened before all were given up is closed instead, and the next one asked for. */
+  async #connectToRight(line: Line): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#connect(line).catch((error: unknown) => {
+        // Whatever keeps a connection from being opened is nothing that a statement did.
+        throw faultOf(error) === "transient" || error instanceof StoreClosed ? error : refusedToConnect(error);
+      });
+      if (!this.#isOld(client)) return client;
+      client.release(true);
+    }
   }
 
   /** A pool of the application's may wait without end for a free connection, or for the server's greeting. */
@@ -193,7 +272,21 @@ export class Connections {
   }
 
   async #prepareSession(client: pg.ClientBase, settings: string): Promise<void> {
+    // Set up again, it is as old as it was.
+    const age = this.#opened.get(client)?.age ?? this.#age;
     if (this.#pooled === undefined) await this.#detectPooler(client);
-    if (!this.#pooled) await client.query(`${SESSION_SETTINGS(this.#options.queryTimeoutMs)}; ${settings}`);
+    if (this.#pooled) return void this.#opened.set(client, { age, until: FOR_GOOD, role: "none" });
+    const text = `${SESSION_SETTINGS(this.#options.queryTimeoutMs)}; ${settings ? `${settings}; ` : ""}${LOOK}`;
+    const answers = (await client.query(text)) as unknown as readonly pg.QueryResult[];
+    const { role, transaction_read_only: readOnly } = Object.assign(
+      {},
+      ...answers.slice(-2).map(({ rows }) => rows[0]),
+    );
+    const until = readOnly === "on" ? this.#options.world.monotonicNow() + READ_ONLY_MS : FOR_GOOD;
+    this.#opened.set(client, { age, until, role });
   }
+}
+
+function refusedToConnect(error: unknown): unknown {
+  return faultOf(error) === "refused" ? error : new ConnectRefused(error);
 }

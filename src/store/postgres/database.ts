@@ -10,7 +10,7 @@ import type { Transaction } from "../contract/transaction.js";
 import { arrayLiteral } from "./array-literal.js";
 import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
 import type { Dialect, Statement } from "./dialect.js";
-import { DataRefused, SchemaMissing, StoreFailed, StoreUnavailable } from "./errors.js";
+import { ConnectRefused, DataRefused, SchemaMissing, StoreFailed, StoreRefused, StoreUnavailable } from "./errors.js";
 import { queryPrepared } from "./prepared-query.js";
 import { connectionSurvives, faultOf, sqlState } from "./sqlstate.js";
 
@@ -178,15 +178,27 @@ export class Database {
       try {
         return await attempt();
       } catch (error) {
-        const fault = faultOf(error);
-        if (fault === "data") throw new DataRefused(operation, error);
-        if (fault === "schema") throw new SchemaMissing(this.dialect.schema, sqlState(error) ?? "");
-        if (fault === "fatal") throw error instanceof HoldfastError ? error : new StoreFailed(operation, error);
         const spentMs = world.monotonicNow() - startedAt;
         const delayMs = Math.min(20 * 2 ** tries, 500) * (0.5 + world.random() / 2);
-        if (spentMs + delayMs > forMs) throw new StoreUnavailable(operation, spentMs, error);
+        if (faultOf(error) !== "transient" || spentMs + delayMs > forMs) throw this.trouble(operation, spentMs, error);
         await sleep(world, delayMs);
       }
+    }
+  }
+
+  /** What the caller is told of an error that ends a call. */
+  trouble(operation: string, spentMs: number, error: unknown): unknown {
+    switch (faultOf(error)) {
+      case "transient":
+        return new StoreUnavailable(operation, spentMs, error);
+      case "refused":
+        return new StoreRefused(operation, error instanceof ConnectRefused ? error.cause : error);
+      case "data":
+        return new DataRefused(operation, error);
+      case "schema":
+        return new SchemaMissing(this.dialect.schema, sqlState(error) ?? "");
+      case "fatal":
+        return error instanceof HoldfastError ? error : new StoreFailed(operation, error);
     }
   }
 

@@ -46,6 +46,37 @@ export class TransactionIdle extends HoldfastError {
   }
 }
 
+/** No connection could be opened, and not because the server was away: a certificate, a URL, a password that cannot be had. */
+export class ConnectRefused extends HoldfastError {
+  readonly code = "CONNECT_REFUSED";
+
+  constructor(cause: unknown) {
+    super(`No connection to the database: ${brief(cause)}. Check its URL, TLS settings and credentials.`, { cause });
+  }
+}
+
+/** The server, or the way to it, refuses this process. Nothing was written; nodes hold their work until it is accepted again. */
+export class StoreRefused extends HoldfastError {
+  readonly code = "STORE_REFUSED";
+  /** PostgreSQL's own code, or the driver's. */
+  readonly sqlState: string;
+
+  constructor(operation: string, cause: unknown) {
+    const code = sqlState(cause) ?? "";
+    super(`The database refused ${operation} (${brief(cause)}). ${nextActionFor(code)}`, { cause });
+    this.sqlState = code;
+  }
+}
+
+/** A server that takes no writes was reached: a standby, or a primary on its way down. */
+export class ReadOnlyServer extends HoldfastError {
+  readonly code = "READ_ONLY_SERVER";
+
+  constructor() {
+    super("The server is read-only. Point the URL at the primary.");
+  }
+}
+
 /** The database answered, and the answer will not change by trying again. */
 export class StoreFailed extends HoldfastError {
   readonly code = "STORE_FAILED";
@@ -82,6 +113,13 @@ export class SchemaTooNew extends HoldfastError {
   constructor(schema: string, oldest: string, mine: string) {
     super(`The schema ${schema} needs holdfast ${oldest} or newer, this is ${mine}. Update the package.`);
   }
+}
+
+function nextActionFor(code: string): string {
+  if (code.startsWith("28")) return "Correct the user name or password; then the same call may be repeated.";
+  if (code === "42501") return "Grant the role the rights that SECURITY.md lists; then the same call may be repeated.";
+  if (code === "3D000" || code === "57P04") return "Correct the database's name; then the same call may be repeated.";
+  return "See the server's log, correct its set-up; then the same call may be repeated.";
 }
 
 /** Connection strings carry passwords: only the message travels, cut short. */

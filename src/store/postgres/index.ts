@@ -5,7 +5,15 @@ import { dialect } from "./dialect.js";
 import { printMigrations } from "./migrate.js";
 import { openPostgres, type PostgresOptions, type PostgresStore } from "./open.js";
 
-export { DataRefused, SchemaMissing, SchemaTooNew, StoreClosed, StoreFailed, StoreUnavailable } from "./errors.js";
+export {
+  DataRefused,
+  SchemaMissing,
+  SchemaTooNew,
+  StoreClosed,
+  StoreFailed,
+  StoreRefused,
+  StoreUnavailable,
+} from "./errors.js";
 export type { MigrateReport } from "./migrate.js";
 export type { PostgresOptions, PostgresStore } from "./open.js";
 

@@ -21,15 +21,30 @@ export class SpareConnections {
   #cancelSweep: (() => void) | null = null;
   #closed = false;
 
-  constructor(pool: pg.Pool, world: World) {
+  readonly #isOld: (client: pg.PoolClient) => boolean;
+
+  /** `isOld`: one that must not be used any more. */
+  constructor(pool: pg.Pool, world: World, isOld: (client: pg.PoolClient) => boolean = () => false) {
+    this.#isOld = isOld;
     this.#pool = pool;
     this.#world = world;
   }
 
   take(): pg.PoolClient | null {
-    const spare = this.#spares.pop();
-    spare?.client.removeListener("error", spare.onBroken);
-    return spare?.client ?? null;
+    for (let spare = this.#spares.pop(); spare; spare = this.#spares.pop()) {
+      spare.client.removeListener("error", spare.onBroken);
+      if (!this.#isOld(spare.client)) return spare.client;
+      spare.client.release(true);
+    }
+    return null;
+  }
+
+  /** Closes all there are. */
+  dropAll(): void {
+    for (const { client, onBroken } of this.#spares.splice(0)) {
+      client.removeListener("error", onBroken);
+      client.release(true);
+    }
   }
 
   /** In place of giving it back to the pool; there it goes when somebody waits for one. */

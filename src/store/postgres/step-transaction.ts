@@ -1,14 +1,18 @@
-// What the work of a transaction step is given: its statements, as long as it runs; and what became of the connection.
+// What the work of a transaction step is given: its statements, one at a time, as long as it runs; and what became of the connection.
 
 import type pg from "pg";
-import { checkStatement, EndedByHand, TransactionEnded } from "../check/transaction.js";
+import { checkStatement, EndedByHand, SeveralStatements, TransactionEnded } from "../check/transaction.js";
 import type { Transaction } from "../contract/transaction.js";
-import { faultOf, sqlState } from "./sqlstate.js";
+import { faultOf, isServerState, sqlState } from "./sqlstate.js";
 
-/** The server gave up a statement that took too long, or waited too long for a lock: the work's own doing, not an outage. */
-const TOOK_TOO_LONG = new Set(["57014", "55P03"]);
+/**
+ * What a statement of the work may meet that is not its own doing. Other errors that pass are: a limit on its time or its files,
+ * a server that it called by itself, a transaction that it made read-only.
+ */
+const INTERRUPTIONS = new Set(["40001", "40P01", "53000", "53100", "53200", "57P01", "57P02", "57P03", "57P05"]);
 /** The server ended a transaction in which nothing happened. */
 const IDLE = "25P03";
+const INSIDE = "T";
 
 export interface StepTransactionOptions {
   readonly client: pg.PoolClient;
@@ -19,8 +23,14 @@ export interface StepTransactionOptions {
 export class StepTransaction implements Transaction {
   readonly #options: StepTransactionOptions;
   #open = true;
-  /** What the database said to the last statement that failed. */
+  #abandoned = false;
+  #sending = 0;
+  /** Settles with the last statement that was asked for. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Why the transaction is aborted: what the database said to the last statement, when that failed. */
   #refusal: unknown = null;
+  /** The transaction is no longer the one that was begun. */
+  #escaped = false;
   /** Why the connection broke between two statements. */
   #broken: unknown = null;
   readonly #onError = (error: unknown) => {
@@ -32,24 +42,39 @@ export class StepTransaction implements Transaction {
     options.client.on("error", this.#onError);
   }
 
-  /** A property, so that it can be taken off. What fails and is not awaited must not end the process. */
+  /**
+   * A property, so that it can be taken off. What fails and is not awaited must not end the process. Each statement waits for
+   * the one before: after one that ended the transaction nothing more is sent.
+   */
   readonly query: Transaction["query"] = (text, values) => {
-    const answer = this.#query(text, values);
-    answer.catch(() => {});
+    if (!this.#open) return Promise.reject(new TransactionEnded());
+    const answer = this.#turn.then(() => this.#query(text, values));
+    this.#turn = answer.catch(() => {});
     return answer;
   };
 
   async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    if (!this.#open) throw new TransactionEnded();
+    if (this.#abandoned) throw new TransactionEnded();
+    if (this.#escaped) throw new EndedByHand();
     checkStatement(text);
     const { client, statementMs } = this.#options;
+    // By the extended protocol, which takes one statement only, also without values.
+    const limit = statementMs === null ? {} : { query_timeout: 1.5 * statementMs };
+    const query: object = { text, values, queryMode: "extended", ...limit };
+    this.#sending++;
+    let result: pg.QueryResult;
     try {
-      if (statementMs === null) return await client.query(text, values);
-      return await client.query({ text, values, query_timeout: 1.5 * statementMs } as pg.QueryConfig);
+      result = await client.query(query as pg.QueryConfig);
+      this.#refusal = null;
     } catch (error) {
-      this.#refusal = error;
-      throw error;
+      this.#refusal = isSeveral(error) ? new SeveralStatements() : error;
+      throw this.#refusal;
+    } finally {
+      this.#sending--;
     }
+    this.#escaped = client.getTransactionStatus() !== INSIDE || result.command === "COMMIT";
+    if (this.#escaped) throw new EndedByHand();
+    return result;
   }
 
   /** Nobody may use it any more: the next who borrows the connection has a transaction of their own. */
@@ -57,9 +82,17 @@ export class StepTransaction implements Transaction {
     this.#open = false;
   }
 
-  /** Several statements in one text can hide a COMMIT. Older drivers cannot tell. */
-  expectOpen(): void {
-    if (this.#options.client.getTransactionStatus?.() === "I") throw new EndedByHand();
+  /** Waits for statements that were not awaited. Throws when the transaction was aborted, or is another one than it was. */
+  async expectWhole(): Promise<void> {
+    await this.#turn;
+    if (this.#escaped) throw new EndedByHand();
+    if (this.#refusal !== null && (this.#broken !== null || isOfTheServer(this.#refusal))) throw this.#refusal;
+  }
+
+  /** What was asked for and not sent yet never is. Answers whether the connection is free for a ROLLBACK. */
+  abandon(): boolean {
+    this.#abandoned = true;
+    return this.#sending === 0 && this.#broken === null && !this.wasInterrupted;
   }
 
   /** Listens no more. */
@@ -73,9 +106,24 @@ export class StepTransaction implements Transaction {
 
   /** Whether the database was away, or gave way to a deadlock, while the work ran: nothing the work itself did wrong. */
   get wasInterrupted(): boolean {
+    const code = sqlState(this.#refusal);
     if (this.#refusal === null || faultOf(this.#refusal) !== "transient") return false;
-    if (TOOK_TOO_LONG.has(sqlState(this.#refusal) ?? "")) return false;
+    if (isServerState(code) && isRaised(this.#refusal)) return INTERRUPTIONS.has(code);
     // Where the server sets no limit, a long statement and a dead wire look the same; the step's retries bound both.
     return this.#options.statementMs !== null || !String(this.#refusal).includes("Query read timeout");
   }
+}
+
+/** Refused when it was parsed, whatever the language of the message. */
+function isSeveral(error: unknown): boolean {
+  return sqlState(error) === "42601" && (error as { routine?: unknown }).routine === "exec_parse_message";
+}
+
+/** By the server itself: PgBouncer's own errors name no routine. */
+function isRaised(error: unknown): boolean {
+  return (error as { routine?: unknown }).routine !== undefined;
+}
+
+function isOfTheServer(error: unknown): boolean {
+  return error instanceof SeveralStatements || isServerState(sqlState(error));
 }
