@@ -57,7 +57,11 @@ export async function runTask(name: string, task: AnyTask, household: Household,
       return { body: Promise.reject(error) };
     }
   });
-  await session.commit([effectOf(outcome, name, task, codecs, session)]);
+  // What the abort of a stopping node or of a pause does to it is no failure of its own, and its answer may be a part only.
+  const dropped = outcome.kind === "threw" || (outcome.kind === "returned" && !task.finishOnAbort);
+  const effect: Effect =
+    dropped && replay.endedLate ? { kind: "handBack" } : effectOf(outcome, name, task, codecs, session);
+  await session.commit([effect]);
 }
 
 /** One read for the DAG's input and the ends of all needs; those of tasks claimed together are one statement. */
@@ -121,8 +125,6 @@ export function isOurs(error: unknown): boolean {
 function effectOf(outcome: Played, name: string, task: AnyTask, codecs: Codecs, session: Session): Effect {
   if (outcome.kind === "timeout") return failure(new TaskTimeout(name, task.timeoutMs!), task, codecs, session);
   if (outcome.kind !== "threw") return settlement(outcome, codecs, session);
-  // What the abort of a stopping node or of a pause does to it is no failure of its own.
-  if (session.workSignal.aborted) return { kind: "handBack" };
   const { error } = outcome;
   if (error instanceof Skip) return { kind: "fail", as: "skipped", reason: codecs.encode(error.reason) };
   return failure(error, task, codecs, session);

@@ -78,7 +78,8 @@ export class Replay {
   #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
-  #settled: { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown } | null = null;
+  #settled: Extract<Outcome, { kind: "returned" | "threw" }> | null = null;
+  #endedLate = false;
   #failure: { error: unknown } | null = null;
   #asked = 0;
   #inStep = false;
@@ -118,6 +119,11 @@ export class Replay {
       this.#signal = AbortSignal.any([this.session.workSignal, this.#over.signal]);
     }
     return this.#signal;
+  }
+
+  /** The function ended after it was asked to: what it answered may be a part of its work. */
+  get endedLate(): boolean {
+    return this.#endedLate;
   }
 
   throwIfOver(): void {
@@ -219,14 +225,8 @@ export class Replay {
 
   async run(body: Promise<unknown>, takeMessages: () => Promise<void>): Promise<Outcome> {
     body.then(
-      (value) => {
-        this.#settled = { kind: "returned", value };
-        this.poke();
-      },
-      (error) => {
-        this.#settled = { kind: "threw", error };
-        this.poke();
-      },
+      (value) => this.#settle({ kind: "returned", value }),
+      (error) => this.#settle({ kind: "threw", error }),
     );
     this.session.onChange = () => this.poke();
     try {
@@ -235,6 +235,12 @@ export class Replay {
       this.#isOver = true;
       this.#over?.abort(this.#runOver());
     }
+  }
+
+  #settle(as: Extract<Outcome, { kind: "returned" | "threw" }>): void {
+    this.#settled = as;
+    this.#endedLate = this.session.workSignal.aborted;
+    this.poke();
   }
 
   async #loop(takeMessages: () => Promise<void>): Promise<Outcome> {

@@ -41,13 +41,13 @@ export class StepTimeout extends HoldfastError {
   }
 }
 
-/** An at-most-once step was begun and its node died: whether it happened is unknown, and it is not tried again. */
+/** An at-most-once step was begun and its node died or stopped: whether it happened is unknown, and it is not tried again. */
 export class StepInterrupted extends PermanentError {
   override readonly code = "STEP_INTERRUPTED";
 
   constructor(title: string) {
     super(
-      `${title} was begun on a node that is gone. It may have happened; as an at-most-once step it is not repeated.`,
+      `${title} was begun on a node that died or stopped. It may have happened; as an at-most-once step it is not repeated.`,
     );
   }
 }
@@ -60,6 +60,8 @@ export interface StepCallOptions {
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;
+  /** A result that arrives after the abort of its signal counts. */
+  readonly finishOnAbort?: boolean;
   readonly id: CallId;
   readonly name: string;
   readonly key: string;
@@ -215,13 +217,15 @@ export class StepCall implements Call {
   }
 
   async #attempt(attempt: number): Promise<{ entry: JournalEntry } | { payload: Payload } | Failure> {
-    const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
+    const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.#options;
     const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
       const working = (async () => replay.inStep(() => work(info, tx)))();
       const value = await (late ? Promise.race([working, late.over]) : working);
+      // Work that was told to stop may answer a part of what it should: the next holder does all of it.
+      if (!finishOnAbort) this.#expectWanted();
       unstorable = true;
       const payload = codecs.encode(value, `result of ${this.title}`);
       unstorable = false;
@@ -242,6 +246,14 @@ export class StepCall implements Call {
     } finally {
       late?.cancel();
     }
+  }
+
+  #expectWanted(): void {
+    const { replay, atMostOnce = false } = this.#options;
+    replay.throwIfOver();
+    const { workSignal } = replay.session;
+    if (atMostOnce && workSignal.aborted) throw new StepInterrupted(this.title);
+    workSignal.throwIfAborted();
   }
 
   /** A promise that rejects when the attempt's time is over. */

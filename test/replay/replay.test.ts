@@ -17,6 +17,7 @@ function open(log: readonly JournalEntry[]) {
     run: { runId: "r", baseSeq: 0 },
     world: new VirtualWorld(),
     signal: new AbortController().signal,
+    workSignal: new AbortController().signal,
     stopping: false,
     inboxSeq: 0,
     length: log.length,
