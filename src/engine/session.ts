@@ -7,7 +7,7 @@ import { type Effect, settles } from "../kernel/effect.js";
 import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { Message } from "../store/contract/inbox.js";
+import { isStopRequest, type Message } from "../store/contract/inbox.js";
 import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
@@ -49,7 +49,7 @@ export class Session {
   #wakers: (() => void)[] = [];
   /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
   onChange: () => void = () => {};
-  /** Messages this process sent to its own inbox: news without a ring. */
+  /** Messages this process sent to its own inbox, and calls by name: news without a ring. */
   ownMail = 0;
   #leaseMs: number;
   readonly #onCommitted: (runId: string) => void;
@@ -176,6 +176,17 @@ export class Session {
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
     this.ownMail++;
     this.#wake();
+  }
+
+  /** Somebody has asked for it by name: there is news in the inbox, whatever number its row had when we last heard. */
+  called(): void {
+    this.ownMail++;
+    this.#wake();
+  }
+
+  /** Whether a cancel or a pause is in the inbox. */
+  async isAskedToStop(): Promise<boolean> {
+    return (await this.unread()).some(isStopRequest);
   }
 
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */

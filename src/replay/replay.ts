@@ -10,6 +10,7 @@ import type { Payload } from "../kernel/payload.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
+import { type Mail, StopGate } from "./stop-gate.js";
 
 /** The reason with which steps are aborted that still run when their run is over. */
 export class RunOver extends HoldfastError {
@@ -65,6 +66,7 @@ const OVER: Call = {
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
+  readonly gate = new StopGate();
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
   /** Those that hold others back while they are being recorded. */
@@ -79,7 +81,8 @@ export class Replay {
   #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
   #settled: Extract<Outcome, { kind: "returned" | "threw" }> | null = null;
-  #endedLate = false;
+  /** The function ended after it was asked to: what it answered may be a part of its work. */
+  endedLate = false;
   #failure: { error: unknown } | null = null;
   #asked = 0;
   #inStep = false;
@@ -119,11 +122,6 @@ export class Replay {
       this.#signal = AbortSignal.any([this.session.workSignal, this.#over.signal]);
     }
     return this.#signal;
-  }
-
-  /** The function ended after it was asked to: what it answered may be a part of its work. */
-  get endedLate(): boolean {
-    return this.#endedLate;
   }
 
   throwIfOver(): void {
@@ -223,14 +221,14 @@ export class Replay {
     this.poke();
   }
 
-  async run(body: Promise<unknown>, takeMessages: () => Promise<void>): Promise<Outcome> {
+  async run(body: Promise<unknown>, mail: Mail): Promise<Outcome> {
     body.then(
       (value) => this.#settle({ kind: "returned", value }),
       (error) => this.#settle({ kind: "threw", error }),
     );
     this.session.onChange = () => this.poke();
     try {
-      return await this.#loop(takeMessages);
+      return await this.#loop(mail);
     } finally {
       this.#isOver = true;
       this.#over?.abort(this.#runOver());
@@ -239,19 +237,21 @@ export class Replay {
 
   #settle(as: Extract<Outcome, { kind: "returned" | "threw" }>): void {
     this.#settled = as;
-    this.#endedLate = this.session.workSignal.aborted;
+    this.endedLate = this.session.workSignal.aborted;
     this.poke();
   }
 
-  async #loop(takeMessages: () => Promise<void>): Promise<Outcome> {
+  async #loop(mail: Mail): Promise<Outcome> {
     for (;;) {
       await this.#untilIdle();
       const outcome = this.#judge();
       if (outcome) return outcome;
+      // Before anything begins: what the last answer of the store brought may be a request to stop.
+      if (mail.isDue) {
+        await mail.take();
+        continue;
+      }
       if (this.#startCalls() || this.#expireCalls()) continue;
-      const seen = this.session.inboxSeq;
-      await takeMessages();
-      if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
         // What is tried again as a whole works outside of calls, too: given back meanwhile, two would do it at once.
         if (this.session.stopping && !(this.#retried && this.#elsewhere())) return { kind: "handBack" };
@@ -319,6 +319,8 @@ export class Replay {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
       return { kind: "mismatch", missing, asked };
     }
+    // A task has only its answer: given back, that would be lost.
+    if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };
     if (this.#settled) return this.#settled;
     if (this.#anew) return { kind: "anew", input: this.#anew, reopen: this.#untoldSignals() };
     if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };

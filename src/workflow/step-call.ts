@@ -150,6 +150,7 @@ export class StepCall implements Call {
   /** One attempt, and what comes of it. */
   async #work(): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    replay.gate.expectOpen();
     if (atMostOnce) {
       if (replay.recorded.begun.has(this.id))
         return this.#end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
@@ -158,6 +159,7 @@ export class StepCall implements Call {
     // A node that could not renew starts nothing new: somebody else may have done it already.
     await replay.session.sure();
     replay.throwIfOver();
+    replay.gate.expectOpen();
     const { bus, world } = replay.session;
     const facts = this.#facts();
     const startedAt = world.monotonicNow();
@@ -174,6 +176,7 @@ export class StepCall implements Call {
     if (isOurs(error)) throw error;
     // What the abort of a stopping node does to a step is no failure of the step.
     if (!atMostOnce) workSignal.throwIfAborted();
+    if (kind === "transaction") replay.gate.expectOpen();
     this.#failures++;
     const payload = storeError(codecs, error);
     if (unstorable || this.#isLast(error)) {
@@ -222,6 +225,7 @@ export class StepCall implements Call {
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
+      replay.gate.expectOpen();
       const working = (async () => replay.inStep(() => work(info, tx)))();
       const value = await (late ? Promise.race([working, late.over]) : working);
       // Work that was told to stop may answer a part of what it should: the next holder does all of it.
