@@ -4,7 +4,7 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { Effect } from "../kernel/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/retry.js";
-import { storeError } from "../kernel/stored-error.js";
+import { storeError, tamed } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome as Played, Replay } from "../replay/replay.js";
@@ -52,7 +52,8 @@ export async function runTask(name: string, task: AnyTask, household: Household,
       const place = { input, dagRunId: start.dag, task: name };
       const ctx = new TaskRunContext(replay, { codecs, newChild, services }, place);
       return { body: (async () => task.run(ctx, argument as never, start.index as never))() };
-    } catch (error) {
+    } catch (thrown) {
+      const error = tamed(thrown);
       if (isOurs(error)) throw error;
       return { body: Promise.reject(error) };
     }

@@ -6,6 +6,7 @@ import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import { type Effect, settles } from "../kernel/effect.js";
 import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
+import { tamed } from "../kernel/stored-error.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isStopRequest, type Message } from "../store/contract/inbox.js";
 import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal.js";
@@ -242,7 +243,7 @@ export class Session {
       try {
         return await write();
       } catch (error) {
-        const { code } = error as { code?: unknown };
+        const { code } = tamed(error) as { code?: unknown };
         // Proven: what still runs in parallel must stop, too.
         if (code === "CLAIM_LOST") this.lose();
         if (code !== "STORE_UNAVAILABLE") throw error;

@@ -7,6 +7,7 @@
 import type { Session } from "../engine/session.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
+import { tamed } from "../kernel/stored-error.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
@@ -224,7 +225,7 @@ export class Replay {
   async run(body: Promise<unknown>, mail: Mail): Promise<Outcome> {
     body.then(
       (value) => this.#settle({ kind: "returned", value }),
-      (error) => this.#settle({ kind: "threw", error }),
+      (error) => this.#settle({ kind: "threw", error: tamed(error) }),
     );
     this.session.onChange = () => this.poke();
     try {

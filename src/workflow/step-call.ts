@@ -10,7 +10,7 @@ import { HoldfastError } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
 import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/retry.js";
-import { storeError } from "../kernel/stored-error.js";
+import { storeError, tamed } from "../kernel/stored-error.js";
 import type { Call } from "../replay/call.js";
 import type { CallId } from "../replay/recorded.js";
 import { type Replay, RunOver } from "../replay/replay.js";
@@ -246,7 +246,7 @@ export class StepCall implements Call {
       });
       return { entry: this.#entry(seq, kind, payload!) };
     } catch (error) {
-      return { error, unstorable };
+      return { error: tamed(error), unstorable };
     } finally {
       late?.cancel();
     }
