@@ -32,6 +32,8 @@ export type Move<D extends Deeds, S extends Signals, Out> =
         readonly name: Name;
         readonly retry?: Retry;
         readonly timeout?: Duration;
+        /** Its result counts also when it arrives after the abort of `step.signal`. Default: it is dropped; the call is made again. */
+        readonly finishOnAbort?: boolean;
       } & (undefined extends ArgsOf<D[Name]>
         ? { readonly args?: ArgsOf<D[Name]> }
         : { readonly args: ArgsOf<D[Name]> });

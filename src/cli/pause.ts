@@ -1,5 +1,6 @@
 // `holdfast pause` and `holdfast resume`: stop a run with its tasks, and let it go on.
 
+import { askToPause, type Paused } from "../client/ask-to-stop.js";
 import { RunEnded, RunUnknown } from "../client/run-handle.js";
 import type { Call, Command, Report } from "./command.js";
 import { RunNotPaused } from "./error.js";
@@ -25,14 +26,16 @@ export const resume: Command = {
 async function pauseRun(call: Call): Promise<Report> {
   const store = await call.store();
   const { id } = await findRun(store, call.env, call.arguments[0]!);
-  const answer = await store.runs.pause(id, { by: call.actor });
+  const answer = await askToPause({ runs: store.runs, world: call.world, runId: id, by: call.actor });
   if (answer.outcome === "unknown") throw new RunUnknown(id);
   if (answer.outcome === "ended") throw new RunEnded(id, answer.state);
-  const text =
-    answer.outcome === "paused"
-      ? `Run ${id} is paused.`
-      : `Run ${id} is being paused; what runs was asked to stop, and has when "holdfast show" says so.`;
-  return { text: `${text}\n`, json: { outcome: answer.outcome, runId: id } };
+  return { text: `${textOf(id, answer)}\n`, json: { ...answer, runId: id } };
+}
+
+function textOf(id: string, answer: Extract<Paused, { outcome: "paused" | "requested" }>): string {
+  if (answer.outcome === "paused") return `Run ${id} is paused.`;
+  if (!answer.acknowledged) return `Run ${id} is running; its holder was asked to pause it, and has not answered yet.`;
+  return `Run ${id} is being paused: nothing more of it begins, and what runs was aborted. "holdfast show" says when it has ended.`;
 }
 
 async function resumeRun(call: Call): Promise<Report> {

@@ -13,7 +13,7 @@ import { type ModeState, nodeMode } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting-options.js";
 import { resolveSettings } from "../kernel/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
-import type { World } from "../kernel/world.js";
+import { sleep, type World } from "../kernel/world.js";
 import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
@@ -46,6 +46,9 @@ import type { RunHandle } from "./run-handle.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
+
+/** A node that is asked to end while it starts comes to the end of its start first, for so long at most. */
+const LONGEST_START_MS = 5_000;
 
 export interface InstanceOptions {
   /** Default: a new one. */
@@ -89,14 +92,15 @@ export class Node implements AsyncDisposable {
   readonly #dynamic: DynamicPrograms | null;
   readonly #runs: Runs;
   readonly #emitter: Emitter;
-  readonly #listen: () => Listening;
-  #listening: Listening | null = null;
+  readonly #listening: Listening | null;
   #stopping: Promise<void> | null = null;
   #counted = 0;
 
-  constructor(options: FoundNodeOptions, world: World) {
+  /** `listening`: who ends the process with it. */
+  constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
+    this.#listening = listening;
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
-    const { signals, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
+    const { signals: ___, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
     const { takeDeferred, deferredExpiry, strategies, tasks, claims, ...settings } = others;
     const programs = definitionsOf(listed);
     const resolved = resolveSettings(settings);
@@ -163,8 +167,6 @@ export class Node implements AsyncDisposable {
     const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
     const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
     this.#dynamic = dynamicPrograms(given, strategies, tasks);
-    const heard = signalsOf(signals);
-    this.#listen = () => stopOnSignals(heard, () => this.stop(), world);
   }
 
   #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {
@@ -179,7 +181,7 @@ export class Node implements AsyncDisposable {
       onRegistered: async () => {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
       },
-      onExit: () => this.#listening?.exit(),
+      onExit: () => (this.#listening ? this.#listening.exit() : void this.stop()),
       onHint: (groupIds) => this.#timers.hear(groupIds),
     };
   }
@@ -227,7 +229,6 @@ export class Node implements AsyncDisposable {
     this.#scheduler.start();
     await this.#dynamic?.open();
     await this.#timers.start();
-    this.#listening = this.#listen();
   }
 
   /** Of a machine: an instance, under your id or a new one. The same id and input again: the one that is there. */
@@ -333,8 +334,25 @@ export async function createNode<const Executor extends string = "default">(
   options: NodeOptions<Executor>,
   world: World = systemWorld(),
 ): Promise<Node> {
-  const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
-  const node = new Node(found, world);
-  await node.open();
-  return node;
+  let node: Node | null = null;
+  let opening: Promise<void> = Promise.resolve();
+  const stop = async () => {
+    await Promise.race([opening.catch(() => {}), sleep(world, LONGEST_START_MS)]);
+    await node?.stop();
+  };
+  // Before the first await: a signal in the first moments of a process finds a listener.
+  const listening = stopOnSignals(signalsOf(options.signals), stop, world);
+  const open = async () => {
+    const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
+    node = new Node(found, world, listening);
+    await node.open();
+  };
+  opening = open();
+  try {
+    await opening;
+  } catch (error) {
+    listening.deafen();
+    throw error;
+  }
+  return node!;
 }

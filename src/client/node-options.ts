@@ -38,7 +38,10 @@ export interface NodeOptions<Executor extends string = string>
   readonly claims?: ClaimsOption;
   /** How long what it leaves to others may wait for them; then it is cancelled. `false`: for ever. Default: a day. */
   readonly deferredExpiry?: Duration | false;
-  /** Stop in order on these signals, then end the process; a second one ends it now. `true`: SIGTERM, SIGINT. Default: none. */
+  /**
+   * Stop in order on these signals, then end the process; a second one ends it now. Default: SIGTERM and SIGINT, except for one that
+   * the application itself listens to when it arrives. `true`: these two whoever else listens. `false`: none.
+   */
   readonly signals?: SignalOption;
   /** The first writes; `json` is always readable. */
   readonly codecs?: readonly Codec[];

@@ -15,16 +15,26 @@ const DEFAULT_SIGNALS: readonly StopSignal[] = ["SIGTERM", "SIGINT"];
 const KNOWN: readonly string[] = [...DEFAULT_SIGNALS, "SIGHUP"];
 const ECHO_MS = 500;
 const LOOK_FOR_PARENT_MS = 250;
+/** On every listener of ours, also of another copy of this package. */
+const OURS = Symbol.for("holdfast.signals");
 
 /** The process has one end: it comes when the last of its nodes has stopped. */
 const stopping = new Set<object>();
 
-export function signalsOf(option: SignalOption | undefined): readonly StopSignal[] {
-  if (option === undefined || option === false) return [];
+export interface Heard {
+  readonly signals: readonly StopSignal[];
+  /** A signal that the application listens to as well is the application's. */
+  readonly yields: boolean;
+}
+
+/** Nothing said: the usual signals, unless the application listens to them itself. */
+export function signalsOf(option: SignalOption | undefined): Heard {
+  if (option === undefined) return { signals: DEFAULT_SIGNALS, yields: true };
+  if (option === false) return { signals: [], yields: false };
   const signals = option === true ? DEFAULT_SIGNALS : option;
   const odd = Array.isArray(signals) ? signals.find((name) => !KNOWN.includes(name)) : signals;
-  if (odd !== undefined) throw new InvalidInput("signals", `must be true or some of ${KNOWN.join(", ")}`);
-  return signals;
+  if (odd !== undefined) throw new InvalidInput("signals", `must be true, false or some of ${KNOWN.join(", ")}`);
+  return { signals, yields: false };
 }
 
 export interface Listening {
@@ -34,7 +44,36 @@ export interface Listening {
   readonly exit: () => void;
 }
 
-export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promise<void>, world: World): Listening {
+type Hear = (signal: StopSignal) => void;
+
+/** One listener for all nodes of the process: Node warns of a leak from the eleventh on. */
+const hearers = new Map<StopSignal, Set<Hear>>();
+const dispatch = Object.assign(
+  (name: NodeJS.Signals) => {
+    const signal = name as StopSignal;
+    for (const hear of [...(hearers.get(signal) ?? [])]) hear(signal);
+  },
+  { [OURS]: true },
+);
+
+/** In front of all others: a listener that the application added for one signal only is still there when we look. */
+function listen(signal: StopSignal, hear: Hear): void {
+  const known = hearers.get(signal) ?? new Set();
+  if (known.size === 0) process.prependListener(signal, dispatch);
+  hearers.set(signal, known.add(hear));
+}
+
+function unlisten(signal: StopSignal, hear: Hear): void {
+  const known = hearers.get(signal);
+  if (known?.delete(hear) && known.size === 0) process.off(signal, dispatch);
+}
+
+function applicationListens(signal: StopSignal): boolean {
+  return process.listeners(signal).some((listener) => !(OURS in listener));
+}
+
+export function stopOnSignals(heard: Heard, stop: () => Promise<void>, world: World): Listening {
+  const { signals, yields } = heard;
   const me = {};
   let first: { readonly signal: StopSignal; readonly at: number } | null = null;
   const onSignal = (signal: StopSignal) => {
@@ -42,6 +81,7 @@ export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promis
       if (signal !== first.signal || world.monotonicNow() - first.at > ECHO_MS) exitNow(signal);
       return;
     }
+    if (yields && applicationListens(signal)) return;
     first = { signal, at: world.monotonicNow() };
     stopping.add(me);
     stop().then(
@@ -49,17 +89,17 @@ export function stopOnSignals(signals: readonly StopSignal[], stop: () => Promis
       () => end(me, 1),
     );
   };
-  for (const signal of signals) process.on(signal, onSignal);
+  for (const signal of signals) listen(signal, onSignal);
   const underNpm = signals.includes("SIGTERM") && process.env["npm_lifecycle_event"] !== undefined;
   const forget = underNpm ? whenOrphaned(() => onSignal("SIGTERM"), world) : () => {};
   return {
     deafen: () => {
       forget();
       // While the process is ending, a second signal still ends it now.
-      if (!first) for (const signal of signals) process.off(signal, onSignal);
+      if (!first) for (const signal of signals) unlisten(signal, onSignal);
     },
     exit: () => {
-      const [signal] = signals;
+      const signal = signals.find((one) => !(yields && applicationListens(one)));
       if (signal === undefined) void stop();
       else if (!first) onSignal(signal);
     },

@@ -9,10 +9,11 @@ import { sleep, type World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
 import type { RedriveAnswer } from "../store/contract/redrive.js";
-import type { CancelAnswer, PauseAnswer, ResumeAnswer, RunRecord } from "../store/contract/runs.js";
+import type { ResumeAnswer, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "../workflow/signal.js";
+import { type Asked, askToCancel, askToPause, type Cancelled, type Paused } from "./ask-to-stop.js";
 import { lacksCapableNode } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
@@ -179,16 +180,21 @@ export class RunHandle<Out> {
     if (answer.outcome === "already") throw new DecisionConflict(approval, answer.by.sender, answer.by.kind);
   }
 
-  cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<CancelAnswer> {
-    return this.#store.runs.cancel(this.id, {
-      by: options.by ?? "client",
-      ...(options.reason && { reason: options.reason }),
-    });
+  /** Ends it, with its tasks. Answered when nothing more of it begins; see `acknowledged` for the exception. */
+  cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<Cancelled> {
+    return askToCancel(this.#asked(options.by), options.reason);
   }
 
-  /** Stops it, and its tasks, until it is resumed. A step under way is aborted and runs again then. */
-  pause(options: { readonly by?: string } = {}): Promise<PauseAnswer> {
-    return this.#store.runs.pause(this.id, { by: options.by ?? "client" });
+  /**
+   * Stops it, and its tasks, until it is resumed. Answered when nothing more of it begins; a step under way is aborted and runs again
+   * when it is resumed.
+   */
+  pause(options: { readonly by?: string } = {}): Promise<Paused> {
+    return askToPause(this.#asked(options.by));
+  }
+
+  #asked(by = "client"): Asked {
+    return { runs: this.#store.runs, world: this.#world, runId: this.id, by };
   }
 
   resume(options: { readonly by?: string } = {}): Promise<ResumeAnswer> {

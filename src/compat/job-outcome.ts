@@ -1,5 +1,7 @@
 // What a handler's end means for its job.
 
+import { tamed } from "../kernel/stored-error.js";
+
 /** Return or throw it: the job is paused until a human decides, and costs no attempt. */
 export class Release {
   readonly kind = "release";
@@ -24,8 +26,9 @@ export async function outcomeOf(work: () => unknown): Promise<JobOutcome> {
     const value = await work();
     return asked(value) ?? { kind: "done" };
   } catch (thrown) {
-    const lost = (thrown as { code?: unknown } | null | undefined)?.code === "CLAIM_LOST";
-    return asked(thrown) ?? (lost ? { kind: "lost" } : { kind: "failed", error: thrown });
+    const error = tamed(thrown);
+    const lost = (error as { code?: unknown } | null | undefined)?.code === "CLAIM_LOST";
+    return asked(error) ?? (lost ? { kind: "lost" } : { kind: "failed", error });
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Session } from "../engine/session.js";
 import type { Effect } from "../kernel/effect.js";
-import { storeError } from "../kernel/stored-error.js";
+import { storeError, tamed } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import { PermanentError } from "../workflow/step-call.js";
@@ -32,7 +32,8 @@ export async function runEach(name: string, program: Program, household: Househo
   if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
   try {
     await startItems({ start, total, begun, mail }, program, household, session);
-  } catch (error) {
+  } catch (thrown) {
+    const error = tamed(thrown);
     if (error instanceof Skip) await commit({ kind: "fail", as: "skipped", reason: codecs.encode(error.reason) });
     else if (isOurs(error)) throw error;
     else await commit(await afterItems(failure(error, program.task, codecs, session), mail, session));

@@ -4,7 +4,7 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { Effect } from "../kernel/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/retry.js";
-import { storeError } from "../kernel/stored-error.js";
+import { storeError, tamed } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome as Played, Replay } from "../replay/replay.js";
@@ -53,12 +53,17 @@ export async function runTask(name: string, task: AnyTask, household: Household,
       const place = { input, dagRunId: start.dag, task: name };
       const ctx = new TaskRunContext(replay, { codecs, newChild, services }, place);
       return { body: (async () => task.run(ctx, argument as never, start.index as never))() };
-    } catch (error) {
+    } catch (thrown) {
+      const error = tamed(thrown);
       if (isOurs(error)) throw error;
       return { body: Promise.reject(error) };
     }
   });
-  await session.commit([effectOf(outcome, name, task, codecs, session)]);
+  // What the abort of a stopping node or of a pause does to it is no failure of its own, and its answer may be a part only.
+  const dropped = outcome.kind === "threw" || (outcome.kind === "returned" && !task.finishOnAbort);
+  const effect: Effect =
+    dropped && replay.endedLate ? { kind: "handBack" } : effectOf(outcome, name, task, codecs, session);
+  await session.commit([effect]);
 }
 
 /** One read for the DAG's input and the ends of all needs; those of tasks claimed together are one statement. */
@@ -122,8 +127,6 @@ export function isOurs(error: unknown): boolean {
 function effectOf(outcome: Played, name: string, task: AnyTask, codecs: Codecs, session: Session): Effect {
   if (outcome.kind === "timeout") return failure(new TaskTimeout(name, task.timeoutMs!), task, codecs, session);
   if (outcome.kind !== "threw") return settlement(outcome, codecs, session);
-  // What the abort of a stopping node or of a pause does to it is no failure of its own.
-  if (session.workSignal.aborted) return { kind: "handBack" };
   const { error } = outcome;
   if (error instanceof Skip) return { kind: "fail", as: "skipped", reason: codecs.encode(error.reason) };
   return failure(error, task, codecs, session);

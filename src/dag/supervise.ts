@@ -27,7 +27,8 @@ export interface Mail {
 /** Everything unread is taken in with the next commit. */
 export async function openMail(session: Session, history: readonly JournalEntry[], codecs: Codecs): Promise<Mail> {
   const seenInboxSeq = session.inboxSeq;
-  const unread = session.run.hasMessages || seenInboxSeq > session.run.inboxSeq ? await session.unread() : [];
+  const isNews = session.run.hasMessages || seenInboxSeq > session.run.inboxSeq || session.ownMail > 0;
+  const unread = isNews ? await session.unread() : [];
   const request = unread.find(({ key }) => key === "cancel") ?? asked(history);
   return {
     takes: unread.map(({ key, messageId }) => ({ kind: "take", messageKey: key, messageId })),

@@ -16,6 +16,8 @@ export interface TaskOptions {
   readonly retry?: Retry;
   /** Which errors are worth another attempt. Default: all but PermanentError. */
   readonly retryIf?: (error: unknown) => boolean;
+  /** Its result counts also when it arrives after the abort of `ctx.signal`. Default: it is dropped, and the task runs again. */
+  readonly finishOnAbort?: boolean;
 }
 
 /** `Needs`: the names of what it needs. `Skips`: whether it may be skipped in a DAG that succeeds. */
@@ -29,6 +31,7 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   readonly timeoutMs: number | null;
   readonly policy: RetryPolicy;
   readonly retryIf: ((error: unknown) => boolean) | null;
+  readonly finishOnAbort: boolean;
   readonly run: (ctx: TaskContext, ...given: never[]) => unknown;
   /** Of a fan-out: its items, and how many are at work at once. */
   readonly each: { readonly over: (needs: never, input: never) => unknown; readonly parallel: number | null } | null;
@@ -112,7 +115,7 @@ interface AllOptions extends TaskOptions {
   readonly when?: AnyTask["when"] & { readonly needs?: readonly string[] };
 }
 
-const COMMON: readonly string[] = ["needs", "queue", "timeout", "retry", "retryIf"];
+const COMMON: readonly string[] = ["needs", "queue", "timeout", "retry", "retryIf", "finishOnAbort"];
 const OPTIONS = { task: [...COMMON, "when"], each: [...COMMON, "over", "parallel"] } as const;
 
 /** Of nothing would remain no time at all. */
@@ -129,7 +132,7 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
       throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS[kind].join(", ")}`);
   }
   if (typeof run !== "function") throw new InvalidInput(kind, "its last argument must be a function");
-  const { needs = {}, when = null, queue, timeout, retry, retryIf = null } = options;
+  const { needs = {}, when = null, queue, timeout, retry, retryIf = null, finishOnAbort = false } = options;
   if (typeof needs !== "object" || needs === null || Array.isArray(needs))
     throw new InvalidInput("needs", "must be an object of tasks by their names, like { extract }");
   if (when !== null && typeof when !== "function") throw new InvalidInput("when", "must be a function of the outcomes");
@@ -146,6 +149,7 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
     timeoutMs: timeout === undefined ? null : timeoutMs(timeout),
     policy: retryPolicy(retry, "retry"),
     retryIf,
+    finishOnAbort,
     run: run as AnyTask["run"],
     each,
   };

@@ -123,6 +123,7 @@ export class Engine {
         this.onNews();
       },
       onPresence: (held) => this.#presenceChanged(held),
+      onCalled: (runIds) => this.#keeper.call(new Set(runIds)),
       onSkipped: (runs) => {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
@@ -380,12 +381,11 @@ export class Engine {
     }
   }
 
-  /** One that was claimed ahead and never began is handed back as it is. */
+  /** One that was claimed ahead and never began is handed back as it is; one that is to stop needs no slot for that. */
   async #execute(program: Program, session: Session, slots: Slots): Promise<void> {
-    if (!(await slots.take(session))) {
-      await session.commit([{ kind: "handBack" }]);
-      return;
-    }
+    const turn = await slots.take(session);
+    if (turn === "none") return void (await session.commit([{ kind: "handBack" }]));
+    if (turn === "stop") return program.execute(session);
     this.#begun.add(session);
     try {
       const { debounce } = session.run;

@@ -166,6 +166,11 @@ export class LeaseKeeper {
     for (const session of this.#held) session.heard(seqs.get(session.run.runId) ?? 0);
   }
 
+  /** These runs were asked to stop. */
+  call(runIds: ReadonlySet<string>): void {
+    for (const session of this.#held) if (runIds.has(session.run.runId)) session.called();
+  }
+
   async #renew(sessions: readonly Session[]): Promise<void> {
     if (sessions.length === 0) return;
     const sentAt = this.#world.monotonicNow();

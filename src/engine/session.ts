@@ -6,8 +6,9 @@ import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import { type Effect, settles } from "../kernel/effect.js";
 import { entryOf } from "../kernel/effect-entry.js";
 import type { Payload } from "../kernel/payload.js";
+import { tamed } from "../kernel/stored-error.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { Message } from "../store/contract/inbox.js";
+import { isStopRequest, type Message } from "../store/contract/inbox.js";
 import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal.js";
 import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
@@ -55,7 +56,7 @@ export class Session {
   #wakers: (() => void)[] = [];
   /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
   onChange: () => void = () => {};
-  /** Messages this process sent to its own inbox: news without a ring. */
+  /** Messages this process sent to its own inbox, and calls by name: news without a ring. */
   ownMail = 0;
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
@@ -191,6 +192,17 @@ export class Session {
     this.#wake();
   }
 
+  /** Somebody has asked for it by name: there is news in the inbox, whatever number its row had when we last heard. */
+  called(): void {
+    this.ownMail++;
+    this.#wake();
+  }
+
+  /** Whether a cancel or a pause is in the inbox. */
+  async isAskedToStop(): Promise<boolean> {
+    return (await this.unread()).some(isStopRequest);
+  }
+
   /** Writes under the fence. An unknown outcome is repeated until it is known or the claim is lost. */
   async commit(effects: readonly Effect[]): Promise<Committed> {
     const last = effects.at(-1);
@@ -244,7 +256,7 @@ export class Session {
       try {
         return await ask();
       } catch (error) {
-        const { code } = error as { code?: unknown };
+        const { code } = tamed(error) as { code?: unknown };
         // Proven: what still runs in parallel must stop, too.
         if (code === "CLAIM_LOST") this.lose();
         if (!isStoreTrouble(error)) throw error;

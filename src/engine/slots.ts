@@ -10,15 +10,22 @@ export class Slots {
     this.#free = count;
   }
 
-  /** True when there is a slot; false when the node stops first. Rejects when the claim is lost meanwhile. */
-  async take(session: Session): Promise<boolean> {
+  /**
+   * `none`: the node stops first. `stop`: its run was asked to stop, and is let through for that. Rejects when the claim is lost
+   * meanwhile.
+   */
+  async take(session: Session): Promise<"slot" | "none" | "stop"> {
+    let calls = 0;
     while (this.#free === 0 && !session.stopping && !session.signal.aborted) {
       await Promise.race([this.#told.promise, session.changed()]);
+      if (session.ownMail === calls) continue;
+      calls = session.ownMail;
+      if (await session.isAskedToStop()) return "stop";
     }
     session.signal.throwIfAborted();
-    if (session.stopping) return false;
+    if (session.stopping) return "none";
     this.#free--;
-    return true;
+    return "slot";
   }
 
   /** Whoever has waited longest wakes first and takes it. */

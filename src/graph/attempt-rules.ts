@@ -10,18 +10,22 @@ export interface NodeOptions {
   readonly retryIf?: (error: unknown) => boolean;
   /** Of each attempt. Default: none. */
   readonly timeout?: Duration;
+  /** Its answer counts also when it arrives after the abort of `signal`. Default: it is dropped, and the node runs again. */
+  readonly finishOnAbort?: boolean;
 }
 
 export interface AttemptRules {
   readonly policy: RetryPolicy;
   readonly timeoutMs: number | null;
   readonly retryIf?: (error: unknown) => boolean;
+  readonly finishOnAbort: boolean;
 }
 
-export function attemptRules({ retry, timeout, retryIf }: NodeOptions): AttemptRules {
+export function attemptRules({ retry, timeout, retryIf, finishOnAbort = false }: NodeOptions): AttemptRules {
   return {
     policy: retryPolicy(retry, "retry of a node"),
     timeoutMs: timeout === undefined ? null : toMs(timeout, "timeout of a node"),
     ...(retryIf && { retryIf }),
+    finishOnAbort,
   };
 }

@@ -47,15 +47,14 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     historyLimit: Number.POSITIVE_INFINITY,
   });
   // Kept before it is sent: a snapshot that goes out behind it must have it.
-  const takeMessages = messageTaker(replay, (messages) => {
+  const mail = messageTaker(replay, (messages) => {
     memory.mail.push(
       ...messages.map(({ name, key, payload, at }) => ({ seq: session.run.seq, name, key, payload, at })),
     );
   });
-  await takeMessages();
+  if (mail.isDue) await mail.take();
   try {
-    const outcome =
-      replay.stopped ?? (await replay.run(begin(graph, household, { replay, memory, beginning }), takeMessages));
+    const outcome = replay.stopped ?? (await replay.run(begin(graph, household, { replay, memory, beginning }), mail));
     if (session.settledAs === null) await session.commit([settle(outcome, household, session)]);
   } catch (error) {
     // The last node's commit ended the run; what came in meanwhile was too late for it.

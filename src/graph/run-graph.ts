@@ -127,12 +127,14 @@ export class GraphRun implements Walker {
 
   /** What else is said in the commit of a node that its frame moves on with: that the run is over, or what it remembers now. */
   #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
-    const { memory, plan, codecs } = this.parts;
+    const { memory, plan, codecs, replay } = this.parts;
     const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
     if (!scene.isLast && !isDue) return NOTHING;
     const after = memory.clone();
     leave(after, plan, scene.place, codecs.decode(payload) as NodeRecord);
-    if (scene.isLast) return exceeded(plan.bounds, after.spent) ? NOTHING : this.#completion(after);
+    // A run that was asked to stop does: it ends when it is resumed.
+    if (scene.isLast)
+      return exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING : this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;
     return effect ? [effect] : [];

@@ -31,6 +31,7 @@ function writeTagged(node: Tagged): string {
     case "set":
       return `{"${TAG}":${kind},"v":[${(node.v as unknown[]).map(writeSorted).sort().join()}]}`;
     case "object":
+    case "bare":
       return `{"${TAG}":${kind},"v":${writeProperties(node.v as object)}}`;
     default:
       return JSON.stringify(node);

@@ -1,6 +1,6 @@
 // Whether a plain JSON value contains a filter, judged as PostgreSQL's `jsonb @>` does.
 
-import { objectKind } from "./value-kind.js";
+import { isPlain, objectKind } from "./value-kind.js";
 
 /** One alternative of a filter: equality alone, at any depth. */
 export type Filter = Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export function filterable(value: unknown): unknown {
     case "object":
       if (value === null) return null;
       if (Array.isArray(value)) return value.map((item) => filterable(item) ?? null);
-      return objectKind(value) === "object" ? filterableProperties(value) : undefined;
+      return isPlain(objectKind(value)) ? filterableProperties(value) : undefined;
     default:
       return undefined;
   }

@@ -1,7 +1,7 @@
 // The default codec: JSON that people can read, with tags only for what JSON does not know. It carries null,
-// booleans, any string, any number (-0, NaN, ±Infinity), undefined, bigints, Dates (invalid ones too), Maps, Sets,
-// Uint8Arrays, Buffers, arrays and plain objects exactly; everything else is refused with its path. A value that is
-// referred to twice comes back as two copies; an object without prototype comes back as a plain one.
+// booleans, any string, any number (-0, NaN, ±Infinity), undefined, bigints, valid Dates, Maps, Sets, Uint8Arrays,
+// Buffers, arrays and plain objects, with or without a prototype, exactly; everything else is refused with its path. A
+// value that is referred to twice comes back as two copies.
 
 import { type Codec, PayloadCorrupt } from "./codec.js";
 import { type CodecLimits, codecLimits } from "./codec-limits.js";

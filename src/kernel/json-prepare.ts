@@ -7,12 +7,16 @@ import type { CodecLimits } from "./codec-limits.js";
 import { HoldfastError, InvalidInput, LimitExceeded } from "./error.js";
 import { MAX_BIGINT_BITS, TAG, TAG_BYTES, TAGGED_UNDEFINED, tagged } from "./json-tag.js";
 import { setOwn } from "./own-property.js";
+import { read } from "./read-hostile.js";
 import { describeValue, objectKind } from "./value-kind.js";
 import { type CollectionStep, formatPath, type PathStep } from "./value-path.js";
 
 const STORABLE =
   "Can be stored: null, booleans, strings, numbers, undefined, bigints, Dates, Maps, Sets, Uint8Arrays, Buffers, " +
   "arrays and plain objects of these";
+export const UNAWAITED =
+  "is a Promise, or has a `then` like one; an `await` is probably missing where it is made. Pass what it resolves to";
+const INVALID_DATE = "is an invalid Date; check what it was made of, or pass null";
 const BIGINT_CAP = 1n << BigInt(MAX_BIGINT_BITS);
 
 export function prepareJson(value: unknown, limits: CodecLimits, path: string): unknown {
@@ -70,8 +74,13 @@ class Preparation {
     this.#holders[depth] = value;
     this.#grow(2, depth);
     switch (objectKind(value)) {
-      case "object":
-        return this.#prepareProperties(value, depth);
+      case "object": {
+        const ready = this.#prepareProperties(value, depth);
+        return Object.hasOwn(value, TAG) ? tagged("object", ready) : ready;
+      }
+      case "bare":
+        this.#grow(TAG_BYTES, depth);
+        return tagged("bare", this.#prepareProperties(value, depth));
       case "array":
         return this.#prepareItems(value as unknown[], depth);
       case "map":
@@ -80,13 +89,15 @@ class Preparation {
         return this.#prepareSet(value as Set<unknown>, depth);
       case "date":
         this.#expectNoProperties(value, "Date", depth);
+        if (Number.isNaN((value as Date).getTime())) this.#refuse(depth, INVALID_DATE);
         this.#grow(TAG_BYTES, depth);
-        return tagged("date", Number.isNaN((value as Date).getTime()) ? null : (value as Date).toISOString());
+        return tagged("date", (value as Date).toISOString());
       case "bytes":
         return this.#prepareBytes("bytes", value as Uint8Array, depth);
       case "buffer":
         return this.#prepareBytes("buffer", value as Buffer, depth);
       default:
+        if (isThenable(value)) this.#refuse(depth, UNAWAITED);
         return this.#refuse(depth, `${describeValue(value)} cannot be stored. ${STORABLE}`);
     }
   }
@@ -104,6 +115,7 @@ class Preparation {
       const property = Object.getOwnPropertyDescriptor(value, key);
       if (!property?.enumerable || property.writable === undefined) return this.#refuseProperty(property, depth + 1);
       const item: unknown = property.value;
+      if (key === "then" && typeof item === "function") this.#refuse(depth, UNAWAITED);
       const ready = this.prepare(item, depth + 1);
       if (copy === undefined) {
         if (ready === item) continue;
@@ -111,7 +123,7 @@ class Preparation {
       }
       setOwn(copy, key, ready);
     }
-    return Object.hasOwn(value, TAG) ? tagged("object", copy ?? value) : (copy ?? value);
+    return copy ?? value;
   }
 
   #refuseProperty(property: PropertyDescriptor | undefined, depth: number): never {
@@ -238,6 +250,12 @@ class Preparation {
   #path(depth: number): string {
     return formatPath(this.#root, this.#steps.slice(0, depth));
   }
+}
+
+/** Never throws: a getter or a Proxy may. */
+export function isThenable(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return typeof read(value, "then") === "function";
 }
 
 function copyKeys(from: object, keys: readonly string[], count: number): object {

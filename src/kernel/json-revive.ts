@@ -59,13 +59,15 @@ function reviveTagged(node: Parsed, depth: number): unknown {
     case "object":
       if (typeof content !== "object" || content === null || Array.isArray(content)) return corrupt(kind);
       return reviveProperties(content as Parsed, depth);
+    case "bare":
+      if (typeof content !== "object" || content === null || Array.isArray(content)) return corrupt(kind);
+      return Object.setPrototypeOf(reviveProperties(content as Parsed, depth), null);
     default:
       return corrupt(kind);
   }
 }
 
 function reviveDate(content: unknown): Date {
-  if (content === null) return new Date(Number.NaN);
   if (typeof content !== "string") return corrupt("date");
   const date = new Date(content);
   if (Number.isNaN(date.getTime()) || date.toISOString() !== content) return corrupt("date");

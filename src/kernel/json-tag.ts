@@ -2,8 +2,21 @@
 
 export const TAG = "$hf";
 
-/** `object` wraps a plain object that has a key `$hf` of its own; the object inside is taken literally. */
-export type TagKind = "undefined" | "number" | "bigint" | "date" | "bytes" | "buffer" | "map" | "set" | "object";
+/**
+ * `object` wraps a plain object that has a key `$hf` of its own; the object inside is taken literally. So does `bare`, with an object
+ * that has no prototype.
+ */
+export type TagKind =
+  | "undefined"
+  | "number"
+  | "bigint"
+  | "date"
+  | "bytes"
+  | "buffer"
+  | "map"
+  | "set"
+  | "object"
+  | "bare";
 
 export interface Tagged {
   readonly $hf: TagKind;

@@ -1,7 +1,7 @@
 // Reading objects that may do anything when touched: getters that throw, Proxies, lies about their length.
 
 import { types } from "node:util";
-import { describeValue, objectKind } from "./value-kind.js";
+import { describeValue, isPlain, objectKind } from "./value-kind.js";
 
 export const UNREADABLE = Symbol("unreadable");
 
@@ -44,7 +44,7 @@ export function describe(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   try {
     const kind = objectKind(value);
-    if (kind === "object") return "an object";
+    if (isPlain(kind)) return "an object";
     if (kind === "array") return "an array";
     return describeValue(value);
   } catch {

@@ -28,6 +28,21 @@ export function encodeError(thrown: unknown): StoredError {
 }
 
 /**
+ * What user code threw, safe to look at. A revoked Proxy throws at every touch, also of `instanceof`: it is replaced by the error that
+ * would be stored for it.
+ */
+export function tamed(thrown: unknown): unknown {
+  if (typeof thrown !== "object" || thrown === null) return thrown;
+  try {
+    void (thrown instanceof Error);
+    void (thrown as { code?: unknown }).code;
+    return thrown;
+  } catch {
+    return decodeError(encodeError(thrown));
+  }
+}
+
+/**
  * A thrown value, encoded. If the codec's own limit is too small for all of it, less is stored: first without stacks,
  * causes and details, then a short message only.
  */

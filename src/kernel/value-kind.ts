@@ -2,18 +2,24 @@
 
 import { types } from "node:util";
 
-export type ObjectKind = "object" | "array" | "date" | "map" | "set" | "bytes" | "buffer";
+export type ObjectKind = "object" | "bare" | "array" | "date" | "map" | "set" | "bytes" | "buffer";
 
 /** Undefined when the object is of no kind that can be stored exactly: a class instance, a RegExp, a Promise, … */
 export function objectKind(value: object): ObjectKind | undefined {
   const prototype: object | null = Object.getPrototypeOf(value);
   if (Array.isArray(value)) return isBuiltIn(prototype, Array.prototype) ? "array" : undefined;
-  if (prototype === null || isObjectPrototype(prototype)) return "object";
+  if (prototype === null) return "bare";
+  if (isObjectPrototype(prototype)) return "object";
   if (types.isDate(value)) return isBuiltIn(prototype, Date.prototype) ? "date" : undefined;
   if (types.isMap(value)) return isBuiltIn(prototype, Map.prototype) ? "map" : undefined;
   if (types.isSet(value)) return isBuiltIn(prototype, Set.prototype) ? "set" : undefined;
   if (types.isUint8Array(value)) return bytesKind(prototype);
   return undefined;
+}
+
+/** With or without the prototype of all objects: to people it is the same. */
+export function isPlain(kind: ObjectKind | undefined): boolean {
+  return kind === "object" || kind === "bare";
 }
 
 /** A Buffer is told apart from a Uint8Array: `toString` means something else on each, so each comes back as itself. */

@@ -25,6 +25,8 @@ export interface EffectOptions {
   readonly retry?: Retry;
   /** Of each attempt. Default: none. */
   readonly timeout?: Duration;
+  /** Its answer counts also when it arrives after the abort of `signal`. Default: it is dropped, and the effect runs again. */
+  readonly finishOnAbort?: boolean;
 }
 
 /** What the effect is about, as of the microstep that asked for it. */
@@ -38,6 +40,7 @@ export interface EffectArguments {
 export interface Effect {
   readonly policy: RetryPolicy;
   readonly timeoutMs: number | null;
+  readonly finishOnAbort: boolean;
   readonly run: (info: EffectInfo, about: EffectArguments) => unknown;
 }
 

@@ -70,8 +70,8 @@ function effects(machine: AnyMachine, household: Household) {
     const found = machine.effects.get(effect);
     if (!found) throw new PermanentError(`Machine ${name} has no effect ${JSON.stringify(effect)} in this code.`);
     const idempotencyKey = `${instances.env}/${name}/${id}@${seq}.${n}`;
-    const { policy, timeoutMs } = found;
-    const options = { retry: optionsOf(policy), ...(timeoutMs !== null && { timeout: timeoutMs }) };
+    const { policy, timeoutMs, finishOnAbort } = found;
+    const options = { retry: optionsOf(policy), finishOnAbort, ...(timeoutMs !== null && { timeout: timeoutMs }) };
     const { context, event, params } = input;
     const answer = await ctx.step(effect, options, ({ fence, attempt, signal: aborts }) => {
       const info = { idempotencyKey, fence, attempt, signal: aborts, id, seq, services: ctx.services };

@@ -146,6 +146,7 @@ function effectOf(name: string, given: GivenEffect | undefined, definition: AnyS
   return {
     policy: retryPolicy(options.retry, `effects.${name}.retry`),
     timeoutMs: options.timeout === undefined ? null : toMs(options.timeout as Duration, `effects.${name}.timeout`),
+    finishOnAbort: options.finishOnAbort ?? false,
     run: options.run ?? ordinary(name, definition.implementations.actions[name]),
   };
 }

@@ -1,6 +1,7 @@
 // The input of a workflow goes through its schema once, when a run is started; what comes out is stored.
 
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import { isThenable, UNAWAITED } from "../kernel/json-prepare.js";
 import type { Schema, SchemaIssue, Validated } from "./schema.js";
 
 /** The schema did not accept the input. Nothing was started. */
@@ -22,11 +23,14 @@ interface Takes {
 }
 
 export async function parseInput({ name, schema }: Takes, input: unknown): Promise<unknown> {
+  // Here and not by the codec: what an async function answers is awaited.
+  expectAwaited(input);
   return schema ? accepted(name, await schema["~standard"].validate(input)) : input;
 }
 
 /** For a child: between two calls of a workflow's context nothing may be waited for. */
 export function parseInputNow({ name, schema }: Takes, input: unknown): unknown {
+  expectAwaited(input);
   if (!schema) return input;
   const result = schema["~standard"].validate(input);
   if (!(result instanceof Promise)) return accepted(name, result);
@@ -37,8 +41,13 @@ export function parseInputNow({ name, schema }: Takes, input: unknown): unknown 
   );
 }
 
+function expectAwaited(input: unknown): void {
+  if (isThenable(input)) throw new InvalidInput("input", UNAWAITED);
+}
+
 function accepted(name: string, result: Validated<unknown>): unknown {
   if (result.issues) throw new InputRefused(name, result.issues);
+  expectAwaited(result.value);
   return result.value;
 }
 

@@ -7,9 +7,11 @@
 import type { Session } from "../engine/session.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
+import { tamed } from "../kernel/stored-error.js";
 import type { JournalEntry } from "../store/contract/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
+import { type Mail, StopGate } from "./stop-gate.js";
 
 /** The reason with which steps are aborted that still run when their run is over. */
 export class RunOver extends HoldfastError {
@@ -65,6 +67,7 @@ const OVER: Call = {
 export class Replay {
   readonly session: Session;
   readonly recorded: Recorded;
+  readonly gate = new StopGate();
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
   /** Those that hold others back while they are being recorded. */
@@ -78,7 +81,9 @@ export class Replay {
   #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
-  #settled: { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown } | null = null;
+  #settled: Extract<Outcome, { kind: "returned" | "threw" }> | null = null;
+  /** The function ended after it was asked to: what it answered may be a part of its work. */
+  endedLate = false;
   #failure: { error: unknown } | null = null;
   #asked = 0;
   #inStep = false;
@@ -217,35 +222,37 @@ export class Replay {
     this.poke();
   }
 
-  async run(body: Promise<unknown>, takeMessages: () => Promise<void>): Promise<Outcome> {
+  async run(body: Promise<unknown>, mail: Mail): Promise<Outcome> {
     body.then(
-      (value) => {
-        this.#settled = { kind: "returned", value };
-        this.poke();
-      },
-      (error) => {
-        this.#settled = { kind: "threw", error };
-        this.poke();
-      },
+      (value) => this.#settle({ kind: "returned", value }),
+      (error) => this.#settle({ kind: "threw", error: tamed(error) }),
     );
     this.session.onChange = () => this.poke();
     try {
-      return await this.#loop(takeMessages);
+      return await this.#loop(mail);
     } finally {
       this.#isOver = true;
       this.#over?.abort(this.#runOver());
     }
   }
 
-  async #loop(takeMessages: () => Promise<void>): Promise<Outcome> {
+  #settle(as: Extract<Outcome, { kind: "returned" | "threw" }>): void {
+    this.#settled = as;
+    this.endedLate = this.session.workSignal.aborted;
+    this.poke();
+  }
+
+  async #loop(mail: Mail): Promise<Outcome> {
     for (;;) {
       await this.#untilIdle();
       const outcome = this.#judge();
       if (outcome) return outcome;
+      // Before anything begins: what the last answer of the store brought may be a request to stop.
+      if (mail.isDue) {
+        await mail.take();
+        continue;
+      }
       if (this.#startCalls() || this.#expireCalls()) continue;
-      const seen = this.session.inboxSeq;
-      await takeMessages();
-      if (this.#tellable() || this.#cancelled || this.session.inboxSeq > seen) continue;
       if (!this.#busy()) {
         // What is tried again as a whole works outside of calls, too: given back meanwhile, two would do it at once.
         if (this.session.stopping && !(this.#retried && this.#elsewhere())) return { kind: "handBack" };
@@ -313,6 +320,8 @@ export class Replay {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
       return { kind: "mismatch", missing, asked };
     }
+    // A task has only its answer: given back, that would be lost.
+    if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };
     if (this.#settled) return this.#settled;
     if (this.#anew) return { kind: "anew", input: this.#anew, reopen: this.#untoldSignals() };
     if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };

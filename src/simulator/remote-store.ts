@@ -76,19 +76,24 @@ export function remoteStore(link: Link): Store {
       onScheduled: (of, hear) => store.timeouts.onScheduled(of, (inMs) => link.push(() => hear(inMs))),
     },
     machines: remoteMachines(link),
-    attend: ({ incarnation, onHint, onSkipped }) =>
-      link.call("attend", () =>
-        store.attend({
-          incarnation,
-          onHint: (groupIds) => link.push(() => onHint(groupIds)),
-          onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
-        }),
-      ),
+    attend: remoteAttend(link),
     housekeep: (round) => link.call("housekeep", () => store.housekeep(round)),
     reclaim: (round) =>
       link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
     close: async () => {},
   };
+}
+
+function remoteAttend(link: Link): Store["attend"] {
+  return ({ incarnation, onHint, onCalled, onSkipped }) =>
+    link.call("attend", () =>
+      link.database.store.attend({
+        incarnation,
+        onHint: (groupIds) => link.push(() => onHint(groupIds)),
+        onCalled: (runIds) => link.push(() => onCalled?.(runIds)),
+        onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
+      }),
+    );
 }
 
 /** To those who watch, a schedule that fires is somebody who inserts runs. */
@@ -196,6 +201,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
     nextDue: (groupIds) => link.call("next due", () => runs.nextDue(groupIds)),
     orphans: (filter) => link.call("orphans", () => runs.orphans(filter)),
     unservedGroups: (query) => link.call("unserved groups", () => runs.unservedGroups(query)),
+    stopping: (runId) => link.call("stopping", () => runs.stopping(runId)),
     keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
     claims: (runId, options) => link.call("claims", () => runs.claims(runId, options)),
     get: (runId) => link.call("get", () => runs.get(runId)),

@@ -19,6 +19,11 @@ export interface StepOptions {
   readonly timeout?: Duration;
   /** Never run again once begun, whatever happens to its node: it fails with STEP_INTERRUPTED instead. */
   readonly atMostOnce?: boolean;
+  /**
+   * Its result counts also when it arrives after `signal` was aborted, because its node stops or its run is paused. Default
+   * false: such a result may be a part of the work; it is dropped, and the step runs again. Set it when the step never answers early.
+   */
+  readonly finishOnAbort?: boolean;
 }
 
 export type TransactionOptions = Omit<StepOptions, "atMostOnce">;

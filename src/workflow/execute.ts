@@ -80,12 +80,12 @@ export async function play(
   begin: () => Promise<{ readonly body: Promise<unknown> }>,
 ): Promise<Outcome> {
   const { session } = replay;
-  const takeMessages = messageTaker(replay);
-  await takeMessages();
+  const mail = messageTaker(replay);
+  if (mail.isDue) await mail.take();
   if (replay.stopped) return replay.stopped;
   const before = session.length;
   const { body } = await begin();
-  const outcome = await replay.run(body, takeMessages);
+  const outcome = await replay.run(body, mail);
   const after = session.length;
   if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
   if (outcome.kind !== "threw" || !isStoreTrouble(outcome.error)) return outcome;

@@ -10,7 +10,7 @@ import { HoldfastError } from "../kernel/error.js";
 import type { Payload } from "../kernel/payload.js";
 import { decodeError, type StoredError } from "../kernel/recorded-error.js";
 import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/retry.js";
-import { storeError } from "../kernel/stored-error.js";
+import { storeError, tamed } from "../kernel/stored-error.js";
 import type { Call } from "../replay/call.js";
 import type { CallId } from "../replay/recorded.js";
 import { type Replay, RunOver } from "../replay/replay.js";
@@ -42,13 +42,13 @@ export class StepTimeout extends HoldfastError {
   }
 }
 
-/** An at-most-once step was begun and its node died: whether it happened is unknown, and it is not tried again. */
+/** An at-most-once step was begun and its node died or stopped: whether it happened is unknown, and it is not tried again. */
 export class StepInterrupted extends PermanentError {
   override readonly code = "STEP_INTERRUPTED";
 
   constructor(title: string) {
     super(
-      `${title} was begun on a node that is gone. It may have happened; as an at-most-once step it is not repeated.`,
+      `${title} was begun on a node that died or stopped. It may have happened; as an at-most-once step it is not repeated.`,
     );
   }
 }
@@ -61,6 +61,8 @@ export interface StepCallOptions {
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;
+  /** A result that arrives after the abort of its signal counts. */
+  readonly finishOnAbort?: boolean;
   readonly id: CallId;
   readonly name: string;
   readonly key: string;
@@ -152,6 +154,7 @@ export class StepCall implements Call {
   /** One attempt, and what comes of it. */
   async #work(): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    replay.gate.expectOpen();
     if (atMostOnce) {
       if (replay.recorded.begun.has(this.id))
         return this.#end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
@@ -160,6 +163,7 @@ export class StepCall implements Call {
     // A node that could not renew starts nothing new: somebody else may have done it already.
     await replay.session.sure();
     replay.throwIfOver();
+    replay.gate.expectOpen();
     const { bus, world } = replay.session;
     const facts = this.#facts();
     const startedAt = world.monotonicNow();
@@ -190,6 +194,7 @@ export class StepCall implements Call {
     if (isOurs(error)) throw error;
     // What the abort of a stopping node does to a step is no failure of the step.
     if (!atMostOnce) workSignal.throwIfAborted();
+    if (kind === "transaction") replay.gate.expectOpen();
     this.#failures++;
     const payload = storeError(codecs, error);
     if (unstorable || this.#isLast(error)) {
@@ -233,13 +238,16 @@ export class StepCall implements Call {
   }
 
   async #attempt(attempt: number): Promise<Attempted> {
-    const { replay, work, codecs, name, key, kind, timeoutMs = null } = this.#options;
+    const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.#options;
     const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
     const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
     let unstorable = false;
     const encoded = async (tx: Transaction | null) => {
+      replay.gate.expectOpen();
       const working = (async () => replay.inStep(() => work(info, tx)))();
       const value = await (late ? Promise.race([working, late.over]) : working);
+      // Work that was told to stop may answer a part of what it should: the next holder does all of it.
+      if (!finishOnAbort) this.#expectWanted();
       unstorable = true;
       const payload = codecs.encode(value, `result of ${this.title}`);
       unstorable = false;
@@ -256,10 +264,18 @@ export class StepCall implements Call {
       });
       return { entry: this.#entry(seq, kind, payload!) };
     } catch (error) {
-      return { error, unstorable };
+      return { error: tamed(error), unstorable };
     } finally {
       late?.cancel();
     }
+  }
+
+  #expectWanted(): void {
+    const { replay, atMostOnce = false } = this.#options;
+    replay.throwIfOver();
+    const { workSignal } = replay.session;
+    if (atMostOnce && workSignal.aborted) throw new StepInterrupted(this.title);
+    workSignal.throwIfAborted();
   }
 
   /** A promise that rejects when the attempt's time is over. */

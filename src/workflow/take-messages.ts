@@ -2,28 +2,32 @@
 
 import type { Effect } from "../kernel/effect.js";
 import type { Replay } from "../replay/replay.js";
-import type { Message } from "../store/contract/inbox.js";
+import type { Mail } from "../replay/stop-gate.js";
+import { isStopRequest, type Message } from "../store/contract/inbox.js";
 
 /** Everything unread goes into the journal at once, also what nobody waits for yet. `onTaking` is told before it is sent. */
-export function messageTaker(
-  replay: Replay,
-  onTaking: (messages: readonly Message[]) => void = () => {},
-): () => Promise<void> {
+export function messageTaker(replay: Replay, onTaking: (messages: readonly Message[]) => void = () => {}): Mail {
   const { session } = replay;
   let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
   let ownUpTo = 0;
-  return async () => {
-    if (session.inboxSeq <= mailUpTo && session.ownMail <= ownUpTo) return;
-    mailUpTo = session.inboxSeq;
-    ownUpTo = session.ownMail;
-    const messages = await session.unread();
-    if (messages.length === 0) return;
-    onTaking(messages);
-    await take(replay, messages);
+  return {
+    get isDue() {
+      return session.inboxSeq > mailUpTo || session.ownMail > ownUpTo;
+    },
+    async take() {
+      mailUpTo = session.inboxSeq;
+      ownUpTo = session.ownMail;
+      const messages = await session.unread();
+      if (messages.length === 0) return;
+      // Before it is sent: who asked knows from the journal that nothing more begins.
+      if (messages.some(isStopRequest)) replay.gate.close();
+      onTaking(messages);
+      await takeAll(replay, messages);
+    },
   };
 }
 
-async function take(replay: Replay, messages: readonly Message[]): Promise<void> {
+async function takeAll(replay: Replay, messages: readonly Message[]): Promise<void> {
   const { session } = replay;
   const { seq } = await session.commit(
     messages.map(({ key, messageId }): Effect => ({ kind: "take", messageKey: key, messageId })),

@@ -72,8 +72,8 @@ export class WorkflowContext implements Context {
     const policy = retryPolicy(options.retry, path);
     if (options.key !== undefined) stepKey(options.key, `key of ${path}`);
     const timeoutMs = options.timeout === undefined ? null : toMs(options.timeout, path);
-    const { atMostOnce = false, retryIf } = options;
-    const rules = { policy, timeoutMs, atMostOnce, ...(retryIf && { retryIf }) };
+    const { atMostOnce = false, finishOnAbort = false, retryIf } = options;
+    const rules = { policy, timeoutMs, atMostOnce, finishOnAbort, ...(retryIf && { retryIf }) };
     return this.#call(kind, name, options.key, (call) =>
       this.#replay.ask(new StepCall({ ...call, ...rules, kind, work })),
     );

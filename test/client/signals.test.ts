@@ -14,6 +14,7 @@ import { testSchema } from "../harness/database.js";
 
 const { url, schema } = testSchema();
 const CHILD = compiled(join(import.meta.dirname, "signals.child.ts"));
+const EARLY = compiled(join(import.meta.dirname, "early-signal.child.ts"));
 const pids = new Set<number>();
 let store: PostgresStore;
 
@@ -41,7 +42,7 @@ interface Watched {
   readonly said: () => string;
 }
 
-async function run(command: string, words: readonly string[], cwd: string): Promise<Watched> {
+async function run(command: string, words: readonly string[], cwd: string, until = /in the step/): Promise<Watched> {
   const child = spawn(command, words, { cwd, stdio: ["ignore", "pipe", "pipe"] });
   pids.add(child.pid!);
   let output = "";
@@ -51,8 +52,8 @@ async function run(command: string, words: readonly string[], cwd: string): Prom
     });
   }
   const ended = once(child, "exit").then(([code, signal]) => ({ code, signal }));
-  await expect.poll(() => output, { timeout: 20_000 }).toContain("in the step");
-  const pid = Number(/ready (\d+)/.exec(output)![1]);
+  await expect.poll(() => output, { timeout: 20_000, interval: 5 }).toMatch(until);
+  const pid = Number(/ready (\d+)/.exec(output)?.[1] ?? child.pid);
   pids.add(pid);
   return { child, pid, ended, said: () => output };
 }
@@ -154,17 +155,79 @@ async function reclaimed(): Promise<string[]> {
   return (await store.reclaim({ ...witness, limit: 10 })).map(({ runId }) => runId);
 }
 
+describe("a process that says nothing about signals", () => {
+  const early = (how: string, until: RegExp) => run(process.execPath, [EARLY, url, schema, how], process.cwd(), until);
+
+  afterEach(async () => {
+    const { runs } = await store.runs.list({ env: "default", states: ["waiting", "running"] }, { limit: 100 });
+    for (const { id } of runs) await store.runs.cancel(id, { by: "test" });
+  });
+
+  test("stops in order at whatever moment of its first second SIGTERM comes, and orphans nothing", async () => {
+    const moments = Array.from({ length: 20 }, (_, i) => i * 50 + Math.random() * 50);
+    const ends: unknown[] = [];
+    const oneAfterTheOther = async (mine: number[]) => {
+      for (const ms of mine) {
+        const { child, ended } = await early("", /creating/);
+        await pause(ms);
+        child.kill("SIGTERM");
+        ends.push(await ended);
+      }
+    };
+    await Promise.all([0, 1, 2].map((n) => oneAfterTheOther(moments.filter((_, i) => i % 3 === n))));
+    expect(ends).toEqual(moments.map(() => ({ code: 0, signal: null })));
+    expect(await store.nodes.list({ env: "default" })).toEqual([]);
+    expect((await store.runs.list({ env: "default", states: ["running"] }, { limit: 100 })).runs).toEqual([]);
+  }, 120_000);
+
+  test("says goodbye when its work has begun", async () => {
+    const { child, ended, said } = await early("", /ready/);
+    child.kill("SIGINT");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(said()).toContain("stopped");
+  });
+
+  test.each(["listens itself", "listens later"])("leaves the signal to an application that %s", async (how) => {
+    const { child, ended, said } = await early(how, /ready/);
+    child.kill("SIGTERM");
+    await expect.poll(said, { timeout: 10_000 }).toContain("the application heard it");
+    await pause(300);
+    expect(child.exitCode).toBeNull();
+    expect(said()).not.toContain("stopped");
+    // The application's listener was for one signal only: the next one finds nobody but the node.
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: 0, signal: null });
+    expect(said()).toContain("stopped");
+  });
+
+  test("ends by the signal when it says false", async () => {
+    const { child, ended } = await early("says false", /ready/);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
+  });
+});
+
 describe("in this process", () => {
   const listening = () => process.listenerCount("SIGTERM") + process.listenerCount("SIGINT");
 
-  test("nobody listens unless asked to, and not after the node has stopped", async () => {
+  test("one listener for each signal serves all nodes; there is none for a node that says false, or that has stopped", async () => {
     const before = listening();
-    const quiet = await createNode({ store: memoryStore(), programs: [] });
+    const quiet = await createNode({ store: memoryStore(), programs: [], signals: false });
     expect(listening()).toBe(before);
-    const one = await createNode({ store: memoryStore(), programs: [], signals: true });
-    const two = await createNode({ store: memoryStore(), programs: [], signals: ["SIGTERM"] });
-    expect(listening()).toBe(before + 3);
-    await Promise.all([quiet.stop(), one.stop(), two.stop()]);
+    const one = await createNode({ store: memoryStore(), programs: [], signals: ["SIGTERM"] });
+    expect(listening()).toBe(before + 1);
+    const others = await Promise.all(
+      Array.from({ length: 12 }, () => createNode({ store: memoryStore(), programs: [] })),
+    );
+    expect(listening()).toBe(before + 2);
+    await Promise.all([quiet, one, ...others].map((each) => each.stop()));
+    expect(listening()).toBe(before);
+  });
+
+  test("a node that cannot start leaves no listener behind", async () => {
+    const before = listening();
+    const identity = async () => Promise.reject(new TypeError("no name"));
+    await expect(createNode({ store: memoryStore(), programs: [], identity })).rejects.toThrow("no name");
     expect(listening()).toBe(before);
   });
 

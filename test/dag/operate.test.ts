@@ -52,7 +52,8 @@ onBothStores(
       const run = await node.start(paused);
       await gate.begun.promise;
       await vi.waitFor(async () => expect((await tasksOf(bench.store, run))["third"]).toBe("completed"));
-      expect(await run.pause({ by: "ann" })).toEqual({ outcome: "requested" });
+      const answer = await run.pause({ by: "ann" });
+      expect([{ outcome: "requested", acknowledged: true }, { outcome: "paused" }]).toContainEqual(answer);
       await vi.waitFor(async () =>
         expect(await tasksOf(bench.store, run)).toEqual({
           first: "paused",
@@ -79,7 +80,8 @@ onBothStores(
       const node = await bench.open({ programs: [cancelled] });
       const run = await node.start(cancelled);
       await gate.begun.promise;
-      expect(await run.cancel({ by: "ann" })).toEqual({ outcome: "requested" });
+      const answer = await run.cancel({ by: "ann" });
+      expect([{ outcome: "requested", acknowledged: true }, { outcome: "cancelled" }]).toContainEqual(answer);
       expect((await tasksOf(bench.store, run))["second"]).toBe("cancelled");
       await expect(run.result()).rejects.toMatchObject({ code: "RUN_CANCELLED" });
       expect(await tasksOf(bench.store, run)).toEqual({ first: "cancelled", second: "cancelled" });

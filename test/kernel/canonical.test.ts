@@ -40,7 +40,7 @@ describe("canonical text", () => {
     // biome-ignore format: a table
     const values = [
       null, undefined, 0, -0, 0n, "0", "", false, true, Number.NaN, "NaN", [], {}, [null], [undefined], [[]], new Map(),
-      new Set(), new Set([[]]), new Date(0), new Date(Number.NaN), "1970-01-01T00:00:00.000Z", bytes, Buffer.from(bytes),
+      new Set(), new Set([[]]), new Date(0), Object.create(null), "1970-01-01T00:00:00.000Z", bytes, Buffer.from(bytes),
       [1], "AQ==", { a: 1 }, { a: undefined }, { a: null }, new Map([["a", 1]]), new Map([["a", undefined]]),
       { $hf: "map", v: [["a", 1]] }, { $hf: "undefined" }, { $hf: "object", v: { $hf: "undefined" } },
     ];

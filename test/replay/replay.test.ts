@@ -17,6 +17,7 @@ function open(log: readonly JournalEntry[]) {
     run: { runId: "r", baseSeq: 0 },
     world: new VirtualWorld(),
     signal: new AbortController().signal,
+    workSignal: new AbortController().signal,
     stopping: false,
     inboxSeq: 0,
     length: log.length,
@@ -49,7 +50,7 @@ function open(log: readonly JournalEntry[]) {
       };
       replay.ask(call);
     });
-  const run = (body: Promise<unknown>) => replay.run(body, async () => {});
+  const run = (body: Promise<unknown>) => replay.run(body, { isDue: false, take: async () => {} });
   return { replay, step, run, told };
 }
 

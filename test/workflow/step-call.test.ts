@@ -38,7 +38,7 @@ test("a step that waits for its lease is not started once its run is over", asyn
       replay.poke();
     });
   });
-  const outcome = replay.run(over, async () => {});
+  const outcome = replay.run(over, { isDue: false, take: async () => {} });
   await (session.world as VirtualWorld).advance(20);
   expect(await outcome).toEqual({ kind: "returned", value: "over" });
   renewed();

@@ -6,6 +6,8 @@ export interface Attendee {
   readonly incarnation: string;
   /** There may be work in these groups. A hint: losing all of them costs latency, never work. */
   readonly onHint: (groupIds: readonly number[]) => void;
+  /** These runs were asked to stop: their holder looks into their inboxes now. A hint, as the other. */
+  readonly onCalled?: (runIds: readonly string[]) => void;
   /** Somebody's own transaction has left something that housekeeping finds: a message to a parked run, a run to be admitted. */
   readonly onNews?: () => void;
   /** Its presence was lost, or is back: others miss it meanwhile. */

@@ -47,3 +47,8 @@ export interface InboxStore {
   /** What the holder has not taken into the journal yet, in order of acceptance. */
   unread(runId: string): Promise<readonly Message[]>;
 }
+
+/** Its holder begins nothing more of the run. */
+export function isStopRequest({ kind }: Pick<Message, "kind">): boolean {
+  return kind === "cancel" || kind === "pause";
+}

@@ -120,6 +120,16 @@ export type PauseAnswer =
   | { readonly outcome: "ended"; readonly state: EndedState }
   | { readonly outcome: "unknown" };
 
+/** How far a cancel or a pause of a run and its tasks has come. */
+export interface StopProgress {
+  /** Of the run itself. */
+  readonly state: RunState;
+  /** Of it and its tasks: those that are running. */
+  readonly running: number;
+  /** Of it and its tasks: those that have the request in their inbox and have not taken it in. */
+  readonly unanswered: number;
+}
+
 export type ResumeAnswer =
   | { readonly outcome: "resumed" }
   | { readonly outcome: "not paused"; readonly state: RunState }
@@ -299,6 +309,12 @@ export interface RunStore {
   pause(runId: string, options: { readonly by: string }): Promise<PauseAnswer>;
 
   resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
+
+  /**
+   * What has become of a cancel or a pause, and a reminder to the holders that have not taken it in. One that has begins nothing more
+   * of its run. Null: there is no such run.
+   */
+  stopping(runId: string): Promise<StopProgress | null>;
 
   /**
    * Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. `env`, `stack`:

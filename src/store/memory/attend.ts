@@ -61,6 +61,11 @@ export function tellSkipped(hearers: Hearers, tables: Tables): void {
   if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
 }
 
+/** They were asked to stop: whoever holds them looks into their inboxes. */
+export function tellCalled(hearers: Hearers, runIds: readonly string[]): void {
+  if (runIds.length > 0) for (const { onCalled } of hearers) onCalled?.(runIds);
+}
+
 /** Something is left for housekeeping, on whatever node. */
 export function tellNews(hearers: Hearers): void {
   for (const { onNews } of hearers) onNews?.();

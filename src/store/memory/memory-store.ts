@@ -6,7 +6,7 @@ import type { World } from "../../kernel/world.js";
 import type { Commit } from "../contract/runs.js";
 import type { Store } from "../contract/store.js";
 import { admitting } from "./admitting.js";
-import { attend, type Hearers, hint, hintGroups, tellNews } from "./attend.js";
+import { attend, type Hearers, hint, hintGroups, tellCalled, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
@@ -32,6 +32,7 @@ import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
 import { memorySchedules } from "./schedules.js";
 import { sendMessages } from "./send-messages.js";
+import { unansweredIn } from "./stop-requests.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { newTables, type Tables } from "./tables.js";
 import { taskOperations } from "./task-operations.js";
@@ -81,9 +82,10 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         const answer = ringing(cancelRun(tables, runId, options));
         // Somebody may take its place.
         if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
+        tellCalled(hearers, unansweredIn(tables, runId));
         return answer;
       },
-      ...taskOperations(tables, ringing, admit),
+      ...taskOperations(tables, hearers, ringing, admit),
       get: async (runId) => getRun(tables, runId),
       claims: async (runId, { limit }) => readClaims(tables, runId, limit),
       list: async (filter, page) => listRuns(tables, filter, page),

@@ -1,20 +1,33 @@
 // What people and DAGs do to a run and its tasks, joined to a part of the store.
 
 import type { Admission, RunStore } from "../contract/runs.js";
+import { type Hearers, tellCalled } from "./attend.js";
 import { cancelTasks } from "./cancel-run.js";
 import { pauseRun, resumeRun } from "./pause-run.js";
 import { reconcileTasks } from "./reconcile-tasks.js";
+import { stopProgress, unansweredIn } from "./stop-requests.js";
 import type { Tables } from "./tables.js";
 
 export function taskOperations(
   tables: Tables,
+  hearers: Hearers,
   ringing: <T>(answer: T) => T,
   admit: (whom: Admission) => number,
-): Pick<RunStore, "cancelTasks" | "pause" | "resume" | "reconcile"> {
+): Pick<RunStore, "cancelTasks" | "pause" | "resume" | "stopping" | "reconcile"> {
+  const call = (runId: string) => tellCalled(hearers, unansweredIn(tables, runId));
   return {
-    cancelTasks: async (runId, options) => ringing(cancelTasks(tables, runId, options)),
+    cancelTasks: async (runId, options) => {
+      const running = ringing(cancelTasks(tables, runId, options));
+      call(runId);
+      return running;
+    },
+    stopping: async (runId) => {
+      call(runId);
+      return stopProgress(tables, runId);
+    },
     pause: async (runId, { by }) => {
       const { answer, left } = pauseRun(tables, runId, by);
+      call(runId);
       admit({ runIds: left.map(({ id }) => id) });
       return answer;
     },

@@ -8,7 +8,7 @@ import pg from "pg";
 import { sleep, type World } from "../../kernel/world.js";
 import type { Attendance, Attendee } from "../contract/attend.js";
 import type { Connections } from "./connections.js";
-import { channelOf, readHint } from "./hints.js";
+import { channelOf, readCall, readHint } from "./hints.js";
 import { PRESENCE_CLASS } from "./presence-sql.js";
 
 /** Sooner than the grace after which others take a node that is missing for gone. */
@@ -47,6 +47,8 @@ class Presence {
       if (this.#client === client) void this.#reopen();
     });
     client.on("notification", ({ payload }) => {
+      const called = readCall(payload ?? "");
+      if (called) return attendee.onCalled?.(called);
       const { groupIds, news } = readHint(payload ?? "");
       if (news) attendee.onNews?.();
       if (!news || groupIds.length > 0) attendee.onHint(groupIds);

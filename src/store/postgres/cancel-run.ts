@@ -153,6 +153,7 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
   if (!row) return undefined;
   await tellReady(db, row.ready);
   const rung = row.requested ?? row.told;
+  if (row.requested) db.onCalled([row.requested]);
   if (rung) await ring(db, [rung]);
   if (row.left_line) await admitAfter(db, [row.left_line]);
   return row;
@@ -162,6 +163,7 @@ async function cancelAll(db: Database, values: readonly [string, string, string]
   const [row] = await db.run<TasksRow>(cancelTasks, values);
   const { running, requested, told, left_lines, ready } = row!;
   await tellReady(db, ready);
+  db.onCalled(requested);
   const rung = [...told, ...requested];
   if (rung.length > 0) await ring(db, rung);
   await admitAfter(db, left_lines);

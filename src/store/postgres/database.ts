@@ -53,6 +53,9 @@ export class Database {
   /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
   onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
 
+  /** Told of runs that were asked to stop. */
+  onCalled: (runIds: readonly string[]) => void = () => {};
+
   /** What to send behind a statement that leaves a hint; null: `onWork` is to be called afterwards. */
   hintBehind: () => Behind | null = () => null;
 

@@ -46,6 +46,20 @@ export function channelOf(schema: string): string {
 /** Before the groups: something is left for housekeeping. Alone: nothing else is. */
 const NEWS = "!";
 
+/** Before the ids of runs that were asked to stop. */
+const CALLED = "@";
+/** Of 37 bytes each. */
+const MOST_CALLED = 200;
+const callRuns = statement(
+  "call_runs",
+  () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, x) from unnest($2::text[]) x",
+);
+
+/** The runs that a payload calls; null: it is a hint. */
+export function readCall(payload: string): readonly string[] | null {
+  return payload.startsWith(CALLED) ? payload.slice(CALLED.length).split(",") : null;
+}
+
 /** No groups and no news: look at any group. */
 export function readHint(payload: string): { readonly groupIds: readonly number[]; readonly news: boolean } {
   const news = payload.startsWith(NEWS);
@@ -65,6 +79,7 @@ export class Hints {
 
   /** In this process, at once. */
   onTold: (groupIds: readonly number[]) => void = () => {};
+  onCalled: (runIds: readonly string[]) => void = () => {};
 
   constructor(db: Database, on: boolean) {
     this.#db = db;
@@ -85,6 +100,17 @@ export class Hints {
     if (this.#sending || this.#pending.size === 0) return;
     this.#sending = true;
     this.#db.inBackground(() => this.#send());
+  }
+
+  /** Whoever holds these runs looks into their inboxes. */
+  call(runIds: readonly string[]): void {
+    if (runIds.length === 0) return;
+    this.onCalled(runIds);
+    if (!this.#on) return;
+    const payloads = Array.from({ length: Math.ceil(runIds.length / MOST_CALLED) }, (_, i) => {
+      return `${CALLED}${runIds.slice(i * MOST_CALLED, (i + 1) * MOST_CALLED).join(",")}`;
+    });
+    this.#db.inBackground(async () => void (await this.#db.run(callRuns, [this.#channel, payloads])));
   }
 
   /** Something is left for housekeeping, on whatever node. */

@@ -55,6 +55,7 @@ import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
 import { settle } from "./settle-debounced.js";
 import { start } from "./start-events.js";
+import { stopping } from "./stop-requests.js";
 import * as subscriptions from "./subscriptions.js";
 import { sweep } from "./sweep-expired.js";
 import { TimeoutHints } from "./timeout-hints.js";
@@ -145,11 +146,15 @@ export function openPostgres(
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
   };
+  db.onCalled = (runIds) => hints.call(runIds);
   db.hintBehind = () => hints.behind();
   const attendees = new Set<Attendee>();
   // Behind a pooler nobody can listen, and without NOTIFY nobody hears: what this process does for its own nodes is told them here.
   hints.onTold = (groupIds) => {
     if (db.pooled || !notify) for (const { onHint } of attendees) onHint(groupIds);
+  };
+  hints.onCalled = (runIds) => {
+    if (db.pooled || !notify) for (const { onCalled } of attendees) onCalled?.(runIds);
   };
   const attending = attendedBy(db, attendees, world, retryForMs);
   /** Tasks that are claimed together read their needs together. */
@@ -246,6 +251,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     cancelTasks: (runId, { by, reason }) => cancelTasksOf(db, runId, by, reason),
     pause: (runId, { by }) => pause(db, runId, by),
     resume: (runId, { by }) => resume(db, runId, by),
+    stopping: (runId) => stopping(db, runId),
     reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
     claims: (runId, { limit }) => claims(db, runId, limit),

@@ -35,9 +35,10 @@ with recursive ${taskTree(d, "select $1::uuid")}
 ), asked as (
   insert into ${s}.inbox (run_id, key, message_id, kind, name, sender, at)
   select id, 'pause:' || inbox_seq, id, 'pause', 'pause', $2, t.now from p, t where state = 'running'
+  returning run_id
 )
 select (select state from l where id = $1) as state, exists (select from l where state = 'running') as running,
-  array(select id from p where limited and state = 'paused') as left_lines`;
+  array(select id from p where limited and state = 'paused') as left_lines, array(select run_id from asked) as asked`;
 });
 
 /**
@@ -71,11 +72,19 @@ select (select state from l where id = $1) as state, exists (select from p) as r
   array(select id from p where state = 'held') as held`;
 });
 
+interface PauseRow {
+  state: RunState | null;
+  running: boolean;
+  left_lines: string[];
+  asked: string[];
+}
+
 export async function pause(db: Database, runId: string, by: string): Promise<PauseAnswer> {
   refuse(checkName(nodeName, "by", by));
   if (!isUuid(runId)) return { outcome: "unknown" };
-  const [row] = await db.run<{ state: RunState | null; running: boolean; left_lines: string[] }>(pauseRun, [runId, by]);
-  const { state, running, left_lines } = row!;
+  const [row] = await db.run<PauseRow>(pauseRun, [runId, by]);
+  const { state, running, left_lines, asked } = row!;
+  db.onCalled(asked);
   if (state === null) return { outcome: "unknown" };
   if (isEnded(state)) return { outcome: "ended", state };
   await admitAfter(db, left_lines);

@@ -1,0 +1,71 @@
+// Asks for a run to stop, and waits until whoever works on it has taken that in: from then on nothing more of it begins.
+
+import { isEnded } from "../kernel/run-state.js";
+import { sleep, type World } from "../kernel/world.js";
+import type { CancelAnswer, PauseAnswer, RunStore, StopProgress } from "../store/contract/runs.js";
+
+/**
+ * `acknowledged`: no further step, node or task of the run begins. False: its holder did not answer in time, because it is cut off
+ * or its event loop is blocked; it stops as soon as it hears of the request.
+ */
+export interface Requested {
+  readonly outcome: "requested";
+  readonly acknowledged: boolean;
+}
+
+/** `ended`: the run ended before it could be stopped. */
+export type Cancelled = Exclude<CancelAnswer, { readonly outcome: "requested" }> | Requested;
+export type Paused = Exclude<PauseAnswer, { readonly outcome: "requested" }> | Requested;
+
+/** A holder that can be reached answers within milliseconds. */
+const LONGEST_WAIT_MS = 2_000;
+const FIRST_LOOK_MS = 4;
+const LONGEST_LOOK_MS = 200;
+
+export interface Asked {
+  readonly runs: RunStore;
+  readonly world: World;
+  readonly runId: string;
+  readonly by: string;
+}
+
+export function askToCancel({ runs, world, runId, by }: Asked, reason?: string): Promise<Cancelled> {
+  const ask = () => runs.cancel(runId, { by, ...(reason && { reason }) });
+  return insist<CancelAnswer, Cancelled>({ runs, world, runId, ask }, ({ state }) => {
+    if (!isEnded(state)) return null;
+    return state === "cancelled" ? { outcome: "cancelled" } : { outcome: "ended", state };
+  });
+}
+
+export function askToPause({ runs, world, runId, by }: Asked): Promise<Paused> {
+  const ask = () => runs.pause(runId, { by });
+  return insist<PauseAnswer, Paused>({ runs, world, runId, ask }, ({ state, running }) => {
+    if (isEnded(state)) return { outcome: "ended", state };
+    return state === "paused" && running === 0 ? { outcome: "paused" } : null;
+  });
+}
+
+interface Asking<A> extends Pick<Asked, "runs" | "world" | "runId"> {
+  readonly ask: () => Promise<A>;
+}
+
+/** `end`: what the request has come to; null while it is under way. */
+async function insist<A extends { readonly outcome: string }, Answer>(
+  { runs, world, runId, ask }: Asking<A>,
+  end: (progress: StopProgress) => Answer | null,
+): Promise<Answer | Exclude<A, { readonly outcome: "requested" }> | Requested | { readonly outcome: "unknown" }> {
+  const until = world.monotonicNow() + LONGEST_WAIT_MS;
+  let answer = await ask();
+  for (let pauseMs = FIRST_LOOK_MS; answer.outcome === "requested"; pauseMs = Math.min(pauseMs * 2, LONGEST_LOOK_MS)) {
+    const progress = await runs.stopping(runId);
+    if (!progress) return { outcome: "unknown" };
+    const ended = end(progress);
+    if (ended) return ended;
+    if (progress.unanswered === 0) return { outcome: "requested", acknowledged: true };
+    if (world.monotonicNow() >= until) return { outcome: "requested", acknowledged: false };
+    await sleep(world, pauseMs);
+    // Given back meanwhile, it can be stopped without a holder.
+    if (progress.state !== "running") answer = await ask();
+  }
+  return answer as Exclude<A, { readonly outcome: "requested" }>;
+}
