@@ -21,7 +21,6 @@ import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
-import { Nearby } from "./nearby.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
 import type { Program } from "./program.js";
 import type { Served } from "./routing.js";
@@ -56,12 +55,13 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onRegistered: () => Promise<void>;
   /** It has drained and is to stop. */
   readonly onExit: () => void;
+  /** This process has written to the run: callers that wait for it look now. */
+  readonly onCommitted: (runId: string) => void;
   /** Others have told of these groups, not only of those it claims from. */
   readonly onHint?: (groupIds: readonly number[]) => void;
 }
 
 export class Engine {
-  readonly nearby = new Nearby();
   /** Something was left that is no run. */
   onNews: () => void = () => {};
   readonly #options: EngineOptions;
@@ -324,7 +324,7 @@ export class Engine {
       bus,
       askedAt,
       leaseMs: settings.leaseMs,
-      onCommitted: (id) => this.nearby.tell(id),
+      onCommitted: this.#options.onCommitted,
     });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);

@@ -204,6 +204,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
     keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
     claims: (runId, options) => link.call("claims", () => runs.claims(runId, options)),
     get: (runId) => link.call("get", () => runs.get(runId)),
+    glance: (runIds) => link.call("glance", () => runs.glance(runIds)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),
   };

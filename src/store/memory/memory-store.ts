@@ -26,7 +26,7 @@ import { othersRuns } from "./others-runs.js";
 import { memoryQueues } from "./queues.js";
 import { readClaims } from "./read-claims.js";
 import { readInbox } from "./read-inbox.js";
-import { memoryJournal } from "./read-journal.js";
+import { glance, memoryJournal } from "./read-journal.js";
 import { busyRuns, leaveTasks, redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
@@ -85,6 +85,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       },
       ...taskOperations(tables, ringing, admit),
       get: async (runId) => getRun(tables, runId),
+      glance: async (runIds) => runIds.map((runId) => glance(tables, runId)),
       claims: async (runId, { limit }) => readClaims(tables, runId, limit),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),

@@ -39,7 +39,7 @@ import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
 import { pause, resume } from "./pause-run.js";
-import { peek } from "./peek-journals.js";
+import { glance, peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { claims } from "./read-claims.js";
@@ -246,6 +246,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     resume: (runId, { by }) => resume(db, runId, by),
     reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
+    glance: (runIds) => glance(db, runIds),
     claims: (runId, { limit }) => claims(db, runId, limit),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),
