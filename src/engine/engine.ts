@@ -15,6 +15,7 @@ import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
 import { type AssignmentOptions, Assignments } from "./assignments.js";
 import { BreakerWatch } from "./breaker-watch.js";
+import { keepClean } from "./cleanup.js";
 import { Committer } from "./committer.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
@@ -77,6 +78,7 @@ export class Engine {
   readonly #begun = new WeakSet<Session>();
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
+  #cleaning: Promise<void> = Promise.resolve();
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -145,6 +147,7 @@ export class Engine {
       onWork: () => this.hint(),
     };
     this.#keeping = keepHouse(house, this.#house.signal);
+    this.#cleaning = keepClean(this.#options, this.#house.signal);
     await this.#subscriber.start();
     this.#tellStarted();
   }
@@ -290,6 +293,7 @@ export class Engine {
     const farewell = Promise.all([
       this.#lastClaim,
       this.#keeping,
+      this.#cleaning,
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
     ]);

@@ -34,11 +34,7 @@ export function remoteStore(link: Link): Store {
     },
     leases: remoteLeases(link),
     nodes: remoteNodes(link),
-    queues: {
-      pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
-      resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
-      list: (env) => link.call("list queues", () => store.queues.list(env)),
-    },
+    queues: remoteQueues(link),
     schedules: {
       declare: (declaration) => link.call("declare schedules", () => store.schedules.declare(declaration)),
       due: (ids) => link.call("due schedules", () => store.schedules.due(ids)),
@@ -92,6 +88,8 @@ export function remoteStore(link: Link): Store {
         database.onApplied({ op: "wake", count: report.woken }, link.name);
         return report;
       }),
+    cleanUp: (round) =>
+      link.call("clean up", () => recorded(store.cleanUp(round), (cleaned) => ({ op: "clean", round, cleaned }))),
     close: async () => {},
   };
 }
@@ -107,6 +105,15 @@ function insertedBy(fires: readonly Fire[], answers: readonly FireAnswer[]): App
 function probesOf(fires: readonly Fire[], answers: readonly FireAnswer[]): ProbeRequest[] {
   const started = new Set(answers.flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : [])));
   return fires.flatMap(({ probe }) => (probe && started.has(probe.runId) ? [probe] : []));
+}
+
+function remoteQueues(link: Link): Store["queues"] {
+  const { queues } = link.database.store;
+  return {
+    pause: (env, queue, by) => link.call("pause queue", () => queues.pause(env, queue, by)),
+    resume: (env, queue) => link.call("resume queue", () => queues.resume(env, queue)),
+    list: (env) => link.call("list queues", () => queues.list(env)),
+  };
 }
 
 function remoteLeases(link: Link): Store["leases"] {

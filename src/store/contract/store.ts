@@ -16,6 +16,7 @@
 
 import type { Attendance, Attendee } from "./attend.js";
 import type { BreakerStore } from "./breakers.js";
+import type { Cleaned, CleanRound } from "./cleanup.js";
 import type { DefinitionStore } from "./definitions.js";
 import type { EventStore } from "./events.js";
 import type { HouseReport, HouseRound } from "./house.js";
@@ -46,5 +47,7 @@ export interface Store {
   attend(attendee: Attendee): Promise<Attendance>;
   /** Heartbeat, wakeParked and sweepExpired as one statement. */
   housekeep(round: HouseRound): Promise<HouseReport>;
+  /** Removes a batch of what nothing needs any more. Null: a node of the env has done this part lately. */
+  cleanUp(round: CleanRound): Promise<Cleaned | null>;
   close(): Promise<void>;
 }

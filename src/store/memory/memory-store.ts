@@ -10,6 +10,7 @@ import { attend, type Hearers, hint, hintGroups, tellNews } from "./attend.js";
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
+import { cleanUp } from "./clean-up.js";
 import { commit } from "./commit.js";
 import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
@@ -113,6 +114,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     machines: memoryMachines(tables, (groups) => hintGroups(hearers, tables, groups)),
     ...quietParts(tables),
     housekeep: async (round) => ringing(housekeep(tables, round)),
+    cleanUp: async (round) => cleanUp(tables, round),
     attend: async (attendee) => attend(hearers, attendee),
     close: async () => {},
   };

@@ -45,6 +45,10 @@ export interface Tables {
   readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
+  /** No lease key that was removed had a higher epoch. */
+  readonly leaseFloor: { epoch: number };
+  /** By env and part of the clean-up: when it was last done. */
+  readonly cleanups: Map<string, number>;
   readonly nodes: Map<string, NodeRow>;
   /** By run, in the order of stages. */
   readonly limits: Map<string, readonly LimitRow[]>;
@@ -102,6 +106,8 @@ export function newTables(world: World): Tables {
     takenClaims: new Map(),
     keys: new Map(),
     leases: new Map(),
+    leaseFloor: { epoch: 0 },
+    cleanups: new Map(),
     nodes: new Map(),
     limits: new Map(),
     rates: new Map(),

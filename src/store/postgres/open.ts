@@ -21,6 +21,7 @@ import { breakerStore } from "./breakers.js";
 import { callLane } from "./call-lane.js";
 import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
+import { cleanUp } from "./clean-up.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce } from "./debounce-events.js";
@@ -174,6 +175,7 @@ export function openPostgres(
     timeouts: timeoutTable(db, timeoutHints),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
+    cleanUp: (round) => cleanUp(db, round),
     attend: attending,
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
