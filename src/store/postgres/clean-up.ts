@@ -17,6 +17,7 @@ import { isSilent } from "./presence-sql.js";
 
 /** A statement that takes longer is given up: the next round does the rest. */
 const TIMEOUT_MS = 5_000;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** New generations looked at in one statement. */
 const PAGE = 500;
 /** The class of the lock under which the floor of lease epochs is raised: the first half of PostgreSQL's two-part lock key. */
@@ -53,11 +54,9 @@ export const cleanGenerations = statement("clean_generations", ({ schema: s, now
   return `
 with t as materialized (select ${now} as now
 ), ${place(s, "generations")}, page as materialized (
-  select j.run_id, j.seq, j.name, j.at from ${s}.journal j
-  where j.kind = 'start' and j.seq > 1 and (j.at, j.run_id) >
-      ((select past from place), (select coalesce(nullif(after, ''), '00000000-0000-0000-0000-000000000000')::uuid from place))
-    and j.at <= (select now from t) - ${interval("$2::float8")}
-  order by j.at, j.run_id limit ${PAGE}
+  select g.run_id, g.seq, g.name, g.at
+  from place, ${s}.generations_after(place.past, coalesce(nullif(place.after, ''), '${FIRST_ID}')::uuid,
+    (select now from t) - ${interval("$2::float8")}, ${PAGE}) g
 ), starts as materialized (
   select p.run_id, max(p.seq) as seq, coalesce(max(p.seq) filter (where p.name <> 'recovery'), 0) as boundary
   from page p
@@ -69,13 +68,13 @@ with t as materialized (select ${now} as now
   select x.ctid from starts f cross join lateral (
     select j.ctid from ${s}.journal j
     where j.run_id = f.run_id and j.seq < f.seq and (j.seq < f.boundary or j.kind not in ('start', 'redriven'))
-    order by j.seq limit $3
+    order by j.seq limit $3 for update skip locked
   ) x limit $3
 ), messages as materialized (
   select x.ctid from starts f cross join lateral (
     select i.ctid from ${s}.inbox i
     where i.run_id = f.run_id and i.taken_seq > 0 and i.taken_seq < f.seq and (${forgotten})
-    order by i.key limit $3
+    order by i.key limit $3 for update skip locked
   ) x limit $3
 ), gone as (
   delete from ${s}.journal j where j.ctid = any(array(select ctid from entries)) returning 1
@@ -102,8 +101,7 @@ export const cleanLeases = statement("clean_leases", ({ schema: s, now }) => {
   return `
 with t as materialized (select ${now} as now
 ), ${place(s, "leases")}, page as materialized (
-  select l.key, ${isOld} as is_old from ${s}.leases l
-  where l.env = $1 and l.key > (select after from place) collate "default" order by l.key limit $3
+  select l.key, ${isOld} as is_old from place, ${s}.leases_after($1, place.after, $3) l
 ), old as materialized (
   select l.key, l.epoch from ${s}.leases l
   where l.env = $1 and l.key = any(array(select key from page where is_old)) and ${isOld}
@@ -127,32 +125,33 @@ select (select count(*) from gone)::int as removed, (select count(*) from page) 
  */
 export const cleanNodes = statement("clean_nodes", ({ schema: s, now }) => {
   const silent = `${isSilent("(select now from t)")} and n.seen_at <= (select now from t) - interval '${SILENT_NODE_MS} milliseconds'`;
+  const isOver = `(n.stopped_at is not null or ${silent})
+    and (coalesce(n.stopped_at, n.seen_at) <= (select now from t) - ${interval("$2::float8")}
+      or n.started_at <= (select started_at from newest))`;
   return `
 with t as materialized (select ${now} as now
-), newest as materialized (
-  select n.started_at from ${s}.nodes n where n.env = $1 order by n.started_at desc offset ${KEPT_NODES} limit 1
+), newest as materialized (select ${s}.last_start($1, ${KEPT_NODES}) as started_at
+), page as materialized (
+  select n.incarnation from ${s}.oldest_nodes($1, $3 + ${KEPT_NODES}) n
+  where ${isOver} and not exists (select from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation offset 0)
+  order by n.started_at limit $3
 ), old as materialized (
   select n.incarnation from ${s}.nodes n
-  where n.env = $1 and (n.stopped_at is not null or ${silent})
-    and (coalesce(n.stopped_at, n.seen_at) <= (select now from t) - ${interval("$2::float8")}
-      or n.started_at <= (select started_at from newest))
-    and not exists (select from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation offset 0)
-  order by n.started_at limit $3
+  where n.incarnation = any(array(select incarnation from page)) and ${isOver}
   for update skip locked
 ), gone as (
   delete from ${s}.nodes n where n.incarnation = any(array(select incarnation from old)) returning 1
 )
-select (select count(*) from gone)::int as removed, (select count(*) from old) >= $3 as more`;
+select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
 });
 
-/** A walk along the keys of the env ('0' comes after '/'). A rate whose next start has passed means the same as none. */
+/** A walk along the keys of the env. A rate whose next start has passed means the same as none. */
 export const cleanRates = statement("clean_rates", ({ schema: s, now }) => {
   const isPast = `r.next_at <= (select now from t) - ${interval("$2::float8")}`;
   return `
 with t as materialized (select ${now} as now
 ), ${place(s, "rates")}, page as materialized (
-  select r.key, ${isPast} as is_past from ${s}.limit_rates r
-  where r.key > greatest($1 || '/', (select after from place)) collate "C" and r.key < $1 || '0' order by r.key limit $3
+  select r.key, ${isPast} as is_past from place, ${s}.rates_after($1, place.after, $3) r
 ), past as materialized (
   select r.key from ${s}.limit_rates r where r.key = any(array(select key from page where is_past)) and ${isPast}
   for update skip locked

@@ -5,6 +5,7 @@ import { cancelCases } from "./cancel.js";
 import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
+import { cleanupCases } from "./cleanup.js";
 import { commitCases } from "./commits.js";
 import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
@@ -72,4 +73,5 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...loneNodeCases,
   ...modeCases,
   ...deferredCases,
+  ...cleanupCases,
 ];
