@@ -7,6 +7,7 @@ import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { graph } from "./graph.js";
 import { ground } from "./ground.js";
+import { growth } from "./growth.js";
 import { machines } from "./machine.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
@@ -33,4 +34,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...actors,
   ...chaos,
   ...modes,
+  ...growth,
 ];

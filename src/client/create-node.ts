@@ -43,6 +43,7 @@ import { type Nodes, nodesOf } from "./nodes.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Queues, queuesOf } from "./queues.js";
 import type { RunHandle } from "./run-handle.js";
+import { runWatcher } from "./run-watcher.js";
 import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "./runs.js";
 import { type Schedules, schedulesOf } from "./schedules.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
@@ -120,7 +121,7 @@ export class Node implements AsyncDisposable {
     const expiresInMs = expiryOf(deferredExpiry);
     const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
     const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
-    this.#runs = new Runs({ ...runs, nearby: (runId, look) => this.#engine.nearby.watch(runId, look) });
+    this.#runs = new Runs(runs);
     this.graphs = new GraphRuns(runs, this.#runs);
     this.#emitter = new Emitter({ ...runs, telemetry: told });
     this.dead = new DeadLetters(store, opened, this.env, world);
@@ -153,7 +154,7 @@ export class Node implements AsyncDisposable {
       mode: nodeMode(mode ?? "full"),
       takeDeferred: stacksOf(takeDeferred),
       ...(claims && { around: this.#guard(claims, store, told, world) }),
-      ...this.#answers(),
+      ...this.#answers(store, world),
     });
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
     this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
@@ -175,8 +176,13 @@ export class Node implements AsyncDisposable {
   }
 
   /** What it does when its engine calls. */
-  #answers(): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint"> {
+  #answers(
+    store: Store,
+    world: World,
+  ): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint" | "onCommitted"> {
+    const watcher = runWatcher(store, world);
     return {
+      onCommitted: (runId) => watcher.wake(runId),
       onReplaced: () => void this.stop(),
       onRegistered: async () => {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);

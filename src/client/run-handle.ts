@@ -4,12 +4,12 @@ import type { Codecs } from "../kernel/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
-import { type EndedState, isEnded } from "../kernel/run-state.js";
-import { sleep, type World } from "../kernel/world.js";
+import type { EndedState } from "../kernel/run-state.js";
+import type { World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
 import type { RedriveAnswer } from "../store/contract/redrive.js";
-import type { ResumeAnswer, RunRecord } from "../store/contract/runs.js";
+import type { ResumeAnswer, RunGlance, RunRecord } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "../workflow/signal.js";
@@ -17,7 +17,8 @@ import { type Asked, askToCancel, askToPause, type Cancelled, type Paused } from
 import { lacksCapableNode } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
-import { type WatchOptions, type WatchParts, watchRun } from "./watch-run.js";
+import { type RunWatcher, runWatcher } from "./run-watcher.js";
+import { type WatchOptions, watchRun } from "./watch-run.js";
 
 /** The run ended without a result. `cause` is what it failed with. */
 export class RunFailed extends HoldfastError {
@@ -93,9 +94,6 @@ export class ResultTimeout extends HoldfastError {
   }
 }
 
-const FIRST_LOOK_MS = 20;
-const LONGEST_LOOK_MS = 1_000;
-
 export interface RunStatus extends RunRecord {
   /** It waits, and no live node has its program in the version it is pinned to. It goes on when one comes. */
   readonly noCapableNode: boolean;
@@ -106,21 +104,19 @@ export interface SendOptions {
   readonly tx?: Transaction;
 }
 
-export type Nearby = NonNullable<WatchParts["nearby"]>;
-
 export class RunHandle<Out> {
   readonly id: string;
   readonly #store: Store;
   readonly #codecs: Codecs;
   readonly #world: World;
-  readonly #nearby: Nearby | undefined;
+  readonly #watcher: RunWatcher;
 
-  constructor(id: string, store: Store, codecs: Codecs, world: World, nearby?: Nearby) {
+  constructor(id: string, store: Store, codecs: Codecs, world: World) {
     this.id = id;
     this.#store = store;
     this.#codecs = codecs;
     this.#world = world;
-    this.#nearby = nearby;
+    this.#watcher = runWatcher(store, world);
   }
 
   async status(): Promise<RunStatus> {
@@ -131,20 +127,17 @@ export class RunHandle<Out> {
 
   /** What happens to the run, from the start or from a cursor, in whatever process. Ends when the run has ended. */
   async *watch(options: WatchOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
-    const parts = { store: this.#store, codecs: this.#codecs, world: this.#world, nearby: this.#nearby };
+    const parts = { store: this.#store, codecs: this.#codecs, watcher: this.#watcher };
     if ((yield* watchRun(this.id, parts, options)) === "unknown") throw new RunUnknown(this.id);
   }
 
   /** Waits for the end, however long that takes, on whatever node. */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Out> {
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
-    const startedAt = this.#world.monotonicNow();
-    for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS)) {
-      const { state, seq } = await this.#record();
-      if (isEnded(state)) return this.#ending(state, seq);
-      if (this.#world.monotonicNow() - startedAt > timeoutMs) throw new ResultTimeout(this.id, timeoutMs);
-      await sleep(this.#world, pauseMs);
-    }
+    const ending = await this.#watcher.untilEnded(this.id, timeoutMs);
+    if (ending === null) throw new RunUnknown(this.id);
+    if (ending === "timeout") throw new ResultTimeout(this.id, timeoutMs);
+    return this.#resultOf(ending);
   }
 
   async signal<T>(signal: Signal<T>, ...[payload, options]: SignalArguments<T>): Promise<void> {
@@ -181,8 +174,10 @@ export class RunHandle<Out> {
   }
 
   /** Ends it, with its tasks. Answered when nothing more of it begins; see `acknowledged` for the exception. */
-  cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<Cancelled> {
-    return askToCancel(this.#asked(options.by), options.reason);
+  async cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<Cancelled> {
+    const answer = await askToCancel(this.#asked(options.by), options.reason);
+    this.#watcher.wake(this.id);
+    return answer;
   }
 
   /**
@@ -222,16 +217,17 @@ export class RunHandle<Out> {
     return answer!;
   }
 
-  async #ending(state: EndedState, seq: number): Promise<Out> {
-    const journal = await this.#store.journal.read(this.id, { after: seq - 1 });
-    const payload = journal?.entries.at(-1)?.payload;
+  async #resultOf({ state, seq, end }: RunGlance): Promise<Out> {
+    // An ended run without its last entry: reading the journal throws what is wrong with it.
+    const entry = end ?? (await this.#store.journal.read(this.id, { after: seq - 1 }))?.entries.at(-1);
+    const payload = entry?.payload;
     const value = payload ? this.#codecs.decode(payload) : undefined;
     if (state === "completed") return value as Out;
     if (state === "cancelled") throw new RunCancelled(this.id);
     const stored = value as Partial<StoredError> | null | undefined;
     throw new RunFailed(
       this.id,
-      state,
+      state as EndedState,
       typeof stored?.message === "string" ? decodeError(stored as StoredError) : undefined,
     );
   }

@@ -16,7 +16,7 @@ import type { InsertAnswer } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { lifetimeOf } from "../trigger/event.js";
-import { type Nearby, RunHandle } from "./run-handle.js";
+import { RunHandle } from "./run-handle.js";
 
 export interface StartOptions {
   /** The same key and input: the existing run. The same key, other input: `KeyConflict`. */
@@ -70,7 +70,6 @@ export interface RunsOptions {
   readonly env: string;
   readonly stack: string | null;
   readonly crashLimit: number;
-  readonly nearby?: Nearby;
   /** Of a node: whether it starts anything, and for whom. */
   readonly gate?: StartGate;
 }
@@ -107,8 +106,8 @@ export class Runs {
   }
 
   run<Out = unknown>(id: string): RunHandle<Out> {
-    const { store, codecs, world, nearby } = this.#options;
-    return new RunHandle<Out>(id, store, codecs, world, nearby);
+    const { store, codecs, world } = this.#options;
+    return new RunHandle<Out>(id, store, codecs, world);
   }
 
   /** The input has been through the program's schema. */

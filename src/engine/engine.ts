@@ -15,13 +15,13 @@ import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
 import { type AssignmentOptions, Assignments } from "./assignments.js";
 import { BreakerWatch } from "./breaker-watch.js";
+import { keepClean } from "./cleanup.js";
 import { Committer } from "./committer.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
-import { Nearby } from "./nearby.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
 import { OwnPresence } from "./own-presence.js";
 import type { Program } from "./program.js";
@@ -58,12 +58,13 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onRegistered: () => Promise<void>;
   /** It has drained and is to stop. */
   readonly onExit: () => void;
+  /** This process has written to the run: callers that wait for it look now. */
+  readonly onCommitted: (runId: string) => void;
   /** Others have told of these groups, not only of those it claims from. */
   readonly onHint?: (groupIds: readonly number[]) => void;
 }
 
 export class Engine {
-  readonly nearby = new Nearby();
   /** Something was left that is no run. */
   onNews: () => void = () => {};
   readonly #options: EngineOptions;
@@ -81,6 +82,7 @@ export class Engine {
   readonly #begun = new WeakSet<Session>();
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
+  #cleaning: Promise<void> = Promise.resolve();
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -158,6 +160,7 @@ export class Engine {
       onWork: () => this.hint(),
     };
     this.#keeping = keepHouse(house, this.#house.signal);
+    this.#cleaning = keepClean(this.#options, this.#house.signal);
     await this.#subscriber.start();
     this.#tellStarted();
   }
@@ -171,7 +174,7 @@ export class Engine {
   }
 
   #committed(runId: string): void {
-    this.nearby.tell(runId);
+    this.#options.onCommitted(runId);
     if (this.#presence.wantsBeat) this.#door.open();
   }
 
@@ -318,6 +321,7 @@ export class Engine {
     const farewell = Promise.all([
       this.#lastClaim,
       this.#keeping,
+      this.#cleaning,
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
     ]);

@@ -7,7 +7,14 @@ import type { World } from "./world.js";
 /** setTimeout takes 31 bits; a longer delay fires after 1 ms. So long waits are made of shorter ones. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
+/** One for all of a process: its ids are in order, and callers that wait on the same store share one watcher. */
+const world = newWorld();
+
 export function systemWorld(): World {
+  return world;
+}
+
+function newWorld(): World {
   const nextId = uuidv7(
     () => Date.now(),
     (size) => randomBytes(size),

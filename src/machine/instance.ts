@@ -3,17 +3,17 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
-import { sleep } from "../kernel/world.js";
 import type { InstanceStatus, TimerKind } from "../store/contract/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { checkEvent } from "./check-event.js";
 import type { AnyMachine } from "./definition.js";
-import { InstanceUnknown, WaitTimeout } from "./errors.js";
+import { InstanceUnknown } from "./errors.js";
 import { type HistoryEntry, historyOf } from "./history.js";
-import type { Instances } from "./instances.js";
+import type { Found, Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
 import { tellLater } from "./tell-later.js";
+import { waitForState } from "./wait-for.js";
 
 export interface SendEventOptions {
   /** Refused with SequenceConflict when the instance is elsewhere. */
@@ -71,9 +71,6 @@ export interface InstanceTimer {
   readonly problem: string | null;
 }
 
-const FIRST_LOOK_MS = 10;
-const LONGEST_LOOK_MS = 1_000;
-
 export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   readonly id: string;
   readonly #machine: AnyMachine;
@@ -119,7 +116,10 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
 
   /** Read from the store, whoever moved it last. */
   async state(): Promise<StateOf<Value, Context, Out>> {
-    const { state, loaded } = await this.#instances.state(this.#machine, this.id);
+    return this.#shown(await this.#instances.state(this.#machine, this.id));
+  }
+
+  #shown({ state, loaded }: Found): StateOf<Value, Context, Out> {
     const { value, context, output, tags } = this.#machine.logic.view(state.live);
     const { status, seq, version, createdAt, updatedAt } = loaded;
     const known = { value, context, output } as { value: Value; context: Context; output: Out | undefined };
@@ -131,15 +131,12 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     fits: (state: StateOf<Value, Context, Out>) => boolean,
     options: { readonly timeout?: Duration } = {},
   ): Promise<StateOf<Value, Context, Out>> {
-    const { world } = this.#instances;
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
-    const startedAt = world.monotonicNow();
-    for (let pauseMs = FIRST_LOOK_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_LOOK_MS)) {
-      const state = await this.state();
-      if (fits(state)) return state;
-      if (world.monotonicNow() - startedAt > timeoutMs) throw new WaitTimeout(this.id, timeoutMs);
-      await sleep(world, pauseMs);
-    }
+    const wanted = (found: Found) => {
+      const state = this.#shown(found);
+      return fits(state) ? state : null;
+    };
+    return waitForState(this.#instances, this.#machine, this.id, wanted, timeoutMs);
   }
 
   /** Its events in order, marked fields not shown. */

@@ -16,6 +16,7 @@ import { InstanceBusy, InstanceConflict, InstanceQuarantined, InstanceUnknown } 
 import type { MachineEvents } from "./events.js";
 import { instanceKey } from "./instance-key.js";
 import { type InstanceState, readState } from "./instance-state.js";
+import { instanceWatcher } from "./instance-watcher.js";
 import type { Live } from "./logic.js";
 import { type Delivered, Mailbox } from "./mailbox.js";
 import { redact } from "./redact.js";
@@ -38,6 +39,12 @@ export interface StartInstance {
   readonly tx?: Transaction;
   /** The run that waits for its end. */
   readonly parent?: string;
+}
+
+/** An instance as it was read, and its state. */
+export interface Found {
+  readonly state: InstanceState;
+  readonly loaded: LoadedInstance;
 }
 
 const LEASE_MS = 10_000;
@@ -113,9 +120,13 @@ export class Instances {
     this.#cache.offer(await this.#read(machine, loaded), loaded.snapshot.data.length);
   }
 
-  async state(machine: AnyMachine, id: string): Promise<{ state: InstanceState; loaded: LoadedInstance }> {
+  async state(machine: AnyMachine, id: string): Promise<Found> {
     const loaded = await this.#load(this.keyOf(machine.name, id));
     if (!loaded) throw new InstanceUnknown(machine.name, id);
+    return this.stateOf(machine, loaded);
+  }
+
+  async stateOf(machine: AnyMachine, loaded: LoadedInstance): Promise<Found> {
     const known = this.#cache.get(loaded.key);
     const state = known?.seq === loaded.seq ? known : await this.#read(machine, loaded);
     this.#cache.offer(state, loaded.snapshot.data.length);
@@ -206,6 +217,7 @@ export class Instances {
     const { id, seq, status, live } = draft.state;
     const of = { machine: machine.name, id, seq };
     const { value } = machine.logic.view(live);
+    instanceWatcher(this.store, this.world).wake(draft.state.key);
     this.#bus.emit("instance.moved", { ...of, events: draft.kept.events.map(({ name }) => name), value });
     if (status !== "active") this.#bus.emit("instance.ended", { ...of, status });
     this.#afterwards(machine, draft);

@@ -4,6 +4,7 @@ import type { Claim } from "../kernel/claim.js";
 import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import type { NewRun } from "../kernel/new-run.js";
 import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/contract/breakers.js";
+import type { Cleaned, CleanRound } from "../store/contract/cleanup.js";
 import type {
   DebounceAnswer,
   EventToMatch,
@@ -80,7 +81,8 @@ export type Applied =
       readonly questions: readonly BreakerQuestion[];
       readonly answers: readonly BreakerRecord[];
     }
-  | { readonly op: "probe"; readonly request: ProbeRequest; readonly taken: boolean };
+  | { readonly op: "probe"; readonly request: ProbeRequest; readonly taken: boolean }
+  | { readonly op: "clean"; readonly round: CleanRound; readonly cleaned: Cleaned | null };
 
 /** Answers what it was given, and has it recorded. */
 export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
@@ -131,6 +133,8 @@ export function describeApplied(applied: Applied): string {
       return `breakers ${list(applied.questions, ({ program }, i) => `${program}:${applied.answers[i]!.state}`)}`;
     case "probe":
       return `probe ${id(applied.request.runId)}:${applied.request.probe}:${applied.taken}`;
+    case "clean":
+      return `clean ${applied.round.part}: ${applied.cleaned?.removed ?? "not its turn"}`;
     case "send":
       return `send ${list(applied.messages, ({ runId, key }, i) => `${id(runId)}:${key}:${applied.answers[i]!.outcome}`)}`;
   }

@@ -6,6 +6,7 @@ const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
   ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
+  "cleanups",
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -26,6 +27,7 @@ export function copyTables(tables: Tables): Kept {
     schedules: copyMap(schedules, (row) => ({ ...row })),
     needs: new Map(tables.needs),
     takenClaims: new Map(tables.takenClaims),
+    cleanups: new Map(tables.cleanups),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),
@@ -41,7 +43,7 @@ export function copyTables(tables: Tables): Kept {
   };
 }
 
-/** Group numbers and message ids are not set back: they are only ever compared, and new ones stay new. */
+/** Group numbers, message ids and the floor of lease epochs are not set back: they are only ever compared, and new ones stay new. */
 export function restoreTables(tables: Tables, kept: Kept): void {
   for (const name of NAMES) {
     const into = tables[name] as Map<string, unknown>;

@@ -34,11 +34,7 @@ export function remoteStore(link: Link): Store {
     },
     leases: remoteLeases(link),
     nodes: remoteNodes(link),
-    queues: {
-      pause: (env, queue, by) => link.call("pause queue", () => store.queues.pause(env, queue, by)),
-      resume: (env, queue) => link.call("resume queue", () => store.queues.resume(env, queue)),
-      list: (env) => link.call("list queues", () => store.queues.list(env)),
-    },
+    queues: remoteQueues(link),
     schedules: {
       declare: (declaration) => link.call("declare schedules", () => store.schedules.declare(declaration)),
       due: (ids) => link.call("due schedules", () => store.schedules.due(ids)),
@@ -80,6 +76,8 @@ export function remoteStore(link: Link): Store {
     housekeep: (round) => link.call("housekeep", () => store.housekeep(round)),
     reclaim: (round) =>
       link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
+    cleanUp: (round) =>
+      link.call("clean up", () => recorded(store.cleanUp(round), (cleaned) => ({ op: "clean", round, cleaned }))),
     close: async () => {},
   };
 }
@@ -107,6 +105,15 @@ function insertedBy(fires: readonly Fire[], answers: readonly FireAnswer[]): App
 function probesOf(fires: readonly Fire[], answers: readonly FireAnswer[]): ProbeRequest[] {
   const started = new Set(answers.flatMap((answer) => (answer.outcome === "fired" ? answer.runIds : [])));
   return fires.flatMap(({ probe }) => (probe && started.has(probe.runId) ? [probe] : []));
+}
+
+function remoteQueues(link: Link): Store["queues"] {
+  const { queues } = link.database.store;
+  return {
+    pause: (env, queue, by) => link.call("pause queue", () => queues.pause(env, queue, by)),
+    resume: (env, queue) => link.call("resume queue", () => queues.resume(env, queue)),
+    list: (env) => link.call("list queues", () => queues.list(env)),
+  };
 }
 
 function remoteLeases(link: Link): Store["leases"] {
@@ -205,6 +212,7 @@ function readRuns(link: Link): Partial<Store["runs"]> {
     keyOf: (runId) => link.call("key of", () => runs.keyOf(runId)),
     claims: (runId, options) => link.call("claims", () => runs.claims(runId, options)),
     get: (runId) => link.call("get", () => runs.get(runId)),
+    glance: (runIds) => link.call("glance", () => runs.glance(runIds)),
     list: (filter, page) => link.call("list", () => runs.list(filter, page)),
     count: (filter) => link.call("count", () => runs.count(filter)),
   };

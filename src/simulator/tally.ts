@@ -28,6 +28,7 @@ export class Tally {
         else this.add(`start ${answer.outcome}`);
       }
     } else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
+    else if (applied.op === "clean") this.add("cleaned", applied.cleaned?.removed ?? 0);
     else this.add(applied.op);
     if (applied.op === "commit" && applied.commits.some(({ effects }) => effects.at(-1)?.kind === "continue"))
       this.add("begun anew");

@@ -42,7 +42,7 @@ import { findBusy, leaveTasks } from "../../src/store/postgres/leave-tasks.js";
 import { nextDue } from "../../src/store/postgres/next-due.js";
 import { endClaims, takeBackClaims } from "../../src/store/postgres/nodes.js";
 import { pauseRun } from "../../src/store/postgres/pause-run.js";
-import { peekJournals } from "../../src/store/postgres/peek-journals.js";
+import { glanceRuns, peekJournals } from "../../src/store/postgres/peek-journals.js";
 import { readClaims } from "../../src/store/postgres/read-claims.js";
 import { readJournal } from "../../src/store/postgres/read-journal.js";
 import { reclaimRuns } from "../../src/store/postgres/reclaim.js";
@@ -295,6 +295,7 @@ async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
     { statement: commitTasks, values: fenced(ends), alsoReads: reads },
     { statement: commitTasksAndMore, values: [...fenced(starts), ...more, ...taskColumns(starts)], alsoReads: reads },
     { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
+    { statement: glanceRuns, values: [ids], alsoReads: 0 },
   ];
 }
 

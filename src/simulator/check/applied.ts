@@ -8,6 +8,7 @@ import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } fr
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { checkClean } from "./tables.js";
 import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
@@ -36,6 +37,7 @@ const CHECKS: Checks = {
   resume: checkOperation,
   cancelTasks: checkOperation,
   reconcile: checkReconcile,
+  clean: checkClean,
 };
 
 /** `by`: the incarnation that asked for it. */

@@ -1,4 +1,5 @@
-// Named leases: a time-limited right that is not about a run. Same epochs and tokens as claims.
+// Named leases: a time-limited right that is not about a run. Same epochs and tokens as claims. Epochs of a key rise for ever, also when
+// clean-up has removed the key in between; then they may leave numbers out.
 
 export interface Lease {
   readonly key: string;

@@ -11,7 +11,7 @@ import type { Payload } from "../../kernel/payload.js";
 import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import type { ClaimRecord, TakenBackAs } from "./claims.js";
-import type { Given } from "./journal.js";
+import type { Given, JournalEntry } from "./journal.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
@@ -171,6 +171,14 @@ export interface RunRecord {
   readonly archivedAt: number | null;
 }
 
+/** What a caller that waits for a run has to know of it. */
+export interface RunGlance {
+  readonly state: RunState;
+  readonly seq: number;
+  /** What it ended with, when that is short; null: it has not ended, or `journal.peek` has to be asked. */
+  readonly end: JournalEntry | null;
+}
+
 /** A deferred run that nobody took in time. */
 export interface ExpiredRun {
   readonly runId: string;
@@ -323,6 +331,9 @@ export interface RunStore {
   reconcile(scope?: { readonly env?: string; readonly stack?: string }): Promise<Reconciled>;
 
   get(runId: string): Promise<RunRecord | null>;
+
+  /** Many at once, in the order asked for; null when there is no such run. For callers that wait. Reads only. */
+  glance(runIds: readonly string[]): Promise<readonly (RunGlance | null)[]>;
 
   /** Who held it, claim by claim: the last so many of which something is known, in order. */
   claims(runId: string, options: { readonly limit: number }): Promise<readonly ClaimRecord[]>;

@@ -16,6 +16,7 @@
 
 import type { Attendance, Attendee } from "./attend.js";
 import type { BreakerStore } from "./breakers.js";
+import type { Cleaned, CleanRound } from "./cleanup.js";
 import type { DefinitionStore } from "./definitions.js";
 import type { EventStore } from "./events.js";
 import type { HouseReport, HouseRound, ReclaimRound } from "./house.js";
@@ -48,5 +49,7 @@ export interface Store {
   housekeep(round: HouseRound): Promise<HouseReport>;
   /** Takes back the claims of nodes that are gone and those whose lease is over, in the witness's env. Not repeated either. */
   reclaim(round: ReclaimRound): Promise<readonly Reclaimed[]>;
+  /** Removes a batch of what nothing needs any more. Null: a node of the env has done this part lately. */
+  cleanUp(round: CleanRound): Promise<Cleaned | null>;
   close(): Promise<void>;
 }

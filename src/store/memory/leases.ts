@@ -64,7 +64,7 @@ function grantLease(tables: Tables, request: AcquireRequest, before: LeaseRow | 
     key,
     state: "claimed",
     owner,
-    epoch: (before?.epoch ?? 0) + 1,
+    epoch: (before?.epoch ?? tables.leaseFloor.epoch) + 1,
     token,
     finishedToken: null,
     attempt: before && before.state !== "done" ? before.attempt + 1 : 1,

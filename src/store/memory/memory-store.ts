@@ -10,6 +10,7 @@ import { attend, type Hearers, hint, hintGroups, tellCalled, tellNews } from "./
 import { memoryBreakers } from "./breakers.js";
 import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
+import { cleanUp } from "./clean-up.js";
 import { commit } from "./commit.js";
 import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
@@ -26,7 +27,7 @@ import { othersRuns } from "./others-runs.js";
 import { memoryQueues } from "./queues.js";
 import { readClaims } from "./read-claims.js";
 import { readInbox } from "./read-inbox.js";
-import { memoryJournal } from "./read-journal.js";
+import { glance, memoryJournal } from "./read-journal.js";
 import { busyRuns, leaveTasks, redriveRuns } from "./redrive-runs.js";
 import { renewClaims } from "./renew-claims.js";
 import { archiveRuns, pruneRuns } from "./retain-runs.js";
@@ -87,6 +88,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
       },
       ...taskOperations(tables, hearers, ringing, admit),
       get: async (runId) => getRun(tables, runId),
+      glance: async (runIds) => runIds.map((runId) => glance(tables, runId)),
       claims: async (runId, { limit }) => readClaims(tables, runId, limit),
       list: async (filter, page) => listRuns(tables, filter, page),
       count: async (filter) => countRuns(tables, filter),
@@ -115,6 +117,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     ...quietParts(tables),
     ...house,
     attend: async (attendee) => attend(hearers, tables, attendee),
+    cleanUp: async (round) => cleanUp(tables, round),
     close: async () => {},
   };
   rememberStore(store, tables);

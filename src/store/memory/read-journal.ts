@@ -4,6 +4,7 @@ import { isEnded } from "../../kernel/run-state.js";
 import { checkPart } from "../check/filter.js";
 import { refuse } from "../check/value.js";
 import {
+  GIVEN,
   JournalCorrupt,
   type JournalEntry,
   type JournalPage,
@@ -11,6 +12,7 @@ import {
   type Peek,
   type Peeked,
 } from "../contract/journal.js";
+import type { RunGlance } from "../contract/runs.js";
 import { toMs } from "./micros.js";
 import { copyPayload } from "./payload.js";
 import type { JournalRow } from "./rows.js";
@@ -29,6 +31,14 @@ export function peek(tables: Tables, { runId, what }: Peek): Peeked | null {
   const seq = what === "start" ? row.baseSeq + 1 : row.seq;
   const entry = what === "start" || isEnded(row.state) ? tables.journal.get(runId)?.get(seq) : undefined;
   return { state: row.state, entry: entry ? journalEntry(entry) : null };
+}
+
+export function glance(tables: Tables, runId: string): RunGlance | null {
+  const row = tables.runs.get(runId);
+  const seen = peek(tables, { runId, what: "end" });
+  if (!row || !seen) return null;
+  const isShort = Buffer.byteLength(seen.entry?.payload?.data ?? "") <= GIVEN.bytes;
+  return { state: row.state, seq: row.seq, end: isShort ? seen.entry : null };
 }
 
 function readJournal(

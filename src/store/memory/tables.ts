@@ -46,6 +46,10 @@ export interface Tables {
   readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
+  /** No lease key that was removed had a higher epoch. */
+  readonly leaseFloor: { epoch: number };
+  /** By env and part of the clean-up: when it was last done. */
+  readonly cleanups: Map<string, number>;
   readonly nodes: Map<string, NodeRow>;
   readonly presence: Presence;
   /** By run, in the order of stages. */
@@ -104,6 +108,8 @@ export function newTables(world: World): Tables {
     takenClaims: new Map(),
     keys: new Map(),
     leases: new Map(),
+    leaseFloor: { epoch: 0 },
+    cleanups: new Map(),
     nodes: new Map(),
     presence: { held: new Set(), serverStartedAtUs: Number.NEGATIVE_INFINITY },
     limits: new Map(),

@@ -18,7 +18,8 @@ const MINE = "l.token is not distinct from excluded.token";
 /**
  * Takes the key when it is new, finished, or its time is over; a steal and a failure raise the attempt, an orderly end
  * sets it back. Asked again with the token that holds it, after its time, it is renewed and stays what it was. Who held
- * it before is read first, under the row's lock: the count makes the INSERT wait for that.
+ * it before is read first, under the row's lock: the count makes the INSERT wait for that. A new key begins above the epochs of
+ * all keys that were removed: it may have been one of them.
  */
 const acquireLease = statement(
   "acquire_lease",
@@ -28,7 +29,7 @@ with before as materialized (
 ), t as materialized (select ${now} as now
 ), taken as (
   insert into ${s}.leases as l (env, key, state, owner, epoch, token, attempt, lease_until, acquired_at)
-  select $1, $2, 'claimed', $3, 1, $4::uuid, 1, t.now + ${interval("$5::float8")}, t.now from t
+  select $1, $2, 'claimed', $3, (select last_value from ${s}.lease_floor) + 1, $4::uuid, 1, t.now + ${interval("$5::float8")}, t.now from t
   where (select count(*) from before) >= 0
   on conflict (env, key) do update
   set state = 'claimed', owner = case when ${MINE} then l.owner else excluded.owner end,

@@ -21,6 +21,7 @@ import { breakerStore } from "./breakers.js";
 import { callLane } from "./call-lane.js";
 import { cancel, cancelTasksOf } from "./cancel-run.js";
 import { claim } from "./claim-runs.js";
+import { cleanUp } from "./clean-up.js";
 import { commit } from "./commit.js";
 import { Database } from "./database.js";
 import { debounce } from "./debounce-events.js";
@@ -39,7 +40,7 @@ import { checkSchema, type MigrateReport, migrate } from "./migrate.js";
 import { next } from "./next-due.js";
 import { nodeStore } from "./nodes.js";
 import { pause, resume } from "./pause-run.js";
-import { peek } from "./peek-journals.js";
+import { glance, peek } from "./peek-journals.js";
 import { declare, limitsOf } from "./program-limits.js";
 import { queueStore } from "./queues.js";
 import { claims } from "./read-claims.js";
@@ -181,6 +182,7 @@ export function openPostgres(
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
+    cleanUp: (round) => cleanUp(db, round),
     attend: attending,
     migrate: () => migrate(db),
     checkSchema: () => checkSchema(db),
@@ -254,6 +256,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     stopping: (runId) => stopping(db, runId),
     reconcile: (scope) => reconcile(db, scope),
     get: (runId) => get(db, runId),
+    glance: (runIds) => glance(db, runIds),
     claims: (runId, { limit }) => claims(db, runId, limit),
     list: (filter, page) => list(db, filter, page),
     count: (filter) => count(db, filter),

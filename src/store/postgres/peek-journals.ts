@@ -3,6 +3,7 @@
 import { isUuid } from "../../kernel/id.js";
 import type { RunState } from "../../kernel/run-state.js";
 import { GIVEN, type Given, type Peek, type Peeked } from "../contract/journal.js";
+import type { RunGlance } from "../contract/runs.js";
 import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -19,6 +20,20 @@ cross join lateral (select state, seq, base_seq from ${s}.runs r where r.id = w.
 left join lateral (
   select * from ${s}.journal j
   where j.run_id = w.run_id and j.seq = case when w.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
+) j on true`,
+);
+
+/** Of a long end, neither its codec nor its data is read. */
+export const glanceRuns = statement(
+  "glance_runs",
+  ({ schema: s }) => `
+select w.ord::int, r.state, r.seq as run_seq, ${ENTRY_COLUMNS}
+from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord)
+cross join lateral (select state, seq from ${s}.runs r where r.id = w.run_id limit 1) r
+left join lateral (
+  select * from ${s}.journal j
+  where j.run_id = w.run_id and j.seq = case when r.state in ${ENDED} then r.seq end
+    and coalesce(octet_length(j.data), 0) <= ${GIVEN.bytes} limit 1
 ) j on true`,
 );
 
@@ -72,5 +87,16 @@ export async function peek(db: Database, wanted: readonly Peek[]): Promise<reado
   const rows = await db.run<EntryRow & { ord: number; state: RunState }>(peekJournals, values);
   const answers: (Peeked | null)[] = wanted.map(() => null);
   for (const row of rows) answers[row.ord - 1] = { state: row.state, entry: row.seq === null ? null : entryOf(row) };
+  return answers;
+}
+
+export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
+  const values = [runIds.map((id) => (isUuid(id) ? id : null))];
+  const rows = await db.run<EntryRow & { ord: number; state: RunState; run_seq: string }>(glanceRuns, values);
+  const answers: (RunGlance | null)[] = runIds.map(() => null);
+  for (const row of rows) {
+    const end = row.seq === null ? null : entryOf(row);
+    answers[row.ord - 1] = { state: row.state, seq: Number(row.run_seq), end };
+  }
   return answers;
 }

@@ -5,6 +5,7 @@ import { cancelCases } from "./cancel.js";
 import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
+import { cleanupCases } from "./cleanup.js";
 import { commitCases } from "./commits.js";
 import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
@@ -74,4 +75,5 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...presenceCases,
   ...modeCases,
   ...deferredCases,
+  ...cleanupCases,
 ];

@@ -2,7 +2,7 @@
 
 import { cases } from "./case.js";
 import { rejects, same, some } from "./expect.js";
-import { append, complete } from "./scene.js";
+import { append, complete, payload } from "./scene.js";
 
 export const journalCases = cases("journal", {
   "an unknown run has no journal": async (s) => {
@@ -33,6 +33,37 @@ export const journalCases = cases("journal", {
     same(await read({ limit: 1 }), [["work"], 5, 0], "the first");
     same(await read({ after: 5 }), [[], 5, 0], "at the end");
     same(await read({ after: 99 }), [[], 5, 0], "beyond the end");
+  },
+
+  "a glance at many runs tells their states in the order asked for, and a short end": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [append("a"), complete]);
+    const long = await s.start();
+    const result = payload("x".repeat(3_000));
+    await s.accept(long, [{ kind: "complete", output: result }]);
+    const wide = await s.start();
+    await s.accept(wide, [{ kind: "complete", output: payload("ß".repeat(1_500)) }]);
+    const waiting = await s.insert();
+    const asked = [waiting.id, s.id(), claim.runId, long.runId, "no id", claim.runId, wide.runId];
+    const seen = await s.store.runs.glance(asked);
+    same(
+      seen.map((one) => one && [one.state, one.seq, one.end?.kind ?? null]),
+      [
+        ["waiting", 1, null],
+        null,
+        ["completed", 3, "completed"],
+        ["completed", 2, null],
+        null,
+        ["completed", 3, "completed"],
+        ["completed", 2, null],
+      ],
+      "glances",
+    );
+    const { entries } = some(await s.store.journal.read(claim.runId), "page");
+    same(seen[2]?.end, entries.at(-1), "the end as the journal has it");
+    const [end] = await s.store.journal.peek([{ runId: long.runId, what: "end" }]);
+    same(end?.entry?.payload, result, "a long end is there to be peeked at");
+    same(await s.store.runs.glance([]), [], "no runs");
   },
 
   "a long log comes back in order": async (s) => {

@@ -3,6 +3,7 @@
 
 import type { Dialect } from "../dialect.js";
 import { claims } from "./0001-claims.js";
+import { cleanup } from "./0001-cleanup.js";
 import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
@@ -29,6 +30,7 @@ export const ground = {
       definitions,
       modes,
       machines,
+      cleanup,
       //
     ]
       .map((part) => part(dialect))

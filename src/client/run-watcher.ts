@@ -1,0 +1,115 @@
+// Waits for runs to change or to end: all callers of a process that wait on one store share its looks.
+
+import { type Pace, sharedBy, Watcher } from "../engine/watcher.js";
+import { isEnded } from "../kernel/run-state.js";
+import type { World } from "../kernel/world.js";
+import type { RunGlance } from "../store/contract/runs.js";
+import type { Store } from "../store/contract/store.js";
+
+const FIRST_PAUSE_MS = 20;
+/** Ends that are too long to come with a look are read this many at a time. */
+const LONG_ENDS = 100;
+/** When the time of a wait has passed, the last look has this long to answer. */
+const LAST_LOOK_MS = 1_000;
+
+export class RunWatcher {
+  readonly #world: World;
+  readonly #watcher: Watcher<RunGlance | null>;
+
+  constructor(store: Store, world: World) {
+    this.#world = world;
+    this.#watcher = new Watcher({
+      world,
+      firstPauseMs: FIRST_PAUSE_MS,
+      look: (runIds, pace) => look(store, runIds, pace),
+    });
+  }
+
+  /** This process has written to the run. */
+  wake(runId: string): void {
+    this.#watcher.wake(runId);
+  }
+
+  /** Looks at least once, also when there is no time at all. Null: there is no such run. */
+  untilEnded(runId: string, timeoutMs: number): Promise<RunGlance | null | "timeout"> {
+    return new Promise((resolve, reject) => {
+      let isLast = false;
+      let cancel = () => {};
+      const stop = () => {
+        cancel();
+        leave();
+      };
+      const leave = this.#watcher.watch(runId, {
+        onSeen: (seen) => {
+          const isOver = seen === null || isEnded(seen.state);
+          if (!isOver && !isLast) return false;
+          stop();
+          resolve(isOver ? seen : "timeout");
+          return false;
+        },
+        onFailed: (error) => {
+          stop();
+          reject(error);
+        },
+      });
+      if (!Number.isFinite(timeoutMs)) return;
+      cancel = this.#world.after(timeoutMs, () => {
+        isLast = true;
+        this.#watcher.wake(runId);
+        cancel = this.#world.after(LAST_LOOK_MS, () => {
+          leave();
+          resolve("timeout");
+        });
+      });
+    });
+  }
+
+  /** Resolves when the run is beyond that sequence or gone, when it has ended there, or when the signal aborts. */
+  untilMoved(runId: string, seq: number, signal: AbortSignal | undefined): Promise<"moved" | "ended"> {
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        signal?.removeEventListener("abort", onMoved);
+        leave();
+      };
+      const onMoved = () => {
+        stop();
+        resolve("moved");
+      };
+      const leave = this.#watcher.watch(runId, {
+        onWoken: onMoved,
+        onSeen: (seen) => {
+          const isEnd = seen !== null && seen.seq <= seq && isEnded(seen.state);
+          if (seen !== null && seen.seq <= seq && !isEnd) return false;
+          stop();
+          resolve(isEnd ? "ended" : "moved");
+          return true;
+        },
+        onFailed: (error) => {
+          stop();
+          reject(error);
+        },
+      });
+      if (signal?.aborted) onMoved();
+      else signal?.addEventListener("abort", onMoved, { once: true });
+    });
+  }
+}
+
+async function look(store: Store, runIds: readonly string[], pace: Pace): Promise<readonly (RunGlance | null)[]> {
+  const seen = [...(await store.runs.glance(runIds))];
+  const long = seen.flatMap((one, i) => (one && isEnded(one.state) && one.end === null ? [i] : []));
+  for (let from = 0; from < long.length; from += LONG_ENDS) {
+    const part = long.slice(from, from + LONG_ENDS);
+    await pace();
+    const ends = await store.journal.peek(part.map((i) => ({ runId: runIds[i]!, what: "end" })));
+    // Opened again meanwhile: the next look knows more.
+    for (const [n, i] of part.entries()) {
+      const found = ends[n];
+      seen[i] = found ? { ...seen[i]!, state: found.state, end: found.entry } : null;
+    }
+  }
+  return seen;
+}
+
+/** One for all clients and nodes of this process that use the store. */
+export const runWatcher = sharedBy((store, world) => new RunWatcher(store, world));

@@ -1,0 +1,15 @@
+// The looks at instances that callers wait for: one for all clients and nodes of this process that use the store.
+
+import { sharedBy, Watcher } from "../engine/watcher.js";
+import type { LoadedInstance } from "../store/contract/machines.js";
+
+const FIRST_PAUSE_MS = 10;
+
+export const instanceWatcher = sharedBy(
+  (store, world) =>
+    new Watcher<LoadedInstance | null>({
+      world,
+      firstPauseMs: FIRST_PAUSE_MS,
+      look: (keys) => store.machines.load(keys),
+    }),
+);

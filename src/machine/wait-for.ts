@@ -1,0 +1,62 @@
+// Waits until an instance is in a state that the caller wants: all callers of a process that wait on one store share its looks.
+
+import type { LoadedInstance } from "../store/contract/machines.js";
+import type { AnyMachine } from "./definition.js";
+import { InstanceUnknown, WaitTimeout } from "./errors.js";
+import { instanceWatcher } from "./instance-watcher.js";
+import type { Found, Instances } from "./instances.js";
+
+/** When the time of a wait has passed, the last look has this long to answer. */
+const LAST_LOOK_MS = 1_000;
+
+/** Looks at least once, also when there is no time at all. `fits` returns null when the state is not the wanted one. */
+export async function waitForState<T>(
+  instances: Instances,
+  machine: AnyMachine,
+  id: string,
+  fits: (found: Found) => T | null,
+  timeoutMs: number,
+): Promise<T> {
+  const { store, world } = instances;
+  const watcher = instanceWatcher(store, world);
+  const key = instances.keyOf(machine.name, id);
+  return new Promise((resolve, reject) => {
+    let isLast = false;
+    let isJudging = false;
+    let cancel = () => {};
+    const over = (end: () => void) => {
+      cancel();
+      leave();
+      end();
+    };
+    const judge = async (loaded: LoadedInstance | null) => {
+      if (!loaded) throw new InstanceUnknown(machine.name, id);
+      const wasLast = isLast;
+      const wanted = fits(await instances.stateOf(machine, loaded));
+      if (wanted !== null) over(() => resolve(wanted));
+      else if (wasLast) throw new WaitTimeout(id, timeoutMs);
+    };
+    let seenSeq = 0;
+    const leave = watcher.watch(key, {
+      onSeen: (loaded) => {
+        const isNews = seenSeq > 0 && loaded?.seq !== seenSeq;
+        seenSeq = loaded?.seq ?? 0;
+        if (isJudging) return isNews;
+        isJudging = true;
+        judge(loaded)
+          .catch((error) => over(() => reject(error)))
+          .finally(() => {
+            isJudging = false;
+          });
+        return isNews;
+      },
+      onFailed: (error) => over(() => reject(error)),
+    });
+    if (!Number.isFinite(timeoutMs)) return;
+    cancel = world.after(timeoutMs, () => {
+      isLast = true;
+      watcher.wake(key);
+      cancel = world.after(LAST_LOOK_MS, () => over(() => reject(new WaitTimeout(id, timeoutMs))));
+    });
+  });
+}

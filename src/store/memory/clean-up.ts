@@ -1,0 +1,125 @@
+// Removes rows that nothing needs any more: past generations, old leases, nodes that are gone, rates that have passed.
+
+import { checkClean } from "../check/cleanup.js";
+import { refuse } from "../check/value.js";
+import {
+  type Cleaned,
+  type CleanPart,
+  type CleanRound,
+  KEPT_NODES,
+  MESSAGE_MEMORY_MS,
+  SILENT_NODE_MS,
+} from "../contract/cleanup.js";
+import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
+import { joinKey } from "./join-key.js";
+import { toUs } from "./micros.js";
+import type { JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./rows.js";
+import { runsInState, type Tables } from "./tables.js";
+
+interface Round {
+  readonly env: string;
+  readonly nowUs: number;
+  /** What ended by then may go. */
+  readonly untilUs: number;
+  readonly limit: number;
+}
+
+export function cleanUp(tables: Tables, round: CleanRound): Cleaned | null {
+  refuse(checkClean(round));
+  const { part, env, everyMs, keepMs, limit } = round;
+  const nowUs = tables.nowUs();
+  const key = joinKey(env, part);
+  if ((tables.cleanups.get(key) ?? Number.NEGATIVE_INFINITY) > nowUs - toUs(everyMs)) return null;
+  tables.cleanups.set(key, nowUs);
+  if (limit < 1) return { removed: 0, more: false };
+  return PARTS[part](tables, { env, nowUs, untilUs: nowUs - toUs(keepMs), limit });
+}
+
+const PARTS: Readonly<Record<CleanPart, (tables: Tables, round: Round) => Cleaned>> = {
+  generations: cleanGenerations,
+  leases: cleanLeases,
+  nodes: cleanNodes,
+  rates: cleanRates,
+};
+
+function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round): Cleaned {
+  let entries = 0;
+  let messages = 0;
+  for (const row of tables.runs.values()) {
+    if (row.group.env !== env || row.baseSeq === 0) continue;
+    const starts = pastStarts(tables, row, untilUs);
+    if (starts.length === 0) continue;
+    const seq = Math.max(...starts.map((start) => start.seq));
+    const boundary = Math.max(0, ...starts.filter(({ name }) => name !== "recovery").map((start) => start.seq));
+    const log = tables.journal.get(row.id)!;
+    const isPast = (entry: JournalRow) =>
+      entry.seq < seq && (entry.seq < boundary || (entry.kind !== "start" && entry.kind !== "redriven"));
+    const old = [...log.values()].filter(isPast).slice(0, limit - entries);
+    for (const entry of old) log.delete(entry.seq);
+    entries += old.length;
+    const inbox = tables.inbox.get(row.id) ?? [];
+    const heard = inbox
+      .filter((message) => isTakenBefore(message, seq) && !mayComeAgain(message, nowUs))
+      .slice(0, limit - messages);
+    if (heard.length > 0)
+      tables.inbox.set(
+        row.id,
+        inbox.filter((message) => !heard.includes(message)),
+      );
+    messages += heard.length;
+  }
+  return { removed: entries + messages, more: Math.max(entries, messages) >= limit };
+}
+
+/** The beginnings of its generations after the first. */
+function pastStarts(tables: Tables, { id, baseSeq }: RunRow, untilUs: number): JournalRow[] {
+  const log = [...(tables.journal.get(id)?.values() ?? [])];
+  return log.filter(({ kind, seq, atUs }) => kind === "start" && seq > 1 && seq <= baseSeq + 1 && atUs <= untilUs);
+}
+
+function isTakenBefore({ takenSeq }: MessageRow, seq: number): boolean {
+  return takenSeq !== null && takenSeq > 0 && takenSeq < seq;
+}
+
+function mayComeAgain({ kind, name, key, messageId, atUs }: MessageRow, nowUs: number): boolean {
+  const isOnce = kind === "child" ? name === "completed" : key.endsWith(messageId);
+  return !isOnce && atUs > nowUs - toUs(MESSAGE_MEMORY_MS);
+}
+
+/** The floor of epochs rises first: a key that comes back begins above it. */
+function cleanLeases(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
+  const endUs = (row: LeaseRow) => (row.state === "claimed" ? row.leaseUntilUs : row.finishedAtUs!);
+  const old = [...tables.leases.values()].filter((row) => row.env === env && endUs(row) <= untilUs).slice(0, limit);
+  for (const { key, epoch } of old) {
+    tables.leaseFloor.epoch = Math.max(tables.leaseFloor.epoch, epoch);
+    tables.leases.delete(joinKey(env, key));
+  }
+  return { removed: old.length, more: old.length >= limit };
+}
+
+function cleanNodes(tables: Tables, { env, nowUs, untilUs, limit }: Round): Cleaned {
+  const holders = new Set(runsInState(tables, "running").map(({ owner }) => owner));
+  const byStart = [...tables.nodes.values()]
+    .filter((row) => row.env === env)
+    .sort((a, b) => a.startedAtUs - b.startedAtUs);
+  const tooManyUs = byStart.at(-1 - KEPT_NODES)?.startedAtUs ?? Number.NEGATIVE_INFINITY;
+  const isOver = (row: NodeRow) => (row.stoppedAtUs ?? row.seenAtUs) <= untilUs || row.startedAtUs <= tooManyUs;
+  const old = byStart
+    .filter((row) => isGone(row, nowUs) && isOver(row) && !holders.has(row.incarnation))
+    .slice(0, limit);
+  for (const { incarnation } of old) tables.nodes.delete(incarnation);
+  return { removed: old.length, more: old.length >= limit };
+}
+
+function isGone({ stoppedAtUs, seenAtUs, heartbeatMs, leaseMs }: NodeRow, nowUs: number): boolean {
+  const beatsMs = MISSED_HEARTBEATS * (heartbeatMs ?? UNSAID_HEARTBEAT_MS);
+  const silentMs = Math.max(beatsMs, leaseMs ?? 0);
+  return stoppedAtUs !== null || (seenAtUs < nowUs - toUs(silentMs) && seenAtUs <= nowUs - toUs(SILENT_NODE_MS));
+}
+
+function cleanRates(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
+  const past = [...tables.rates].filter(([key, nextUs]) => key.startsWith(`${env}/`) && nextUs <= untilUs);
+  const gone = past.slice(0, limit);
+  for (const [key] of gone) tables.rates.delete(key);
+  return { removed: gone.length, more: gone.length >= limit };
+}
