@@ -6,6 +6,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { crashCases } from "./crashes.js";
 import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
 import { eventCases } from "./events.js";
@@ -50,6 +51,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...taskCases,
   ...taskOperationCases,
   ...sweepCases,
+  ...crashCases,
   ...wakeCases,
   ...recoveryCases,
   ...holderCases,
