@@ -31,6 +31,8 @@ export interface HousekeepingOptions {
   readonly onForgotten: () => Promise<void>;
   /** Runs of ours that have unread messages: told to a node that is alone. */
   readonly onCalled: (called: HouseReport["called"]) => void;
+  /** How many live nodes claim from any of our groups. */
+  readonly onPeers: (peers: number) => void;
   readonly modes: Modes;
   /** False: somebody else takes back the runs of dead nodes. */
   readonly reclaims: boolean;
@@ -122,6 +124,7 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
   });
   if (!report.registered) await options.onForgotten();
   options.onCalled(report.called);
+  options.onPeers(report.peers);
   for (const reclaimed of report.reclaimed) bus.emit("run.reclaimed", reclaimed);
   if (report.reclaimed.length > 0)
     bus.emit("recovery.sweep", { ...sweepCounts(report.reclaimed, report.reclaimed.length), staleAfterMs: 0 });

@@ -1,6 +1,8 @@
 // Crashes and suspicion: from how many crashes on a run is executed alone, when it is dead, and how long a run waits whose
 // holders lose it while they live.
 
+import type { StoredError } from "./recorded-error.js";
+
 /** A run with so many crashes behind it is a suspect. One crash short of the limit at the latest; never before the first. */
 export function suspectFrom(crashLimit: number): number {
   return Math.max(1, Math.min(2, crashLimit - 1));
@@ -53,4 +55,15 @@ export function crashMessage({ crashes, holders = [] }: Partial<CrashReason>, wh
   const names = holders.map(({ node, incarnation }) => `${node ?? "unknown"} (${incarnation})`);
   const where = names.length > 0 ? `: ${names.join(", ")}` : "";
   return `The process that held this ${what} died ${crashes} times in a row${where}.`;
+}
+
+/** As it is told in place of a result. */
+export function crashLimit(reason: Partial<CrashReason>, what: "run" | "task"): StoredError {
+  const { crashes, holders } = reason;
+  return {
+    name: "CrashLimit",
+    code: "CRASH_LIMIT",
+    message: crashMessage(reason, what),
+    details: { crashes, holders },
+  };
 }

@@ -15,6 +15,7 @@ const QUIET: HouseReport = {
   woken: 0,
   reclaimed: [],
   called: [],
+  peers: 1,
   held: false,
   mode: null,
   overdue: false,
@@ -37,7 +38,7 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const work: number[] = [];
   const onWork = () => work.push(world.monotonicNow());
   const [sweeper, door] = [null, new Door(world)];
-  const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
+  const told = { onWork, onCalled: () => {}, onPeers: () => {}, onForgotten: async () => {} };
   const who = { incarnation: world.token(), alone: false };
   const modes = new Modes();
   const obeyed: (ModeState | null)[] = [];

@@ -208,7 +208,9 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   const nulls = held.map(() => null);
   const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
-    hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
+    ...[null, 0, 1].map((suspects) =>
+      hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects], 3 * batch),
+    ),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
     hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
     hot(commitRunsAndMore, [

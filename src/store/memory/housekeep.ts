@@ -3,7 +3,7 @@
 import type { HouseReport, HouseRound } from "../contract/house.js";
 import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
-import { beat, isSilent, modeOf } from "./nodes.js";
+import { beat, isSilent, modeOf, peersOf } from "./nodes.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
 import { wakeParked } from "./wake-parked.js";
@@ -23,7 +23,8 @@ export function housekeep(tables: Tables, { incarnation, limit, reclaim, alone }
   const called = alone ? unreadOf(tables, incarnation) : [];
   const overdue = overdueDeferred(tables, nowUs).length > 0;
   const mode = modeOf(tables, incarnation);
-  return { registered, woken, reclaimed, called, held, mode, overdue, nextWakeMs };
+  const peers = peersOf(tables, incarnation);
+  return { registered, woken, reclaimed, called, peers, held, mode, overdue, nextWakeMs };
 }
 
 function unreadOf(tables: Tables, owner: string): HouseReport["called"] {

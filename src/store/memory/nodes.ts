@@ -153,6 +153,14 @@ export function isSilent(tables: Tables, row: NodeRow): boolean {
   return tables.nowUs() - row.seenAtUs > Math.max(row.leaseMs ?? 0, heartbeatsMs(row)) * 1000;
 }
 
+/** Live nodes of the same env that claim from a group that this one claims from, itself included. */
+export function peersOf(tables: Tables, incarnation: string): number {
+  const mine = tables.nodes.get(incarnation);
+  const isPeer = (row: NodeRow) =>
+    row.env === mine?.env && row.claims.some((id) => mine.claims.includes(id)) && (row === mine || isLive(tables, row));
+  return [...tables.nodes.values()].filter(isPeer).length;
+}
+
 function isLive(tables: Tables, row: NodeRow): boolean {
   return row.stoppedAtUs === null && !isSilent(tables, row);
 }

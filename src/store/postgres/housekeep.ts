@@ -5,6 +5,7 @@ import type { HouseReport, HouseRound } from "../contract/house.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
+import { peersOf } from "./peers.js";
 import { HERE, isHere, isSilent } from "./presence-sql.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
 import { RECLAIMED, sweepParts } from "./sweep-expired.js";
@@ -48,6 +49,7 @@ select x.*,
    from ${d.schema}.nodes n where n.incarnation = $1 and n.stopped_at is null) as mode,
   exists (select from ${d.schema}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
   (select count(*)::int from awake) as woken,
+  ${peersOf(d, "$1", "(select now from t)")} as peers,
   array(select claim_group from awake where state = 'waiting' union select claim_group from swept where state = 'waiting') as ready,
   case when $5::boolean then (
     select json_agg(json_build_object('runId', r.id, 'inboxSeq', r.inbox_seq))
@@ -67,6 +69,7 @@ from (select) one left join (${RECLAIMED(d)}) x on true`,
 interface Row extends ReclaimedRow {
   registered: boolean;
   woken: number;
+  peers: number;
   /** Groups in which runs became claimable: for nodes that have their programs. */
   ready: number[];
   called: HouseReport["called"] | null;
@@ -82,8 +85,8 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   // by then, and `reclaim` was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const values = [incarnation, limit, reclaim, presenceGraceMs, alone];
   const rows = await db.run<Row>(keepHouse, values, { once: true });
-  const { registered, woken, ready, called, held, mode, overdue, next_wake_ms } = rows[0]!;
+  const { registered, woken, peers, ready, called, held, mode, overdue, next_wake_ms } = rows[0]!;
   db.onWork(ready);
   const reclaimed = await settleReclaimed(db, rows, incarnation);
-  return { registered, woken, reclaimed, called: called ?? [], held, mode, overdue, nextWakeMs: next_wake_ms };
+  return { registered, woken, reclaimed, called: called ?? [], peers, held, mode, overdue, nextWakeMs: next_wake_ms };
 }
