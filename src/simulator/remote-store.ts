@@ -2,6 +2,7 @@
 // recorded there.
 
 import type { ProbeRequest } from "../store/contract/breakers.js";
+import type { HouseReport, HouseRound } from "../store/contract/house.js";
 import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";
@@ -88,12 +89,16 @@ export function remoteStore(link: Link): Store {
       link.call("housekeep", async () => {
         const report = await store.housekeep(round);
         // In this order: a child that the sweep found dead has rung its parent.
-        database.onApplied({ op: "sweep", reclaimed: report.reclaimed }, link.name);
+        database.onApplied(sweptIn(round, report), link.name);
         database.onApplied({ op: "wake", count: report.woken }, link.name);
         return report;
       }),
     close: async () => {},
   };
+}
+
+function sweptIn({ incarnation }: HouseRound, { registered, reclaimed }: HouseReport): Applied {
+  return { op: "sweep", reclaimed, ...(registered && { heard: incarnation }) };
 }
 
 /** To those who watch, a schedule that fires is somebody who inserts runs. */
