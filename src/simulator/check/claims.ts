@@ -83,17 +83,9 @@ export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"r
   }
 }
 
-/** Begun anew as often as it may crash: whether it is to begin anew at all is its program's to say. */
-function isCapped({ journal, crashLimit }: ModelRun, outcome: string): boolean {
-  const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
-  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
-  const restarts = starts.length - 1 - begun;
-  return (outcome === "restarted" || (outcome === "dead" && restarts > 0)) && restarts + 1 >= crashLimit;
-}
-
 export function checkSweep(history: History, { reclaimed, heard }: Of<"sweep">): void {
   if (heard !== undefined) history.heard.set(heard, history.now);
-  const beside = new Map(reclaimed.map((one) => [one, mayDie(history, one)]));
+  const judges = new Map(reclaimed.map((one) => [one, mayDie(history, one)]));
   for (const one of reclaimed) {
     const { runId, outcome, epoch } = one;
     const run = history.find(runId, "a sweep of");
@@ -107,7 +99,7 @@ export function checkSweep(history: History, { reclaimed, heard }: Of<"sweep">):
     );
     history.calm?.swept(history, run);
     crashesAfter(history, run, one);
-    const dies = (beside.get(one)!(run.streak) || isCapped(run, outcome)) && outcome !== "failed";
+    const dies = judges.get(one)!(run.streak) && outcome !== "failed";
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
     if (outcome === "dead" || outcome === "failed") {
       history.append(run, null, { kind: outcome, name: "", key: null, payload: null });

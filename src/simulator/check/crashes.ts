@@ -12,13 +12,32 @@ export function crashesAfter(history: History, run: ModelRun, { outcome, crashes
   const counted = run.streak > 1 ? run.taken.slice(1 - run.streak) : [];
   const died = counted.filter(({ owner, at }) => (heard.get(owner) ?? -1) <= at);
   const expected = run.streak - (counted.length - died.length);
-  // A failover or a jump of the clock takes back what was heard; restarts are counted besides.
-  const isSure = counted.every(({ at }) => at > disturbedAt) && outcome !== "restarted" && outcome !== "dead";
-  if (isSure) history.expect(crashes === expected, "S22", run, `${crashes} crashes counted, ${expected} holders died`);
-  else history.expect(outcome !== "dead" || crashes >= run.crashLimit, "S22", run, `dead after ${crashes} crashes`);
+  // A failover or a jump of the clock takes back what was heard.
+  const isSure = counted.every(({ at }) => at > disturbedAt);
+  const restarts = outcome === "restarted" || outcome === "dead" ? restartsOf(history, run) : { least: 0, most: 0 };
+  const [least, most] = [Math.max(expected, restarts.least), Math.max(expected, restarts.most)];
+  const fits = crashes >= least && crashes <= most;
+  if (isSure) history.expect(fits, "S22", run, `${crashes} crashes counted, ${expected} holders died`);
   if (run.streak > 0 || outcome === "restarted") run.taken = [...died, { owner: previousOwner, at: now }];
-  run.streak = isSure ? expected : crashes;
+  run.streak = isSure && !fits ? expected : crashes;
   history.takenFrom.set(previousOwner, [...(history.takenFrom.get(previousOwner) ?? []), { runId: run.id, at: now }]);
+}
+
+/**
+ * How many crashes a run that begins anew has had since somebody began it, this one included: at most as often as it did, and
+ * without some or all of those whose holders were heard of again.
+ */
+function restartsOf(history: History, { id, journal }: ModelRun): { readonly least: number; readonly most: number } {
+  const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
+  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
+  const restarts = starts.length - 1 - begun;
+  if (restarts === 0) return { least: 0, most: 1 };
+  let lost = 0;
+  for (const [owner, taken] of history.takenFrom) {
+    const heardAt = history.heard.get(owner) ?? -1;
+    lost += taken.filter(({ runId, at }) => runId === id && heardAt > at).length;
+  }
+  return { least: restarts + 1 - lost, most: restarts + 1 };
 }
 
 /** Before anything of the sweep is followed: whether so many crashes end this run. */
