@@ -1,6 +1,7 @@
 // Why something failed, died or was cancelled, from what stands in the journal: a line, or everything.
 
 import type { Payload } from "../kernel/payload.js";
+import { crashMessage } from "../kernel/suspicion.js";
 import { decode, payloadLine, wholePayload } from "./payload-text.js";
 
 /** The kinds of journal entries whose payload says why. */
@@ -36,6 +37,7 @@ export function reasonLine(payload: Payload | null): string {
 /** An error with its stack and its causes; anything else as the value it is. */
 export function wholeReason(payload: Payload, width: number): string[] {
   const stored = fieldsOf(payload);
+  if (stored?.["code"] === "CRASH_LIMIT") return ["code: CRASH_LIMIT", crashMessage(stored, "run")];
   return typeof stored?.["message"] === "string" && typeof stored["name"] === "string"
     ? errorLines(stored)
     : wholePayload(payload, width);

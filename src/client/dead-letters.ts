@@ -3,6 +3,7 @@
 import type { Codecs } from "../kernel/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import { REOPENED_STATES, type RunState } from "../kernel/run-state.js";
+import { type CrashReason, crashLimit } from "../kernel/suspicion.js";
 import type { World } from "../kernel/world.js";
 import type { RedriveAnswer } from "../store/contract/redrive.js";
 import type { RunRecord } from "../store/contract/runs.js";
@@ -101,11 +102,8 @@ export class DeadLetters {
     const page = await this.#store.journal.read(id, { after: seq - 1, limit: 1 });
     const payload = page?.entries[0]?.payload;
     if (!payload) return null;
-    const stored = this.#codecs.decode(payload) as Partial<StoredError> & { crashes?: number };
-    if (stored.code === "CRASH_LIMIT") {
-      const message = `Its node died ${stored.crashes} times in a row while it held this run.`;
-      return decodeError({ name: "CrashLimit", code: "CRASH_LIMIT", message });
-    }
+    const stored = this.#codecs.decode(payload) as Partial<StoredError> & Partial<CrashReason>;
+    if (stored.code === "CRASH_LIMIT") return decodeError(crashLimit(stored, "run"));
     return typeof stored.message === "string" ? decodeError({ name: "Error", ...stored }) : null;
   }
 }

@@ -3,6 +3,7 @@
 import type { Codecs } from "../kernel/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
 import type { RunState } from "../kernel/run-state.js";
+import { type CrashReason, crashLimit } from "../kernel/suspicion.js";
 import type { Peeked } from "../store/contract/journal.js";
 
 export type Outcome<T = unknown> =
@@ -22,15 +23,14 @@ export function outcomeOf(peeked: Peeked | null | undefined, codecs: Codecs): Ou
 }
 
 function errorOf(state: RunState, value: unknown): StoredError {
-  const said = (value ?? {}) as Partial<StoredError> & { by?: string; reason?: string | null; crashes?: number };
+  const said = (value ?? {}) as Partial<StoredError> & Partial<CrashReason> & { by?: string; reason?: string | null };
   if (typeof said.message === "string") return { ...said, name: said.name ?? "Error", message: said.message };
   if (state === "cancelled") {
     const message = `It was cancelled by ${said.by ?? "somebody"}${said.reason ? `: ${said.reason}` : "."}`;
     return { name: "Cancelled", code: "CANCELLED", message };
   }
-  const message =
-    state === "dead" ? `Its node died ${said.crashes} times in a row while it held this task.` : `It ended ${state}.`;
-  return { name: "TaskEnded", code: state === "dead" ? "CRASH_LIMIT" : "TASK_ENDED", message };
+  if (state === "dead") return crashLimit(said, "task");
+  return { name: "TaskEnded", code: "TASK_ENDED", message: `It ended ${state}.` };
 }
 
 function gone(): StoredError {

@@ -2,7 +2,8 @@
 //
 // Nobody waits for it, and losing a call costs time only: housekeeping finds whoever is due.
 
-import type { RunStore } from "../store/contract/runs.js";
+import { settles } from "../kernel/effect.js";
+import type { ClaimedRun, Commit, RunStore } from "../store/contract/runs.js";
 
 export class Admitter {
   readonly #store: RunStore;
@@ -35,4 +36,14 @@ export class Admitter {
     }
     this.#running = null;
   }
+}
+
+/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
+export function movedInLine({ claim, effects }: Commit): string[] {
+  const children = effects.flatMap((effect) =>
+    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
+  );
+  // A writer is opened with the whole claimed run.
+  const { limited } = claim as Partial<ClaimedRun>;
+  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }

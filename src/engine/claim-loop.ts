@@ -1,4 +1,5 @@
-// The claim loop: takes as many runs as there are free slots, and waits for a hint or the next poll when there are none.
+// The claim loop: takes as many runs as there are free slots, after a pause no more than its share of them, and waits for a hint or
+// the next poll when there are none.
 
 import { claimToken } from "../kernel/claim.js";
 import type { Settings } from "../kernel/setting-options.js";
@@ -6,6 +7,7 @@ import type { World } from "../kernel/world.js";
 import type { ClaimedRun, RunStore } from "../store/contract/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import type { Solitary } from "./solitary.js";
 
 /**
  * What no hint asks for waits so long, and mostly need not be asked at all: what is due later, and whether there is something
@@ -13,6 +15,11 @@ import type { EngineEvents } from "./events.js";
  * (20-task DAGs: 1,730 tasks/s instead of 2,210).
  */
 const SOON_MS = 5;
+/**
+ * After its share a node looks again so much later: the others had their hint meanwhile. What is still left after the last of
+ * these looks is a backlog, of which it takes all it has slots for.
+ */
+const SHARE_PAUSES_MS = [5, 15];
 
 export interface ClaimLoopOptions {
   readonly store: RunStore;
@@ -24,6 +31,9 @@ export interface ClaimLoopOptions {
   readonly size: number;
   /** Asked for each claim: what a node takes depends on its mode. */
   readonly groupIds: () => readonly number[];
+  /** Live nodes that claim from any of its groups, this one included. */
+  readonly peers: () => number;
+  readonly solitary: Pick<Solitary, "isClosed" | "mayPrefetch" | "ask" | "answered" | "left">;
   /** `askedAt` is the monotonic time before the claim was sent: the lease is counted from there. */
   readonly onClaimed: (run: ClaimedRun, askedAt: number) => Promise<void>;
 }
@@ -36,6 +46,8 @@ export class ClaimLoop {
   #hinted = false;
   /** The last look had no room for all there may be. */
   #leftSome = true;
+  /** How many looks in a row got all they asked for. */
+  #fullLooks = 0;
   /** Monotonic time before the last claim was sent. */
   #lookedAt = 0;
   #cancelLook: (() => void) | null = null;
@@ -93,26 +105,44 @@ export class ClaimLoop {
   }
 
   async #loop(): Promise<void> {
-    const { settings, size, world } = this.#options;
+    const { settings, world, solitary } = this.#options;
     let pauseMs = settings.pollIntervalMs;
     while (!this.#stopped) {
       this.#hinted = false;
       this.#cancelLook?.();
       this.#cancelLook = null;
-      const free = size + settings.prefetch - this.#active;
+      const free = solitary.isClosed ? 0 : this.#room();
       const lookers = this.#lookers.splice(0);
-      const claimed = free > 0 ? await this.#claim(free) : null;
-      this.#leftSome = claimed === null || claimed === free;
+      const { claimed, asked } = free > 0 ? await this.#look(free) : { claimed: null, asked: 0 };
+      const isFull = claimed !== null && claimed === asked;
+      this.#leftSome = claimed === null || isFull;
+      this.#fullLooks = isFull ? this.#fullLooks + 1 : 0;
       for (const tell of lookers) tell(claimed);
       if (claimed) pauseMs = settings.pollIntervalMs;
       // A full answer means there is more; runs that end at the same moment free their slots together.
-      if (claimed === free) await world.turn();
+      if (isFull && asked === free) await world.turn();
+      else if (isFull) await this.#pause(SHARE_PAUSES_MS[this.#fullLooks - 1] ?? SOON_MS, "through hints");
       else {
         const hinted = (await this.#pause(SOON_MS)) || (await this.#pauseUntilDue(free > 0, pauseMs));
         pauseMs = hinted ? settings.pollIntervalMs : Math.min(pauseMs * 1.5, settings.pollMaxMs);
       }
     }
     for (const tell of this.#lookers.splice(0)) tell(null);
+  }
+
+  #room(): number {
+    const { settings, size, solitary } = this.#options;
+    return size + (solitary.mayPrefetch ? settings.prefetch : 0) - this.#active;
+  }
+
+  /** Takes its share, or all it has room for; of a suspect only what it has a slot for. */
+  async #look(free: number): Promise<{ readonly claimed: number | null; readonly asked: number }> {
+    const { size, peers, solitary } = this.#options;
+    const slots = size - this.#active;
+    const suspects = slots > 0 ? solitary.ask() : 0;
+    const room = suspects > 0 ? Math.min(free, slots) : free;
+    const asked = this.#fullLooks >= SHARE_PAUSES_MS.length ? room : Math.min(room, fairShare(room, peers()));
+    return { claimed: await this.#claim(asked, suspects), asked };
   }
 
   async #pauseUntilDue(hasRoom: boolean, pauseMs: number): Promise<boolean> {
@@ -134,24 +164,27 @@ export class ClaimLoop {
   }
 
   /** Null: it failed. */
-  async #claim(limit: number): Promise<number | null> {
-    const { store, settings, world, bus, owner } = this.#options;
+  async #claim(limit: number, suspects: 0 | 1): Promise<number | null> {
+    const { store, settings, world, bus, owner, solitary } = this.#options;
     const token = claimToken(world.token(), owner);
     const groupIds = this.#options.groupIds();
-    if (groupIds.length === 0) return 0;
+    const askedAt = world.monotonicNow();
+    let claimed: readonly ClaimedRun[] | null = null;
     try {
-      const askedAt = world.monotonicNow();
+      if (groupIds.length === 0) return 0;
       this.#lookedAt = askedAt;
-      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs, suspects });
       this.#call = call.catch(() => {});
-      const claimed = await call;
-      for (const run of claimed) void this.#work(run, askedAt);
-      return claimed.length;
+      claimed = await call;
     } catch (error) {
       // Whether it was granted is unknown; nothing is run. What was granted is taken back when its lease is over.
       bus.emit("claim.failed", { error });
       return null;
+    } finally {
+      if (suspects > 0) solitary.answered(claimed);
     }
+    for (const run of claimed) void this.#work(run, askedAt);
+    return claimed.length;
   }
 
   async #work(run: ClaimedRun, askedAt: number): Promise<void> {
@@ -160,6 +193,7 @@ export class ClaimLoop {
       await this.#options.onClaimed(run, askedAt);
     } finally {
       this.#active--;
+      if (run.suspect) this.#options.solitary.left();
       if (this.#leftSome) this.hint();
       else this.#lookSoon();
     }
@@ -175,11 +209,13 @@ export class ClaimLoop {
   }
 
   /** True when a hint or the stop ended it. Without an AbortController: the way from a hint to the claim is as short as it can be. */
-  async #pause(ms: number): Promise<boolean> {
-    if (this.#hinted || this.#stopped) return true;
+  async #pause(ms: number, how: "until a hint" | "through hints" = "until a hint"): Promise<boolean> {
+    const isThrough = how === "through hints";
+    if ((this.#hinted && !isThrough) || this.#stopped) return true;
     await new Promise<void>((resolve) => {
       const cancel = this.#options.world.after(ms, resolve);
       this.#wake = () => {
+        if (isThrough && !this.#stopped) return;
         cancel();
         resolve();
       };
@@ -187,4 +223,9 @@ export class ClaimLoop {
     this.#wake = null;
     return this.#hinted || this.#stopped;
   }
+}
+
+/** Of what is ready, as far as a node can tell: an equal part of its room for each node that could take it. */
+export function fairShare(room: number, peers: number): number {
+  return Math.max(1, Math.ceil(room / Math.max(peers, 1)));
 }

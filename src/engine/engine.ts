@@ -1,7 +1,6 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
 import { ClaimLost } from "../kernel/claim.js";
-import { settles } from "../kernel/effect.js";
 import type { HoldfastError } from "../kernel/error.js";
 import { errorClass } from "../kernel/error-class.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
@@ -10,13 +9,14 @@ import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
 import type { Subscription } from "../store/contract/events.js";
 import type { HouseReport } from "../store/contract/house.js";
-import type { ClaimedRun, Commit } from "../store/contract/runs.js";
+import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
-import { Admitter } from "./admitter.js";
+import { Admitter, movedInLine } from "./admitter.js";
 import { type AssignmentOptions, Assignments } from "./assignments.js";
 import { BreakerWatch } from "./breaker-watch.js";
 import { keepClean } from "./cleanup.js";
 import { Committer } from "./committer.js";
+import { endCorrupt } from "./corrupt-journal.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
@@ -28,9 +28,11 @@ import type { Program } from "./program.js";
 import type { Served } from "./routing.js";
 import { Session } from "./session.js";
 import type { Slots } from "./slots.js";
+import { Solitary } from "./solitary.js";
 import { Subscriber } from "./subscriber.js";
 import { tellReclaimed } from "./sweep-counts.js";
 import { SweeperLease } from "./sweeper-lease.js";
+import { within } from "./within.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */
 const FAREWELL_MS = 2_000;
@@ -80,6 +82,7 @@ export class Engine {
   readonly #breakers: BreakerWatch;
   /** Sessions whose work has begun. */
   readonly #begun = new WeakSet<Session>();
+  readonly #solitary: Solitary;
   #attendance: Attendance | null = null;
   #keeping: Promise<void> = Promise.resolve();
   #cleaning: Promise<void> = Promise.resolve();
@@ -87,6 +90,7 @@ export class Engine {
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
   #worked = 0;
+  #peers = 1;
 
   constructor(options: EngineOptions) {
     const { store, settings, world, bus } = options;
@@ -98,6 +102,12 @@ export class Engine {
     const { alone } = options;
     this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
     this.#assignments = new Assignments(options);
+    this.#solitary = new Solitary({
+      world,
+      active: () => this.active,
+      handBack: (suspect) => this.#spare((session) => session !== suspect),
+      onOpen: () => this.hint(),
+    });
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
     this.#subscriber = new Subscriber(options);
     this.#breakers = new BreakerWatch(options);
@@ -107,8 +117,8 @@ export class Engine {
     const { store, settings, world, bus, incarnation: owner } = this.#options;
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
-    const parts = { store: store.runs, settings, world, bus, owner, groupIds, onClaimed };
-    const executor: Executor = new Executor({ name, size, ...parts });
+    const parts = { store: store.runs, settings, world, bus, owner, groupIds, onClaimed, solitary: this.#solitary };
+    const executor: Executor = new Executor({ name, size, ...parts, peers: () => this.#peers });
     return executor;
   }
 
@@ -151,6 +161,9 @@ export class Engine {
       onForgotten: () => this.#registerAgain(),
       onAbsent: async () => this.#attendance?.again(),
       onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
+      onPeers: (peers: number) => {
+        this.#peers = peers;
+      },
       modes: this.#options.modes,
       reclaims: this.#options.sweeper !== "off",
       onRound: async (mode: ModeState | null) => {
@@ -235,16 +248,24 @@ export class Engine {
     const { drain: before } = modes.state;
     if (!modes.set(state)) return;
     bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
-    for (const session of this.#keeper.held) if (!this.#begun.has(session)) this.#spare(session);
+    this.#spare((session) => this.#isUnwanted(session));
     this.hint();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
   }
 
-  /** Hands back what was claimed before the mode changed and has not begun. */
-  #spare(session: Session): void {
-    const program = this.#assignments.programOf(session.run.groupId);
-    if (program && this.#options.modes.of(program.name) !== "full") session.stop(this.#underWay());
+  /** Hands back what was claimed, has not begun and is not to. */
+  #spare(isUnwanted: (session: Session) => boolean): void {
+    for (const session of this.#keeper.held) {
+      if (!this.#begun.has(session) && isUnwanted(session)) session.stop(this.#underWay());
+    }
+  }
+
+  /** It was claimed before the mode changed, or before a suspect was to be executed alone. */
+  #isUnwanted({ run }: Session): boolean {
+    const program = this.#assignments.programOf(run.groupId);
+    if (program && this.#options.modes.of(program.name) !== "full") return true;
+    return this.#solitary.isShut && !run.suspect;
   }
 
   #underWay(): Promise<unknown> {
@@ -361,14 +382,15 @@ export class Engine {
     });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
-    else this.#spare(session);
+    else if (this.#isUnwanted(session)) session.stop(this.#underWay());
     this.#keeper.add(session);
     const facts = { runId: run.runId, program: program.name, epoch: run.epoch };
     const work = { ...facts, kind: program.kind, parentId: run.parentId };
     bus.emit("run.claimed", { ...work, executor, attempt: run.failures + 1 });
     if (run.deferredBy !== null) bus.emit("run.deferred_taken", { ...facts, by: run.deferredBy });
     try {
-      await this.#execute(program, session, slots);
+      const execute = () => this.#execute(program, session, slots);
+      await (run.suspect ? this.#solitary.execute(session, execute) : execute());
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
       else this.#worked++;
       const settled = { as: session.settledAs ?? "unknown", ms: world.monotonicNow() - askedAt };
@@ -377,7 +399,10 @@ export class Engine {
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {
         if (!this.#left.has(session)) bus.emit("claim.lost", { runId: run.runId, epoch: run.epoch });
-      } else bus.emit("run.broken", { runId: run.runId, error });
+      } else {
+        bus.emit("run.broken", { runId: run.runId, error });
+        await endCorrupt(session, error);
+      }
     } finally {
       // Broken, or given up in a stop: its lease brings the run back.
       if (session.settledAs === null) this.#keeper.drop(session);
@@ -402,26 +427,4 @@ export class Engine {
       slots.give();
     }
   }
-}
-
-/** What it answers, or null when it takes longer than that. */
-async function within<T>(world: World, ms: number, work: Promise<T>): Promise<T | null> {
-  const timer = new AbortController();
-  const late = sleep(world, ms, timer.signal).then(() => null);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    late.catch(() => {});
-    timer.abort("answered");
-  }
-}
-
-/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
-function movedInLine({ claim, effects }: Commit): string[] {
-  const children = effects.flatMap((effect) =>
-    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
-  );
-  // A writer is opened with the whole claimed run.
-  const { limited } = claim as Partial<ClaimedRun>;
-  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }

@@ -40,6 +40,8 @@ export interface HousekeepingOptions {
   readonly onAbsent: () => Promise<void>;
   /** Runs of ours that have unread messages: told to a node that is alone. */
   readonly onCalled: (called: HouseReport["called"]) => void;
+  /** How many live nodes claim from any of our groups. */
+  readonly onPeers: (peers: number) => void;
   readonly modes: Modes;
   /** False: somebody else takes back the runs of dead nodes. */
   readonly reclaims: boolean;
@@ -147,6 +149,7 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   watch.answered();
   presence.beaten(sentAt);
   options.onCalled(report.called);
+  options.onPeers(report.peers);
   if (!report.registered) chores.begin("register", options.onForgotten);
   else if (!report.present && presence.held) chores.begin("attend", options.onAbsent);
   // A disabled node makes nothing, not even of others' runs.

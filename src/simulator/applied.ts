@@ -52,7 +52,8 @@ export type Applied =
       readonly options: Redrive;
       readonly answers: readonly RedriveAnswer[];
     }
-  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[] }
+  /** `heard`: the node whose sign of life came with it. */
+  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly heard?: string }
   | { readonly op: "expire"; readonly runIds: readonly string[] }
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }

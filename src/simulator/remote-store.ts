@@ -2,6 +2,7 @@
 // recorded there.
 
 import type { ProbeRequest } from "../store/contract/breakers.js";
+import type { HouseReport, HouseRound } from "../store/contract/house.js";
 import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";
@@ -73,7 +74,10 @@ export function remoteStore(link: Link): Store {
     },
     machines: remoteMachines(link),
     attend: remoteAttend(link),
-    housekeep: (round) => link.call("housekeep", () => store.housekeep(round)),
+    housekeep: (round) =>
+      link.call("housekeep", () =>
+        recorded(store.housekeep(round), ({ registered }) => ({ op: "sweep", reclaimed: [], ...(registered && { heard: round.incarnation }) })),
+      ),
     reclaim: (round) =>
       link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
     cleanUp: (round) =>

@@ -34,6 +34,8 @@ import type { DriveOptions, Workload } from "./workload.js";
 export interface SimulateOptions {
   /** Default: random scripts. */
   readonly workload?: (swarm: Swarm) => Workload;
+  /** Another cluster or other weather than the seed draws. */
+  readonly adjust?: (drawn: Swarm) => Swarm;
   /** On the memory store's tables, which fail over and are compared with. Default: the memory store itself. */
   readonly openStore?: (world: World) => Store;
   /** Keeps the lines of the trace, to read them. */
@@ -58,7 +60,8 @@ const CLIENTS = ["client", "client-2", "client-3"];
 const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
 
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
-  return new Simulation(drawSwarm(seed), options).run();
+  const swarm = drawSwarm(seed);
+  return new Simulation(options.adjust?.(swarm) ?? swarm, options).run();
 }
 
 class Simulation {

@@ -19,7 +19,12 @@ afterEach(async () => {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A loop over a store that answers its looks with so many runs, one number after the other, then none. */
-function loopOver({ size = 3, answers = [] as number[], nextDue = async (): Promise<number | null> => null }) {
+function loopOver({
+  size = 3,
+  answers = [] as number[],
+  nextDue = async (): Promise<number | null> => null,
+  peers = 1,
+}) {
   const looks: number[] = [];
   const ends: (() => void)[] = [];
   const store = {
@@ -37,6 +42,8 @@ function loopOver({ size = 3, answers = [] as number[], nextDue = async (): Prom
     owner: randomUUID(),
     size,
     groupIds: () => [1],
+    peers: () => peers,
+    solitary: { isClosed: false, mayPrefetch: true, ask: () => 0, answered: () => {}, left: () => {} },
     onClaimed: () => new Promise<void>((resolve) => ends.push(resolve)),
   });
   loops.push(loop);

@@ -19,6 +19,7 @@ const QUIET: HouseReport = {
   orphans: false,
   due: false,
   called: [],
+  peers: 1,
   held: false,
   mode: null,
   overdue: false,
@@ -67,7 +68,7 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
   const onWork = () => work.push(at());
   const [sweeper, door] = [null, new Door(world)];
   const onAbsent = async () => void absent.push(at());
-  const told = { onWork, onCalled: () => {}, onForgotten: async () => {}, onAbsent };
+  const told = { onWork, onCalled: () => {}, onPeers: () => {}, onForgotten: async () => {}, onAbsent };
   const presence = new OwnPresence(world, settings);
   presence.attend();
   const who = { incarnation: world.token(), env: "test", alone: false, presence };

@@ -111,8 +111,8 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     from generate_series(1, 5000) n`);
   await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
-  await pool.query(`insert into ${s}.taken_claims (run_id, epoch, owner, outcome, at)
-    select md5('ended' || n)::uuid, 1, '${OWNER}', 'waiting', now() from generate_series(1, 20000) n`);
+  await pool.query(`insert into ${s}.taken_claims (run_id, epoch, owner, outcome, at, counted, losses)
+    select md5('ended' || n)::uuid, 1, '${OWNER}', 'waiting', now(), true, 0 from generate_series(1, 20000) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
   await fillMachines(pool, s);
@@ -209,7 +209,10 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   const nulls = held.map(() => null);
   const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
-    hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
+    ...[null, 0, 1].map((suspects) => {
+      const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects];
+      return hot({ ...claimRuns, name: `claim_runs_${suspects}` }, values, 3 * batch);
+    }),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
     hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
     hot(commitRunsAndMore, [

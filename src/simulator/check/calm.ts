@@ -1,5 +1,6 @@
 // Once everything has healed, nothing is merely safe any more: work starts, is taken over and wakes within fixed bounds.
 
+import { suspectFrom } from "../../kernel/suspicion.js";
 import type { ModelRun } from "./model.js";
 
 /** What it looks at: the history. */
@@ -36,8 +37,13 @@ export class Calm {
   /** Around every operation. */
   look({ runs, now }: Watched): void {
     let running = 0;
-    for (const { state } of runs.values()) if (state === "running") running++;
-    if (running >= this.#bounds.slots) this.#fullAt = now;
+    let alone = false;
+    for (const { state, streak, crashLimit } of runs.values()) {
+      if (state === "running") running++;
+      alone ||= state === "running" && streak > suspectFrom(crashLimit);
+    }
+    // A node that executes a suspect claims nothing else for a while.
+    if (running >= this.#bounds.slots || alone) this.#fullAt = now;
   }
 
   granted(history: Watched, run: ModelRun): void {

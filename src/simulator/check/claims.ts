@@ -1,6 +1,8 @@
 // Checks grants, renewals and sweeps: rising epochs, fresh tokens, no theft, bounded crashes.
 
+import { BESIDE_OTHERS, suspectFrom } from "../../kernel/suspicion.js";
 import type { Applied } from "../applied.js";
+import { crashesAfter, mayDie } from "./crashes.js";
 import { checkFair } from "./fairness.js";
 import type { History } from "./history.js";
 import { type ModelRun, mustWake } from "./model.js";
@@ -20,17 +22,30 @@ export function checkClaim(history: History, { request, granted }: Of<"claim">):
     const run = history.runs.get(runId);
     return run?.state === "running" && run.token === request.token && run.epoch === epoch;
   };
-  if (!granted.some(isRepeated)) checkFair(history, request, granted);
+  if (!granted.some(isRepeated)) {
+    checkFair(history, request, granted);
+    checkSuspects(history, request, granted);
+  }
   for (const claimed of granted) {
     const run = history.find(claimed.runId, "a grant of");
     if (run && !isRepeated(claimed)) checkGrant(history, run, request, claimed);
   }
 }
 
+/** S22: who asks for one suspect at most is granted one at most. */
+function checkSuspects(history: History, { suspects }: Of<"claim">["request"], granted: Of<"claim">["granted"]): void {
+  if (suspects === undefined) return;
+  const ids = granted.filter(({ runId }) => {
+    const run = history.runs.get(runId);
+    return run && run.streak >= suspectFrom(run.crashLimit);
+  });
+  if (ids.length > suspects) history.broken("S22", ids[0]!.runId, `${ids.length} suspects granted, not ${suspects}`);
+}
+
 function checkGrant(
   history: History,
   run: ModelRun,
-  { token, leaseMs }: Of<"claim">["request"],
+  { owner, token, leaseMs }: Of<"claim">["request"],
   { epoch, seq }: { epoch: number; seq: number },
 ): void {
   const { nowUs, now } = history;
@@ -47,8 +62,10 @@ function checkGrant(
   history.expect(seq === run.seq, "S8", run, `granted at ${seq}, the log is at ${run.seq}`);
   history.calm?.granted(history, run);
   run.streak++;
-  history.expect(run.streak <= run.crashLimit, "S17", run, `${run.streak} claims in a row without progress`);
+  const most = run.crashLimit === 1 ? 1 : BESIDE_OTHERS * run.crashLimit;
+  history.expect(run.streak <= most, "S17", run, `${run.streak} claims in a row without progress`);
   run.epoch = epoch;
+  run.owner = owner;
   run.leaseUntilUs = nowUs + Math.round(leaseMs * 1000);
   run.grants.push({ epoch, token, at: now });
   history.observe(run);
@@ -66,16 +83,11 @@ export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"r
   }
 }
 
-/** Begun anew as often as it may crash: whether it is to begin anew at all is its program's to say. */
-function isCapped({ journal, crashLimit }: ModelRun, outcome: string): boolean {
-  const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
-  const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
-  const restarts = starts.length - 1 - begun;
-  return (outcome === "restarted" || (outcome === "dead" && restarts > 0)) && restarts + 1 >= crashLimit;
-}
-
-export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
-  for (const { runId, outcome, epoch } of reclaimed) {
+export function checkSweep(history: History, { reclaimed, heard }: Of<"sweep">): void {
+  if (heard !== undefined) history.heard.set(heard, history.now);
+  const judges = new Map(reclaimed.map((one) => [one, mayDie(history, one)]));
+  for (const one of reclaimed) {
+    const { runId, outcome, epoch } = one;
     const run = history.find(runId, "a sweep of");
     if (!run) continue;
     const left = run.leaseUntilUs - history.nowUs;
@@ -86,7 +98,8 @@ export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
       `swept while ${run.state}, ${left} µs before its lease ends`,
     );
     history.calm?.swept(history, run);
-    const dies = (run.streak >= run.crashLimit || isCapped(run, outcome)) && outcome !== "failed";
+    crashesAfter(history, run, one);
+    const dies = judges.get(one)!(run.streak) && outcome !== "failed";
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
     if (outcome === "dead" || outcome === "failed") {
       history.append(run, null, { kind: outcome, name: "", key: null, payload: null });

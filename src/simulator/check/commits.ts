@@ -86,7 +86,8 @@ function accept(history: History, run: ModelRun, { claim, effects }: Commit): vo
     }
   }
   const last = effects.at(-1)!;
-  run.streak = last.kind === "retry" ? Math.max(run.streak - 1, 0) : 0;
+  const isUnused = last.kind === "handBack" && effects.length === 1;
+  run.streak = last.kind === "retry" || isUnused ? Math.max(run.streak - 1, 0) : 0;
   if (last.kind === "handBack") checkHandBack(history, run, claim.epoch);
   if (settles(last)) settle(history, run, last);
 }

@@ -1,12 +1,14 @@
 // L6: no queue starves. Of all that a claim may take, the most urgent goes first and of those the oldest, whatever queue it is in;
 // and nothing is left while there is room.
 
+import { suspectFrom } from "../../kernel/suspicion.js";
 import type { ClaimedRun, ClaimRequest } from "../../store/contract/runs.js";
 import type { RunRow } from "../../store/memory/rows.js";
 import type { History } from "./history.js";
 
 /** Of a claim that was not a repeat, just after it was applied. */
-export function checkFair(history: History, { groupIds, limit }: ClaimRequest, granted: readonly ClaimedRun[]): void {
+export function checkFair(history: History, request: ClaimRequest, granted: readonly ClaimedRun[]): void {
+  const { groupIds, limit, suspects } = request;
   const { runs, pausedQueues } = history.tables;
   const paused = [...pausedQueues.values()];
   const isPaused = ({ env, queue }: RunRow["group"]) => paused.some((one) => one.env === env && one.queue === queue);
@@ -14,6 +16,9 @@ export function checkFair(history: History, { groupIds, limit }: ClaimRequest, g
   for (const row of runs.values()) {
     if (row.state !== "waiting" || row.availableAtUs > history.nowUs) continue;
     if (!groupIds.includes(row.groupId) || isPaused(row.group)) continue;
+    // One suspect at most: others are left, and so is what stood behind them.
+    if (suspects === 1 && granted.some(({ suspect }) => suspect)) continue;
+    if (suspects === 0 && row.crashes >= suspectFrom(row.crashLimit)) continue;
     const behind = taken.find((one) => isBefore(row, one));
     if (behind) history.broken("L6", row.id, `${behind.id} of ${behind.group.queue} was granted before it`);
     else if (granted.length < limit) history.broken("L6", row.id, `left waiting by a claim with room for ${limit}`);

@@ -31,6 +31,10 @@ export class History {
   readonly violations: Violation[] = [];
   /** Runs, and messages as `run key`, that a failover has lost: nobody can be asked for them. */
   readonly lost = new Set<string>();
+  /** By incarnation: when its last sign of life came. */
+  readonly heard = new Map<string, number>();
+  /** By incarnation: what was taken from it, and when. */
+  readonly takenFrom = new Map<string, readonly { readonly runId: string; readonly at: number }[]>();
   /** Runs whose holder may break off: a failover took from it what it had seen. */
   readonly excused = new Set<string>();
   /** Who asked for what is being checked. */
@@ -95,6 +99,7 @@ export class History {
       state: "waiting",
       epoch: 0,
       token: null,
+      owner: null,
       leaseUntilUs: 0,
       availableAtUs: 0,
       waitingSince: this.now,
@@ -103,6 +108,7 @@ export class History {
       baseSeq: 0,
       generation: 0,
       streak: 0,
+      taken: [],
       grants: [],
       journal: [],
       messages: [],

@@ -39,6 +39,8 @@ export interface ModelRun {
   state: RunState;
   epoch: number;
   token: string | null;
+  /** Who was granted the last claim. */
+  owner: string | null;
   leaseUntilUs: number;
   availableAtUs: number;
   /** Virtual time. */
@@ -48,11 +50,20 @@ export interface ModelRun {
   /** The journal up to here belongs to earlier generations. */
   baseSeq: number;
   generation: number;
-  /** Claims in a row without committed progress. */
+  /** Claims in a row without committed progress whose holders died, the present one included. */
   streak: number;
+  /** The claims among them that were taken, and from whom; a holder that was heard of again is left out. */
+  taken: Taken[];
   readonly grants: { readonly epoch: number; readonly token: string; readonly at: number }[];
   readonly journal: ModelEntry[];
   readonly messages: ModelMessage[];
+}
+
+export interface Taken {
+  /** The incarnation, as the store knows it. */
+  readonly owner: string;
+  /** In virtual time. */
+  readonly at: number;
 }
 
 /** The last event of a subject, and the run that is to begin with it. */

@@ -30,6 +30,8 @@ export interface HouseReport {
   readonly due: boolean;
   /** Runs that it holds and whose inbox has unread messages; empty unless it is alone. */
   readonly called: readonly { readonly runId: string; readonly inboxSeq: number }[];
+  /** How many live nodes of its env claim from any of the groups that it claims from, itself included. */
+  readonly peers: number;
   /** Held runs are due: `runs.admit`. */
   readonly held: boolean;
   /** In which mode this node is to be; null while it is not registered. */

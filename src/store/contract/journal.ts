@@ -53,7 +53,7 @@ export interface JournalStore {
   peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]>;
 }
 
-/** An entry of the log is missing. Nothing is guessed: the run is left as it is for a person to look at. */
+/** An entry of the log is missing. Nothing is guessed and nothing executed: the run ends dead, for a person to look at. */
 export class JournalCorrupt extends HoldfastError {
   readonly code = "JOURNAL_CORRUPT";
   readonly runId: string;
@@ -61,8 +61,8 @@ export class JournalCorrupt extends HoldfastError {
 
   constructor(runId: string, missingSeq: number) {
     super(
-      `The journal of run ${runId} has no entry ${missingSeq}. The run was not touched; ` +
-        "restore the entry from a backup or start a new run.",
+      `The journal of run ${runId} has no entry ${missingSeq}. Nothing was executed; ` +
+        "restore the entry from a backup and redrive the run, or start a new one.",
     );
     this.runId = runId;
     this.missingSeq = missingSeq;

@@ -33,6 +33,11 @@ export interface ClaimRequest {
   readonly groupIds: readonly number[];
   readonly limit: number;
   readonly leaseMs: number;
+  /**
+   * How many suspects it may be granted: none, or one at most, of which the first in line. Omitted: any number, for a caller
+   * that executes each run in a process of its own.
+   */
+  readonly suspects?: 0 | 1;
 }
 
 export interface ClaimedRun extends Claim {
@@ -47,6 +52,8 @@ export interface ClaimedRun extends Claim {
   readonly failures: number;
   /** Claims in a row without committed progress, this one included. */
   readonly crashes: number;
+  /** It has crashed so often before (`suspectFrom`) that it is to be executed alone. */
+  readonly suspect: boolean;
   readonly parentId: string | null;
   /** It has limits: when its claim is given back, others may be admitted. */
   readonly limited: boolean;
@@ -99,6 +106,7 @@ export interface Reclaimed {
   readonly previousIdentity: string | null;
   readonly previousName: string | null;
   readonly epoch: number;
+  /** Claims in a row whose holder died, this one included; a holder that was heard of again does not count. */
   readonly crashes: number;
   /** How long the lease had been over; less than nothing when its node was missed before that. */
   readonly expiredForMs: number;

@@ -1,6 +1,7 @@
 // Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
 
 import { readTicket } from "../../kernel/debounce-ticket.js";
+import { suspectFrom } from "../../kernel/suspicion.js";
 import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
 import { GIVEN, type Given, type JournalEntry, type Peek } from "../contract/journal.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
@@ -35,11 +36,20 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
 
 function due(tables: Tables, request: ClaimRequest): RunRow[] {
   const nowUs = tables.nowUs();
-  const groups = new Set(request.groupIds);
-  return runsInState(tables, "waiting")
+  const { groupIds, limit, suspects } = request;
+  const groups = new Set(groupIds);
+  const rows = runsInState(tables, "waiting")
     .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs && !isPaused(tables, row))
+    .filter((row) => suspects !== 0 || !isSuspect(row, row.crashes))
     .sort(inTurn)
-    .slice(0, request.limit);
+    .slice(0, limit);
+  if (suspects === undefined) return rows;
+  const first = rows.find((row) => isSuspect(row, row.crashes));
+  return rows.filter((row) => row === first || !isSuspect(row, row.crashes));
+}
+
+export function isSuspect({ crashLimit }: RunRow, crashes: number): boolean {
+  return crashes >= suspectFrom(crashLimit);
 }
 
 function grant(tables: Tables, rows: readonly RunRow[], request: ClaimRequest): void {
@@ -73,6 +83,7 @@ function claimed(tables: Tables, row: RunRow, token: string, given: readonly Giv
     inboxSeq: row.inboxSeq,
     failures: row.failures,
     crashes: row.crashes,
+    suspect: isSuspect(row, row.crashes - 1),
     parentId: row.parentId,
     limited: row.limited,
     counts: row.counts,

@@ -103,8 +103,10 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
     appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
-  // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure only itself.
-  row.crashes = last.kind === "retry" ? Math.max(row.crashes - 1, 0) : 0;
+  // The claim counted as a crash when it was granted. Progress resets the count; a failure takes back its own only, and so does
+  // a claim that is handed back without progress: a suspect that was not executed stays one.
+  const isHandedBack = last.kind === "handBack" && effects.length === 1;
+  row.crashes = last.kind === "retry" || isHandedBack ? Math.max(row.crashes - 1, 0) : 0;
   return settles(last) ? settleClaim(tables, row, last, nowUs) : null;
 }
 

@@ -7,7 +7,7 @@ import type { Store } from "../contract/store.js";
 import type { Admitting } from "./admitting.js";
 import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
-import { beat, modeOf } from "./nodes.js";
+import { beat, modeOf, peersOf } from "./nodes.js";
 import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presence.js";
 import type { RunRow } from "./rows.js";
 import { type ExpiredRow, orphansOf, takeBackRows } from "./sweep-expired.js";
@@ -50,6 +50,7 @@ function housekeep(tables: Tables, round: HouseRound): HouseReport {
     orphans: orphansOf(tables, isOrphan(tables, round)).length > 0,
     due: wakesUs.some((atUs) => atUs <= nowUs) || parked.some(({ id }) => unreadMessages(tables, id).length > 0),
     called: alone ? unreadOf(tables, incarnation) : [],
+    peers: peersOf(tables, incarnation),
     held: inLine.some((atUs) => atUs <= nowUs),
     mode: modeOf(tables, incarnation),
     overdue: overdueDeferred(tables, nowUs).length > 0,

@@ -156,6 +156,14 @@ export function isAlive(tables: Tables, row: NodeRow): boolean {
   return row.stoppedAtUs === null && isHeard(tables, row);
 }
 
+/** Live nodes of the same env that claim from a group that this one claims from, itself included. */
+export function peersOf(tables: Tables, incarnation: string): number {
+  const mine = tables.nodes.get(incarnation);
+  const isPeer = (row: NodeRow) =>
+    row.env === mine?.env && row.claims.some((id) => mine.claims.includes(id)) && (row === mine || isLive(tables, row));
+  return [...tables.nodes.values()].filter(isPeer).length;
+}
+
 function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
   const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
   return {

@@ -50,6 +50,10 @@ export interface TakenClaimRow {
   readonly by: string | null;
   readonly outcome: TakenBackAs;
   readonly atUs: number;
+  /** It is one of the run's crashes; false once its holder was heard of again. */
+  readonly counted: boolean;
+  /** How many live holders had lost the run in a row before this one. */
+  readonly losses: number;
 }
 
 /** One stage of a run's way through its limits. */

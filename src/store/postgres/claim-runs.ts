@@ -17,6 +17,9 @@ export function pausedGroups(s: string): string {
   cross join lateral (select id from ${s}.claim_groups c where c.env = p.env and c.queue = p.queue offset 0) c`;
 }
 
+/** Of row `r`: whether so many crashes make it a suspect, as in `suspectFrom`. */
+export const isSuspect = (crashes: string, r = "r") => `(${crashes} >= greatest(1, least(2, ${r}.crash_limit - 1)))`;
+
 /**
  * Each group is one range of the index runs_waiting; LATERAL with its own LIMIT keeps the scan inside it
  * (`claim_group = any(…)` with ORDER BY read past 200,000 rows of others: 54–68 ms, this ≤ 6 ms).
@@ -30,6 +33,8 @@ export function pausedGroups(s: string): string {
  * many waiting every claim is planned anew on a pool of the application's (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
  * `paused` is empty most of the time, and then nothing is looked up for it.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
+ * Suspects ($6: null, 0 or 1): asked for none, the scan passes over them; asked for one, those behind the first are left where they
+ * are, although their rows were locked for a moment.
  */
 export const claimRuns = statement("claim_runs", (d) => {
   const { schema: s, now } = d;
@@ -38,12 +43,13 @@ with held as materialized (
   select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
 ), paused as materialized (${pausedGroups(s)}
 ), picked as materialized (
-  select x.id
+  select x.id, x.suspect, x.priority, x.available_at
   from unnest($3::int[]) as g(id)
   cross join lateral (
-    select r.id, r.priority, r.available_at
+    select r.id, r.priority, r.available_at, $6::int = 1 and ${isSuspect("r.crashes")} as suspect
     from ${s}.runs r
     where r.state = 'waiting' and r.claim_group = g.id and r.available_at <= (select ${now})
+      and ($6::int is distinct from 0 or not ${isSuspect("r.crashes")})
     order by r.priority, r.available_at
     limit (select $4::int)
     for no key update skip locked
@@ -55,7 +61,8 @@ with held as materialized (
   update ${s}.runs r
   set state = 'running', epoch = r.epoch + 1, token = $2, owner = $1, crashes = r.crashes + 1,
       lease_until = ${now} + ${interval("$5::float8")}
-  where r.id = any(array(select id from picked))
+  where r.id = any(array(select id from picked where suspect is not true)
+    || array(select id from picked where suspect order by priority, available_at, id limit 1))
   returning r.*
 ), taken as (${takeDeferred(d, "$1")}
 ), mine as (
@@ -64,6 +71,7 @@ with held as materialized (
   select r.* from ${s}.runs r join held using (id)
 )
 select m.id, m.epoch, m.claim_group, m.priority, m.seq, m.base_seq, m.generation, m.inbox_seq, m.failures, m.crashes,
+  ${isSuspect("m.crashes - 1", "m")} as suspect,
   m.parent_id, m.limited, m.counts, j.codec, j.data, j.key, ${ms(now)} as claimed_at,
   mail.run_id is not null as has_messages, f.by as deferred_by,
   case when m.counts then (${givenTo(s, "m")}) end as given
@@ -89,6 +97,7 @@ interface Row {
   inbox_seq: string;
   failures: number;
   crashes: number;
+  suspect: boolean;
   parent_id: string | null;
   limited: boolean;
   counts: boolean;
@@ -102,12 +111,12 @@ interface Row {
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
-  const { owner, token, groupIds, limit, leaseMs } = request;
+  const { owner, token, groupIds, limit, leaseMs, suspects = null } = request;
   const error = checkUuid("owner", owner) ?? checkUuid("token", token) ?? checkDelay("leaseMs", leaseMs);
   if (error) throw error;
   if (!Number.isInteger(limit)) throw new InvalidInput("limit", `must be a whole number, not ${limit}`);
   if (limit < 1 || groupIds.length === 0) return [];
-  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs]);
+  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs, suspects]);
   return rows.map((row) => ({
     runId: row.id,
     epoch: Number(row.epoch),
@@ -120,6 +129,7 @@ export async function claim(db: Database, request: ClaimRequest): Promise<readon
     inboxSeq: Number(row.inbox_seq),
     failures: row.failures,
     crashes: row.crashes,
+    suspect: row.suspect,
     parentId: row.parent_id,
     limited: row.limited,
     counts: row.counts,

@@ -92,7 +92,8 @@ with t as materialized (select ${now} as now
       failures = case when f.anew then 0 else r.failures + f.failed::int end,
       generation = r.generation + f.anew::int,
       base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
-      crashes = case when f.failed then greatest(r.crashes - 1, 0) else 0 end,
+      crashes = case when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1) then greatest(r.crashes - 1, 0)
+                     else 0 end,
       ended_at = case when f.ends then t.now end
   from f, t
   where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq

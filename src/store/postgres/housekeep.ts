@@ -4,6 +4,7 @@ import type { ModeState } from "../../kernel/node-mode.js";
 import type { HouseReport, HouseRound } from "../contract/house.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
+import { peersOf } from "./peers.js";
 import { departingParts, goneParts, HERE, inEnv, isHere, isOrphan } from "./presence-sql.js";
 
 const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
@@ -39,6 +40,7 @@ select me.incarnation is not null as registered, coalesce(${isHere("me.presence"
   exists (select from ${s}.runs r where r.state = 'parked' and r.wake_at <= (select now from t))
     or exists (select from ${s}.inbox where taken_seq is null) as due,
   exists (select from ${s}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
+  ${peersOf(d, "$1", "(select now from t)")} as peers,
   case when $5::boolean then (
     select json_agg(json_build_object('runId', r.id, 'inboxSeq', r.inbox_seq))
     from ${s}.runs r

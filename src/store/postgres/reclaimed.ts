@@ -52,15 +52,16 @@ with t as materialized (select ${now} as now, set_config('lock_timeout', '${BURY
   for no key update skip locked
 ), buried as (
   update ${s}.runs r
-  set state = $4::text, seq = r.seq + 1, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null
+  set state = $4::text, seq = r.seq + 1, crashes = $6::int, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null
   from l, t
   where r.id = l.id and r.epoch = $2 and r.token is not null and r.counts and (r.crashes >= r.crash_limit or $4 = 'failed')
     and (r.lease_until <= t.now or $3::bool)
-  returning r.id as run_id, r.state, r.state as verdict, r.seq, r.crashes, r.parent_id, l.owner, r.epoch, l.lease_until
+  returning r.id as run_id, r.state, r.state as verdict, r.seq, r.crashes, r.parent_id, l.owner, r.epoch, l.lease_until,
+    true as counted, 0 as losses
 ), ended as (select run_id, parent_id, state, true as counted from buried
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select run_id, seq, 0, verdict, '', 'json', ${reason()}, t.now from buried, t
+  select run_id, seq, 0, verdict, '', 'json', ${reason(d, "buried")}, t.now from buried, t
 ), ${noteTaken(d, "buried", "$5::uuid")}, ${endNotices(d)}, ${countDown(d)}
 select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
   ${previousOwner(s, "buried.owner")},
@@ -70,8 +71,8 @@ from buried, t`;
 
 /** A node's own sweep leaves a task whose neighbours are locked to the next round; whoever asked for a sweep waits for them. */
 async function bury(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {
-  const { doomed, epoch, gone, verdict } = row;
-  const values = [doomed, epoch, gone === true, verdict, by];
+  const { doomed, epoch, gone, verdict, crashes } = row;
+  const values = [doomed, epoch, gone === true, verdict, by, crashes];
   const burying = db.run<ReclaimedRow & { ready: Ready }>(buryTask, values, { once: by !== null });
   const rows = await burying.catch((error) => {
     if (by === null || !(error instanceof StoreUnavailable)) throw error;

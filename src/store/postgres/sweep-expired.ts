@@ -45,7 +45,7 @@ from (select * from swept order by lease_until, run_id) x, t
 union all
 select null, null, null, null, null, null, null, null, null, null, run_id, null, null from told
 union all
-select null, null, verdict, null, epoch, null, null, null, null, null, null, id, gone from doomed`;
+select null, null, verdict, null, epoch, crashes, null, null, null, null, null, id, gone from doomed`;
 
 /** A sweep that somebody asked for is no node's. */
 export const NOBODY = "null::uuid";

@@ -27,7 +27,7 @@ export const claimCases = cases("claims", {
       input: run.input,
     };
     const { claimedAt, ...rest } = claim;
-    same(rest, { ...fence, ...given, ...zeros, crashes: 1, hasMessages: false }, "claim");
+    same(rest, { ...fence, ...given, ...zeros, crashes: 1, suspect: false, hasMessages: false }, "claim");
     holds(claimedAt >= some(await s.store.runs.get(run.id), "run").createdAt, "granted after it was made");
   },
 

@@ -7,6 +7,7 @@ import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { cleanupCases } from "./cleanup.js";
 import { commitCases } from "./commits.js";
+import { crashCases } from "./crashes.js";
 import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
 import { eventCases } from "./events.js";
@@ -52,6 +53,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...taskCases,
   ...taskOperationCases,
   ...sweepCases,
+  ...crashCases,
   ...wakeCases,
   ...recoveryCases,
   ...holderCases,

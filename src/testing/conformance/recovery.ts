@@ -40,7 +40,7 @@ export const recoveryCases = cases("recovery", {
   "restart: an orphan begins anew with the same input, as the next generation": async (s) => {
     await declared(s, "restart");
     const { runId } = await orphan(s, { input: payload("the input") });
-    matches(await sweep(s, runId), { outcome: "restarted", crashes: 0 }, "swept");
+    matches(await sweep(s, runId), { outcome: "restarted", crashes: 1 }, "swept");
     matches(await s.run(runId), { state: "waiting", generation: 1, baseSeq: 2, seq: 3, recoveries: 1 }, "record");
     same(await s.log(runId), ["start"], "log");
     matches(await s.claimOne(), { runId, generation: 1, baseSeq: 2, input: payload("the input") }, "claim");

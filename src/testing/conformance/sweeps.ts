@@ -90,7 +90,8 @@ export const sweepCases = cases("sweeps", {
     const run = await s.run(id);
     matches(run, { state: "dead", owner: null, leaseUntil: null, crashes: 3, seq: 2 }, "record");
     const { entries } = some(await s.store.journal.read(id, { after: 1 }), "journal");
-    const reason = { codec: "json", data: '{"code":"CRASH_LIMIT","crashes":3}' };
+    const holders = [1, 2, 3].map((epoch) => ({ epoch, incarnation: s.owner, node: null }));
+    const reason = { codec: "json", data: JSON.stringify({ code: "CRASH_LIMIT", crashes: 3, holders }) };
     const entry = { seq: 2, epoch: 0, kind: "dead", name: "", key: null, payload: reason, at: run.endedAt };
     same(entries, [entry], "entries");
     same(await s.claim(), [], "claims");

@@ -12,6 +12,11 @@ create table ${s}.taken_claims (
   by       uuid,
   outcome  text not null,
   at       timestamptz not null,
+  -- Whether it is one of the run's crashes; false once its holder was heard of again. How many live holders had lost the run
+  -- in a row before this one.
+  counted  boolean not null,
+  losses   int not null,
   primary key (run_id, epoch)
 );
+create index taken_claims_owner on ${s}.taken_claims (owner, at);
 `;

@@ -1,0 +1,85 @@
+// One run kills every process that executes it: it ends dead, and the runs that were in the same process do not.
+
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
+import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { compiled } from "../harness/compiled.js";
+import { testSchema } from "../harness/database.js";
+import { innocent, poison } from "./poison.js";
+
+const { url, schema } = testSchema();
+const QUICK = { housekeeping: 100, pollInterval: 50, pollMax: 200, startupGrace: 0, presenceGrace: 300, lease: "30s" };
+let store: PostgresStore;
+const children = new Set<ChildProcess>();
+let supervised = true;
+
+beforeAll(async () => {
+  store = openPostgres(url, { schema });
+  await store.migrate();
+});
+afterEach(() => {
+  supervised = false;
+  for (const child of children) child.kill("SIGKILL");
+  children.clear();
+});
+afterAll(() => store.close());
+
+/** Starts a process, and the next one whenever it has died. Answers how often it did. */
+function supervise(identity: string, env: string): { deaths: number } {
+  const life = { deaths: 0 };
+  const wish = JSON.stringify({ url, schema, env, identity, ...QUICK });
+  const start = () => {
+    const child = fork(compiled(join(import.meta.dirname, "poison.child.ts")), [wish], { execArgv: [] });
+    children.add(child);
+    child.on("exit", () => {
+      children.delete(child);
+      if (!supervised) return;
+      life.deaths++;
+      start();
+    });
+  };
+  start();
+  return life;
+}
+
+for (const [n, workMs] of [
+  [1, 1_500],
+  [3, 4_000],
+] as const) {
+  test(`poison beside nine innocent runs on ${n} node(s): it ends dead after five crashes, and all others complete`, {
+    timeout: 120_000,
+  }, async () => {
+    supervised = true;
+    const env = `poison-${n}`;
+    const client = createClient({ store, env });
+    const runs = await Promise.all([
+      client.start(
+        poison(() => {}),
+        undefined,
+      ),
+      ...Array.from({ length: 9 }, () =>
+        client.start(
+          innocent(async () => {}),
+          workMs,
+        ),
+      ),
+    ]);
+    const lives = Array.from({ length: n }, (_, i) => supervise(`node-${i}`, env));
+    const states = async () => Promise.all(runs.map(async ({ id }) => (await store.runs.get(id))!.state));
+    await expect
+      .poll(states, { timeout: 90_000, interval: 100 })
+      .toSatisfy((all: string[]) => all.every((state) => ["dead", "completed", "failed"].includes(state)));
+    expect(await states()).toEqual(["dead", ...Array.from({ length: 9 }, () => "completed")]);
+    expect(lives.reduce((sum, { deaths }) => sum + deaths, 0)).toBe(5);
+    const record = (await store.runs.get(runs[0]!.id))!;
+    expect(record.crashes).toBe(5);
+    const page = await store.journal.read(record.id, { after: record.seq - 1 });
+    const reason = JSON.parse(page!.entries.at(-1)!.payload!.data);
+    expect(reason).toMatchObject({ code: "CRASH_LIMIT", crashes: 5 });
+    const holders = reason.holders as { incarnation: string; node: string }[];
+    expect(new Set(holders.map(({ incarnation }) => incarnation)).size).toBe(5);
+    expect(holders.every(({ node }) => node.startsWith("node-"))).toBe(true);
+  });
+}
