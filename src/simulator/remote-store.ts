@@ -76,7 +76,11 @@ export function remoteStore(link: Link): Store {
     attend: remoteAttend(link),
     housekeep: (round) =>
       link.call("housekeep", () =>
-        recorded(store.housekeep(round), ({ registered }) => ({ op: "sweep", reclaimed: [], ...(registered && { heard: round.incarnation }) })),
+        recorded(store.housekeep(round), ({ registered }) => ({
+          op: "sweep",
+          reclaimed: [],
+          ...(registered && { heard: round.incarnation }),
+        })),
       ),
     reclaim: (round) =>
       link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
