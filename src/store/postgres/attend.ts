@@ -26,6 +26,7 @@ export async function attend(options: AttendOptions): Promise<Attendance> {
   if (options.connections.pooled) return { seen: false, again: async () => {}, leave: async () => {} };
   const presence = new Presence(options);
   await presence.open();
+  presence.follow();
   return { seen: true, again: () => presence.announce(), leave: () => presence.close() };
 }
 
@@ -35,8 +36,20 @@ class Presence {
   #client: pg.Client | null = null;
   #number: number | null = null;
 
+  #unfollow: () => void = () => {};
+
   constructor(options: AttendOptions) {
     this.#options = options;
+  }
+
+  /** When the server turns out to be the wrong one, its lock there tells nobody anything: it is taken where the name leads now. */
+  follow(): void {
+    this.#unfollow = this.#options.connections.onGivenUp(() => {
+      const client = this.#client;
+      if (client === null) return;
+      void this.#reopen();
+      void client.end().catch(() => {});
+    });
   }
 
   async open(): Promise<void> {
@@ -94,6 +107,7 @@ class Presence {
 
   async close(): Promise<void> {
     this.#left.abort();
+    this.#unfollow();
     const client = this.#client;
     this.#client = null;
     await client?.end().catch(() => {});

@@ -118,16 +118,19 @@ class Listening {
   readonly #heard: (hint: string | null) => void;
   readonly #closed = new AbortController();
   #client: pg.Client | null = null;
+  readonly #unfollow: () => void;
 
   constructor(db: Database, channel: string, heard: (hint: string | null) => void) {
     this.#db = db;
     this.#channel = channel;
     this.#heard = heard;
+    this.#unfollow = db.connections.onGivenUp(() => void this.#client?.end().catch(() => {}));
     void this.#keepOpen();
   }
 
   close(): void {
     this.#closed.abort("closed");
+    this.#unfollow();
     void this.#client?.end().catch(() => {});
     this.#client = null;
   }
