@@ -42,7 +42,7 @@ test("the role has no other rights, and each of them is needed", async () => {
   expect(rows).toEqual([{ more: false }]);
   expect(grants(schema, role.name)).toHaveLength(3);
   const without = openPostgres(await role.url(), { schema });
-  await pool.query(`revoke usage on all sequences in schema ${schema} from ${role.name}`);
+  await pool.query(`revoke update on all sequences in schema ${schema} from ${role.name}`);
   try {
     await expect(createNode({ store: without, programs: [], env: "without" })).rejects.toThrow(/permission denied/);
   } finally {
