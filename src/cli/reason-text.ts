@@ -8,6 +8,7 @@ const REASONS = new Set([
   "failed",
   "dead",
   "quarantined",
+  "misfit",
   "cancelled",
   "skipped",
   "retry",

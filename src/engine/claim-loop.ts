@@ -20,6 +20,8 @@ export interface ClaimLoopOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
+  /** The node's build. */
+  readonly build?: string;
   /** Runs worked on at the same time. */
   readonly size: number;
   /** Asked for each claim: what a node takes depends on its mode. */
@@ -135,14 +137,14 @@ export class ClaimLoop {
 
   /** Null: it failed. */
   async #claim(limit: number): Promise<number | null> {
-    const { store, settings, world, bus, owner } = this.#options;
+    const { store, settings, world, bus, owner, build } = this.#options;
     const token = claimToken(world.token(), owner);
     const groupIds = this.#options.groupIds();
     if (groupIds.length === 0) return 0;
     try {
       const askedAt = world.monotonicNow();
       this.#lookedAt = askedAt;
-      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs });
+      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs, build: build ?? null });
       this.#call = call.catch(() => {});
       const claimed = await call;
       for (const run of claimed) void this.#work(run, askedAt);

@@ -21,6 +21,7 @@ import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
+import { reviewMisfits } from "./misfits.js";
 import { Nearby } from "./nearby.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
 import type { Program } from "./program.js";
@@ -41,7 +42,8 @@ export interface EngineOptions extends AssignmentOptions {
   readonly bus: Telemetry<EngineEvents>;
   readonly identity: string;
   readonly name: string;
-  readonly build: string | null;
+  /** Which code this is: runs whose journal it does not fit are left to nodes of other builds. */
+  readonly build: string;
   /** Whether every node reclaims, one at a time under a lease, or none. */
   readonly sweeper: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
@@ -95,16 +97,16 @@ export class Engine {
   }
 
   #executor(name: string, size: number): Executor {
-    const { store, settings, world, bus, incarnation: owner } = this.#options;
+    const { store, settings, world, bus, build, incarnation: owner } = this.#options;
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
-    const parts = { store: store.runs, settings, world, bus, owner, groupIds, onClaimed };
+    const parts = { store: store.runs, settings, world, bus, owner, build, groupIds, onClaimed };
     const executor: Executor = new Executor({ name, size, ...parts });
     return executor;
   }
 
   async start(): Promise<void> {
-    const { store, settings, world, bus, incarnation, alone } = this.#options;
+    const { store, settings, world, bus, env, incarnation, alone } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
     await this.#options.onRegistered();
@@ -130,6 +132,7 @@ export class Engine {
       settings,
       world,
       bus,
+      env,
       incarnation,
       door,
       sweeper: this.#sweeper(),
@@ -186,6 +189,7 @@ export class Engine {
     modes.set(answer.mode);
     if (this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
     for (const reclaimed of answer.reclaimed) bus.emit("run.reclaimed", reclaimed);
+    await reviewMisfits({ store, bus, env, newcomer: incarnation });
     return null;
   }
 
@@ -311,7 +315,7 @@ export class Engine {
   }
 
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
-    const { store, settings, world, bus } = this.#options;
+    const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // Nobody renews it: its lease brings it back.
     if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
@@ -322,6 +326,7 @@ export class Engine {
       store,
       world,
       bus,
+      build,
       askedAt,
       leaseMs: settings.leaseMs,
       onCommitted: (id) => this.nearby.tell(id),
@@ -336,10 +341,12 @@ export class Engine {
     if (run.deferredBy !== null) bus.emit("run.deferred_taken", { ...facts, by: run.deferredBy });
     try {
       await this.#execute(program, session, slots);
+      const error = errorClass(session.failedWith);
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
+      else if (session.settledAs === "misfit") bus.emit("run.misfit", { ...facts, build, error });
       else this.#worked++;
       const settled = { as: session.settledAs ?? "unknown", ms: world.monotonicNow() - askedAt };
-      bus.emit("run.settled", { ...work, ...settled, error: errorClass(session.failedWith) });
+      bus.emit("run.settled", { ...work, ...settled, error });
       await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {

@@ -7,6 +7,7 @@ import type { HouseReport } from "../store/contract/house.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import { reviewMisfits } from "./misfits.js";
 import type { Modes } from "./modes.js";
 import { sweepCounts } from "./sweep-counts.js";
 import type { SweeperLease } from "./sweeper-lease.js";
@@ -22,6 +23,7 @@ export interface HousekeepingOptions {
   readonly settings: Settings;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
+  readonly env: string;
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
@@ -130,9 +132,10 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
   if (report.overdue) {
     for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
   }
+  const lifted = report.misfits ? await reviewMisfits({ store, bus, env: options.env }) : 0;
   // Set by this node itself meanwhile: the report may be older than that.
   await options.onRound(modes.told === told ? report.mode : null);
-  if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0) onWork();
+  if (report.woken > 0 || report.reclaimed.length > 0 || admitted > 0 || lifted > 0) onWork();
   // A full page: there is more.
   return report.woken >= PAGE || report.reclaimed.length >= PAGE ? 0 : report.nextWakeMs;
 }

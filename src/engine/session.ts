@@ -30,12 +30,15 @@ export interface SessionOptions {
   readonly askedAt: number;
   readonly leaseMs: number;
   readonly onCommitted: (runId: string) => void;
+  /** The node's build. */
+  readonly build?: string;
 }
 
 export class Session {
   readonly run: ClaimedRun;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
+  readonly build: string;
   readonly #store: Store;
   readonly #writer: RunWriter;
   readonly #lost = new AbortController();
@@ -56,8 +59,9 @@ export class Session {
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
 
-  constructor({ run, writer, store, world, bus, askedAt, leaseMs, onCommitted }: SessionOptions) {
+  constructor({ run, writer, store, world, bus, askedAt, leaseMs, onCommitted, build = "unknown" }: SessionOptions) {
     this.run = run;
+    this.build = build;
     this.world = world;
     this.bus = bus;
     this.#writer = writer;
@@ -184,7 +188,7 @@ export class Session {
     if (last?.kind === "handBack") await this.#lastClaim;
     const committed = await this.#untilKnown(() => this.#writer.commit(effects));
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
-    if (last?.kind === "fail") this.#failedWith = last.reason;
+    if (last?.kind === "fail" || last?.kind === "misfit") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
     return this.#wrote(committed);
   }

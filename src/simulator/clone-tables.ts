@@ -5,7 +5,16 @@ import { indexRun, type Tables } from "../store/memory/tables.js";
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),
   ...(["subscriptions", "subscribers", "debounces", "probes", "timeouts", "needs", "definitions"] as const),
-  ...(["definitionVersions", "keptModes", "deferred", "instances", "instanceEvents", "timers", "takenClaims"] as const),
+  ...([
+    "definitionVersions",
+    "keptModes",
+    "deferred",
+    "instances",
+    "instanceEvents",
+    "timers",
+    "takenClaims",
+    "misfits",
+  ] as const),
 ] as const;
 type Names = typeof NAMES;
 type Kept = Pick<Tables, Names[number]>;
@@ -26,6 +35,7 @@ export function copyTables(tables: Tables): Kept {
     schedules: copyMap(schedules, (row) => ({ ...row })),
     needs: new Map(tables.needs),
     takenClaims: new Map(tables.takenClaims),
+    misfits: new Map(tables.misfits),
     subscriptions: new Map(tables.subscriptions),
     subscribers: new Map(tables.subscribers),
     debounces: new Map(tables.debounces),

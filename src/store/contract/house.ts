@@ -30,6 +30,8 @@ export interface HouseReport {
   readonly mode: ModeState | null;
   /** Runs that nobody took in time are to be ended: somebody should call `runs.expireDeferred`. */
   readonly overdue: boolean;
+  /** Runs that some code does not fit are to be looked at: somebody should call `runs.reviewMisfits`. */
+  readonly misfits: boolean;
   /** How long until the next parked or held run is due; null when none has a deadline. */
   readonly nextWakeMs: number | null;
 }

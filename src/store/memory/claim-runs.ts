@@ -1,13 +1,16 @@
 // Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
 
 import { readTicket } from "../../kernel/debounce-ticket.js";
-import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
+import { versionName } from "../../kernel/name.js";
+import { checkDelay, checkLimit, checkName, checkUuid, optional, refuse } from "../check/value.js";
 import { GIVEN, type Given, type JournalEntry, type Peek } from "../contract/journal.js";
+import { namesOf } from "../contract/misfits.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { takeDeferral } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
 import { toMs, toUs } from "./micros.js";
+import { fitsNode } from "./misfits.js";
 import { moveRun } from "./move-run.js";
 import { copyPayload } from "./payload.js";
 import { isPaused } from "./queues.js";
@@ -21,7 +24,8 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
     checkUuid("owner", owner) ??
       checkUuid("token", token) ??
       checkDelay("leaseMs", leaseMs) ??
-      checkLimit("limit", limit),
+      checkLimit("limit", limit) ??
+      optional((path, value) => checkName(versionName, path, value))("build", request.build),
   );
   if (limit < 1 || request.groupIds.length === 0) return [];
   const held = runsInState(tables, "running").filter((row) => row.token === token && row.owner === owner);
@@ -36,8 +40,10 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
 function due(tables: Tables, request: ClaimRequest): RunRow[] {
   const nowUs = tables.nowUs();
   const groups = new Set(request.groupIds);
+  const names = namesOf(request.build, request.owner);
   return runsInState(tables, "waiting")
     .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs && !isPaused(tables, row))
+    .filter((row) => fitsNode(row, names))
     .sort(inTurn)
     .slice(0, request.limit);
 }

@@ -103,8 +103,9 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
     appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
-  // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure only itself.
-  row.crashes = last.kind === "retry" ? Math.max(row.crashes - 1, 0) : 0;
+  // The claim counted as a crash when it was granted. Progress wipes the row of them out; a failure, and code
+  // that does not fit, only itself.
+  row.crashes = last.kind === "retry" || last.kind === "misfit" ? Math.max(row.crashes - 1, 0) : 0;
   return settles(last) ? settleClaim(tables, row, last, nowUs) : null;
 }
 

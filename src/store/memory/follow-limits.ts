@@ -11,7 +11,7 @@ export function followLimits(tables: Tables, row: RunRow, to: RunState, backsOff
   const ends = isEnded(to);
   // Whoever waits for its own tasks is at work.
   const parks = to === "parked" && row.pending === 0;
-  if (ends || backsOff || parks || to === "paused" || to === "blocked") {
+  if (ends || backsOff || parks || to === "paused" || to === "blocked" || to === "quarantined") {
     for (const stage of stages) {
       const givenUp = stage.state === "granted" && (ends || stage.kind === "slots");
       if (stage.state === "waits" || givenUp) stage.state = "later";

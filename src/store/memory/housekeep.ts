@@ -3,6 +3,7 @@
 import type { HouseReport, HouseRound } from "../contract/house.js";
 import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
+import { misfitsDue } from "./misfits.js";
 import { beat, isSilent, modeOf } from "./nodes.js";
 import { sweepExpired } from "./sweep-expired.js";
 import { runsInState, type Tables } from "./tables.js";
@@ -23,7 +24,8 @@ export function housekeep(tables: Tables, { incarnation, limit, reclaim, alone }
   const called = alone ? unreadOf(tables, incarnation) : [];
   const overdue = overdueDeferred(tables, nowUs).length > 0;
   const mode = modeOf(tables, incarnation);
-  return { registered, woken, reclaimed, called, held, mode, overdue, nextWakeMs };
+  const misfits = misfitsDue(tables, incarnation, nowUs);
+  return { registered, woken, reclaimed, called, held, mode, overdue, misfits, nextWakeMs };
 }
 
 function unreadOf(tables: Tables, owner: string): HouseReport["called"] {

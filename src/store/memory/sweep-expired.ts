@@ -8,6 +8,7 @@ import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
 import { type Ended, endRun, settleEnds } from "./end-run.js";
 import { toMs } from "./micros.js";
+import { nextGeneration } from "./misfits.js";
 import { moveRun } from "./move-run.js";
 import { jsonPayload } from "./payload.js";
 import type { RunRow } from "./rows.js";
@@ -132,7 +133,7 @@ function restartsOf(tables: Tables, { id }: RunRow): number {
 /** The next generation, with the same input and messages; what was counted against the run stays counted. */
 function beginAnew(tables: Tables, row: RunRow, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
-  row.generation++;
+  nextGeneration(row);
   row.failures = 0;
   moveRun(tables, row, "waiting");
   for (const message of tables.inbox.get(row.id) ?? []) {

@@ -19,6 +19,7 @@ import type {
   LeaseRow,
   LimitRow,
   MessageRow,
+  MisfitRow,
   NodeRow,
   PausedQueueRow,
   ProbeRow,
@@ -43,6 +44,8 @@ export interface Tables {
   readonly inbox: Map<string, readonly MessageRow[]>;
   /** By run, in order. Lists are replaced. */
   readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
+  /** By run. */
+  readonly misfits: Map<string, MisfitRow>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
   readonly nodes: Map<string, NodeRow>;
@@ -100,6 +103,7 @@ export function newTables(world: World): Tables {
     journal: new Map(),
     inbox: new Map(),
     takenClaims: new Map(),
+    misfits: new Map(),
     keys: new Map(),
     leases: new Map(),
     nodes: new Map(),

@@ -47,6 +47,8 @@ select x.*,
   (select json_build_object('mode', n.mode, 'overrides', n.overrides, 'drain', n.drain)
    from ${d.schema}.nodes n where n.incarnation = $1 and n.stopped_at is null) as mode,
   exists (select from ${d.schema}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
+  exists (select from ${d.schema}.misfit_runs m
+    where m.env = (select env from ${d.schema}.nodes where incarnation = $1) and m.look_at <= (select now from t)) as misfits,
   (select count(*)::int from awake) as woken,
   array(select claim_group from awake where state = 'waiting' union select claim_group from swept where state = 'waiting') as ready,
   case when $5::boolean then (
@@ -73,6 +75,7 @@ interface Row extends ReclaimedRow {
   held: boolean;
   mode: ModeState | null;
   overdue: boolean;
+  misfits: boolean;
   next_wake_ms: number | null;
 }
 
@@ -82,8 +85,8 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   // by then, and `reclaim` was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const values = [incarnation, limit, reclaim, presenceGraceMs, alone];
   const rows = await db.run<Row>(keepHouse, values, { once: true });
-  const { registered, woken, ready, called, held, mode, overdue, next_wake_ms } = rows[0]!;
+  const { registered, woken, ready, called, held, mode, overdue, misfits, next_wake_ms } = rows[0]!;
   db.onWork(ready);
   const reclaimed = await settleReclaimed(db, rows, incarnation);
-  return { registered, woken, reclaimed, called: called ?? [], held, mode, overdue, nextWakeMs: next_wake_ms };
+  return { registered, woken, reclaimed, called: called ?? [], held, mode, overdue, misfits, nextWakeMs: next_wake_ms };
 }

@@ -49,6 +49,7 @@ import { orphans, recover } from "./recover-runs.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
+import { reviewMisfits } from "./review-misfits.js";
 import { ring } from "./ring.js";
 import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
@@ -236,6 +237,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     sweepExpired: ({ limit }) => sweep(db, limit),
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),
+    reviewMisfits: (review) => reviewMisfits(db, review),
     expireDeferred: ({ limit }) => expireDeferred(db, limit),
     unservedGroups: (query) => unservedGroups(db, query),
     keyOf: (runId) => keyOf(db, runId),

@@ -75,7 +75,7 @@ declare
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;
 begin
-  if ends or backs_off or new.state in ('paused', 'blocked') or new.state = 'parked' and new.pending = 0 then
+  if ends or backs_off or new.state in ('paused', 'blocked', 'quarantined') or new.state = 'parked' and new.pending = 0 then
     update ${s}.run_limits l set state = 'later'
     where l.run_id = new.id and (l.state = 'waits' or (l.state = 'granted' and (ends or l.kind = 'slots')));
   end if;
