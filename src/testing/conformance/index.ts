@@ -20,6 +20,7 @@ import { listCases } from "./lists.js";
 import { loneNodeCases } from "./lone-nodes.js";
 import { machineCases } from "./machines.js";
 import { messageCases } from "./messages.js";
+import { misfitCases } from "./misfits.js";
 import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
 import { overflowCases } from "./overflow.js";
@@ -72,4 +73,5 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...loneNodeCases,
   ...modeCases,
   ...deferredCases,
+  ...misfitCases,
 ];
