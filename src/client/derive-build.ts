@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 
+const DERIVED = "auto-";
 /** Deeper than definitions are nested. */
 const DEEPEST = 12;
 
@@ -22,7 +23,11 @@ export function deriveBuild(programs: readonly unknown[]): string {
     for (const [key, part] of partsOf(value)) add(`${path}.${key}`, part, depth + 1);
   };
   for (const program of programs) add("program", program, 0);
-  return `auto-${hash.digest("hex").slice(0, 12)}`;
+  return `${DERIVED}${hash.digest("hex").slice(0, 12)}`;
+}
+
+export function isDerived(build: string): boolean {
+  return build.startsWith(DERIVED);
 }
 
 /** A schema is the user's library's: it may change while it is used. */

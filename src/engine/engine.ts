@@ -320,17 +320,8 @@ export class Engine {
     // Nobody renews it: its lease brings it back.
     if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
     const writer = this.#committer.open(run, run.seq);
-    const session = new Session({
-      run,
-      writer,
-      store,
-      world,
-      bus,
-      build,
-      askedAt,
-      leaseMs: settings.leaseMs,
-      onCommitted: (id) => this.nearby.tell(id),
-    });
+    const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };
+    const session = new Session({ ...parts, onCommitted: (id) => this.nearby.tell(id) });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
     else this.#spare(session);

@@ -32,12 +32,6 @@ export function misfitOf(tables: Tables, row: RunRow): Misfit | null {
   return { builds: [...row.misfits], wanted: tables.misfits.get(row.id)?.wanted ?? null };
 }
 
-/** Another generation has another log: everybody may try again. */
-export function nextGeneration(row: RunRow): void {
-  row.generation++;
-  row.misfits = null;
-}
-
 /** Its holder gives it back for another build. Called after its entry was written, while it is still held. */
 export function giveToOthers(tables: Tables, row: RunRow, { build }: MisfitEffect, nowUs: number): void {
   const writer = lastWriter(tables, row);

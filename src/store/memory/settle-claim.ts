@@ -4,8 +4,9 @@ import type { SettleEffect } from "../../kernel/effect.js";
 import { findMessage } from "./deliver-message.js";
 import { type Ended, endRun } from "./end-run.js";
 import { toUs } from "./micros.js";
-import { giveToOthers, nextGeneration } from "./misfits.js";
+import { giveToOthers } from "./misfits.js";
 import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 

@@ -71,11 +71,12 @@ create table ${s}.paused_queues (
 create function ${s}.follow_limits() returns trigger language plpgsql
   set search_path = pg_catalog set enable_seqscan = off as $$
 declare
-  ends boolean := new.state in ${ENDED};
+  -- Quarantined, it has not ended; but its key is not kept from others for as long as nobody has code that fits.
+  ends boolean := new.state in ${ENDED} or new.state = 'quarantined';
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;
 begin
-  if ends or backs_off or new.state in ('paused', 'blocked', 'quarantined') or new.state = 'parked' and new.pending = 0 then
+  if ends or backs_off or new.state in ('paused', 'blocked') or new.state = 'parked' and new.pending = 0 then
     update ${s}.run_limits l set state = 'later'
     where l.run_id = new.id and (l.state = 'waits' or (l.state = 'granted' and (ends or l.kind = 'slots')));
   end if;
