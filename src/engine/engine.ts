@@ -187,7 +187,8 @@ export class Engine {
     if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
     if (answer.outcome === "stopped") return new NodeReplaced(identity);
     modes.set(answer.mode);
-    if (this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
+    // Registered again with other programs, the store knows only that it has them.
+    if (this.#attendance || this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
     for (const reclaimed of answer.reclaimed) bus.emit("run.reclaimed", reclaimed);
     await reviewMisfits({ store, bus, env, newcomer: incarnation });
     return null;

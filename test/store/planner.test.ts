@@ -132,7 +132,14 @@ function suite(start: () => Promise<OlderServer>): void {
         [7, "2"],
       ] as const) {
         const token = `00000000-0000-4000-8000-00000000000${n}`;
-        const { rows } = await client.query(claimRuns.text(dialect(schema)), [token, token, groupIds, limit, 1000]);
+        const { rows } = await client.query(claimRuns.text(dialect(schema)), [
+          token,
+          token,
+          groupIds,
+          limit,
+          1000,
+          ["v1", token],
+        ]);
         expect({ off, claimed: rows.length }).toEqual({ off, claimed: limit });
       }
       await client.query("rollback");

@@ -14,7 +14,8 @@ const REASON = `json_build_object('name', 'NoFittingNode', 'code', '${NO_FITTING
     'No live node has code that fits the journal. Tried: ' || array_to_string(misfits, ', ') || '.')::text`;
 
 /**
- * `look` names the runs; rows that others have locked are left to the next time. Judged is the row as it was locked. Rows of
+ * `look` names the runs; rows that others have locked are left to the next time. Judged is the row as it was locked; the UPDATEs
+ * do not ask for its state again, or a planner without statistics reads all of the partial index. Rows of
  * misfit_runs whose run has ended, or begun a new generation, are removed here and by nothing else.
  */
 const review = (d: Dialect, look: string) => {
@@ -32,12 +33,12 @@ with t as materialized (select ${now} as now
   from l where l.misfits is not null and l.state not in ${ENDED}
 ), lifted as (
   update ${s}.runs r set state = 'waiting', ended_at = null
-  where r.id = any(array(select id from judged where fits and state = 'quarantined')) and r.state = 'quarantined'
+  where r.id = any(array(select id from judged where fits and state = 'quarantined'))
   returning r.id, r.claim_group, r.state
 ), shut as (
   update ${s}.runs r set state = 'quarantined', seq = r.seq + 1, ended_at = t.now
   from t
-  where r.id = any(array(select id from judged where not fits and state = 'waiting')) and r.state = 'waiting'
+  where r.id = any(array(select id from judged where not fits and state = 'waiting'))
   returning r.id, r.claim_group, r.state, r.seq, r.misfits
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
