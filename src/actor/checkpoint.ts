@@ -1,6 +1,6 @@
 // A checkpoint: the state of a strategy as an entry of the journal, with the version it was written in.
 //
-// What stands before the last one is not replayed. One that this code cannot read quarantines the run: begun again from
+// What stands before the last one is not replayed. A run whose checkpoint this code cannot read is left to other code: begun again from
 // nothing, it would do everything a second time.
 
 import type { Codecs } from "../kernel/codecs.js";
@@ -24,14 +24,14 @@ export interface Checkpoint {
   readonly heard: readonly (readonly [string, number])[];
 }
 
-/** The run is quarantined, log untouched: it goes on when code that can read its checkpoint is deployed. */
+/** The log is untouched: the run is left to a node with code that can read its checkpoint. */
 export class CheckpointUnreadable extends HoldfastError {
   readonly code = "CHECKPOINT_UNREADABLE";
 
   constructor(version: number, current: number, problem: string, options?: { cause: unknown }) {
     super(
       `The checkpoint was written in version ${version}; this code has version ${current}: ${problem}. ` +
-        "Deploy code that can read it, then redrive the run.",
+        "The run continues on a node with code that can read it.",
       options,
     );
   }

@@ -5,11 +5,10 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codecs.js";
 import type { Effect } from "../kernel/effect.js";
 import { type Retry, retryPolicy } from "../kernel/retry.js";
-import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { callId, readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import { play, settlement } from "../workflow/execute.js";
+import { misfit, play, settlement } from "../workflow/execute.js";
 import { StepCall } from "../workflow/step-call.js";
 import type { Surroundings } from "../workflow/workflow-context.js";
 import { type Budget, BudgetExhausted, Purse, workedMs } from "./budget.js";
@@ -101,8 +100,7 @@ class Episode {
     if (outcome.kind === "timeout")
       return this.#exhausted(new BudgetExhausted("timeout", timeoutMs!, this.#purse.spent));
     if (outcome.kind === "threw" && outcome.error instanceof BudgetExhausted) return this.#exhausted(outcome.error);
-    if (outcome.kind === "threw" && isUnknownHere(outcome.error))
-      return { kind: "fail", as: "quarantined", reason: storeError(codecs, outcome.error) };
+    if (outcome.kind === "threw" && isUnknownHere(outcome.error)) return misfit(outcome.error, codecs, this.#session);
     return settlement(outcome, codecs, this.#session);
   }
 
@@ -135,7 +133,7 @@ interface Work {
 }
 
 /** What another node, or this one after a deploy, may be able to go on with. */
-function isUnknownHere(error: unknown): boolean {
+function isUnknownHere(error: unknown): error is CheckpointUnreadable | StrategyUnknown {
   return error instanceof CheckpointUnreadable || error instanceof StrategyUnknown;
 }
 

@@ -33,14 +33,14 @@ export interface NamedStrategy {
 /** The entry of the journal. */
 export const DEFINITION = "definition";
 
-/** The run is quarantined, log untouched: it goes on where its strategy is known. */
+/** The log is untouched: the run is left to a node that knows its strategy. */
 export class StrategyUnknown extends HoldfastError {
   readonly code = "STRATEGY_UNKNOWN";
 
   constructor(name: string) {
     super(
       `This node has no strategy ${JSON.stringify(name)}. Give it to createNode({ strategies }), ` +
-        "or save the definition with one that it has; an episode that began with it can be redriven then.",
+        "or save the definition with one that it has; an episode that began with it continues on a node that has it.",
     );
   }
 }

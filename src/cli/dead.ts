@@ -23,7 +23,7 @@ export const dead: Command = {
   takes: ["[redrive]"],
   summary: "what is dead, failed or quarantined, with the reason; redrive opens it again",
   details:
-    "dead: crashed too often. failed: threw. quarantined: its code no longer fits its journal.\n" +
+    "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or its log is too long.\n" +
     "`dead redrive` opens all of them again, or those that --program and --state leave.",
   options: {
     count: { type: "boolean", says: "only how many" },

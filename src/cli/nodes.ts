@@ -1,5 +1,6 @@
 // `holdfast nodes`: which processes are there, since when, what they serve and how much they hold.
 
+import { isDerived } from "../client/derive-build.js";
 import type { RunGroup } from "../kernel/new-run.js";
 import type { NodeRecord } from "../store/contract/nodes.js";
 import type { Call, Command, Report } from "./command.js";
@@ -52,7 +53,8 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
     String(node.holds),
     servesText(node),
     node.stack ?? "",
-    node.build ?? "",
+    // A derived one tells people nothing, and takes the place of what does.
+    node.build === null || isDerived(node.build) ? "" : node.build,
     timeAgo(node.startedAt, now),
     timeAgo(node.seenAt, now),
     node.incarnation.slice(0, 8),

@@ -9,6 +9,7 @@ const REASONS = new Set([
   "failed",
   "dead",
   "quarantined",
+  "misfit",
   "cancelled",
   "skipped",
   "retry",

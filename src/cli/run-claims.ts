@@ -19,7 +19,7 @@ export interface PastClaim {
   readonly takenBack: TakenBack | null;
 }
 
-const GIVEN_BACK: readonly string[] = ["parked", "retry", "handed-back", "paused"];
+const GIVEN_BACK: readonly string[] = ["parked", "retry", "handed-back", "paused", "misfit", "quarantined"];
 /** A run may have been claimed a thousand times; the last ones tell what is wrong. */
 const MOST = 20;
 

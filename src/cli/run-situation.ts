@@ -1,6 +1,6 @@
 // What a run is up to, in a few words: who holds it, what it waits for, when it goes on.
 
-import { lacksCapableNode } from "../client/capable-node.js";
+import { lacksCapableNode, liveBuilds } from "../client/capable-node.js";
 import { isEnded } from "../kernel/run-state.js";
 import type { NodeRecord } from "../store/contract/nodes.js";
 import type { RunRecord } from "../store/contract/runs.js";
@@ -18,22 +18,29 @@ function holderNames(nodes: readonly NodeRecord[]): HolderName {
 export interface Surroundings {
   readonly holder: HolderName;
   readonly lacksNode: (run: RunRecord) => boolean;
+  /** Of those that claim its group. */
+  readonly builds: (run: RunRecord) => readonly string[];
 }
 
 export function surroundings(nodes: readonly NodeRecord[]): Surroundings {
-  return { holder: holderNames(nodes), lacksNode: (run) => lacksCapableNode(run, nodes) };
+  return {
+    holder: holderNames(nodes),
+    lacksNode: (run) => lacksCapableNode(run, nodes),
+    builds: (run) => liveBuilds(run, nodes),
+  };
 }
 
 /** Whether anything about this run is known from the nodes only. */
-export function needsNodes({ owner, state, deferred }: RunRecord): boolean {
-  return owner !== null || state === "waiting" || (deferred?.takenBy ?? null) !== null;
+export function needsNodes({ owner, state, deferred, misfit }: RunRecord): boolean {
+  return owner !== null || misfit !== null || state === "waiting" || (deferred?.takenBy ?? null) !== null;
 }
 
 export function situation(run: RunRecord, around: Surroundings, now: number): string {
   return [doing(run, around, now), ...troubles(run)].filter((part) => part !== "").join(", ");
 }
 
-export function doing(run: RunRecord, { holder, lacksNode }: Surroundings, now: number): string {
+export function doing(run: RunRecord, around: Surroundings, now: number): string {
+  const { holder, lacksNode } = around;
   if (isEnded(run.state)) return run.endedAt === null ? "" : `ended ${timeAgo(run.endedAt, now)}`;
   switch (run.state) {
     case "running":
@@ -46,11 +53,22 @@ export function doing(run: RunRecord, { holder, lacksNode }: Surroundings, now: 
     case "waiting":
       return [
         run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "to be claimed",
-        ...(lacksNode(run) ? ["no capable node"] : []),
+        ...(run.misfit !== null ? [fitting(run, around)] : lacksNode(run) ? ["no capable node"] : []),
       ].join(", ");
+    case "quarantined":
+      if (run.misfit !== null) return fitting(run, around);
+      return run.endedAt === null ? "" : `since ${timeAgo(run.endedAt, now)}`;
     default:
       return "";
   }
+}
+
+/** Why nobody who is there takes it. */
+function fitting(run: RunRecord, { builds }: Surroundings): string {
+  const { builds: tried, wanted } = run.misfit!;
+  const live = builds(run);
+  const node = wanted === null || tried.includes(wanted) ? "a node whose code fits" : `a node of build ${wanted}`;
+  return `waits for ${node}; does not fit: ${tried.join(", ")}; live builds: ${live.join(", ") || "none"}`;
 }
 
 function lease({ leaseUntil }: RunRecord, now: number): string {

@@ -80,7 +80,9 @@ function factsOf({ run, around, known }: Story, now: number): Cell[][] {
     ["Program", `${group.program} (${where.join(", ")})`],
     ["State", { text: activity === "" ? state : `${state}: ${activity}`, colour: STATE_COLOURS[state] }],
     ["Created", `${timeAgo(createdAt, now)}, ${isoTime(createdAt)}`],
-    ...(endedAt === null ? [] : [["Ended", `${timeAgo(endedAt, now)}, ${isoTime(endedAt)}`]]),
+    ...(endedAt === null
+      ? []
+      : [[state === "quarantined" ? "Since" : "Ended", `${timeAgo(endedAt, now)}, ${isoTime(endedAt)}`]]),
     ...(run.epoch === 0 ? [] : [["Claims", [String(run.epoch), ...troubles(run)].join(", ")]]),
     ...(parentId === null ? [] : [["Parent", parentId]]),
     ...(run.deferred === null ? [] : [["Deferred", deferredText(run.deferred, around, now)]]),

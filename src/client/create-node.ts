@@ -32,6 +32,7 @@ import { Scheduler } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
+import { deriveBuild } from "./derive-build.js";
 import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { GraphRuns } from "./graph-runs.js";
 import { findIdentity } from "./identity.js";
@@ -65,7 +66,8 @@ export class Node implements AsyncDisposable {
   readonly name: string;
   readonly env: string;
   readonly stack: string | null;
-  readonly build: string | null;
+  /** As it was given, else a hash of the code of its programs. */
+  readonly build: string;
   /** Fresh at every start. */
   readonly incarnation: string;
   readonly warnings: readonly string[];
@@ -112,7 +114,7 @@ export class Node implements AsyncDisposable {
     this.name = nodeName(name ?? this.identity, "name");
     this.env = envName(env ?? "default", "env");
     this.stack = stack === undefined ? null : stackName(stack, "stack");
-    this.build = build === undefined ? null : versionName(build, "build");
+    this.build = build === undefined ? deriveBuild([programs, strategies, tasks]) : versionName(build, "build");
     this.incarnation = world.token();
     const { crashLimit } = this.#settings;
     const opened = openCodecs(codecs);

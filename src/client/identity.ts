@@ -12,7 +12,7 @@ export interface IdentityOptions {
   readonly env?: string;
   /** The cluster's name in it. Default: HOLDFAST_STACK, else none. */
   readonly stack?: string;
-  /** The version of your code, for people. Default: HOLDFAST_BUILD, else none. */
+  /** Which code this is: a commit, an image's digest. Default: HOLDFAST_BUILD, else a hash of the programs' functions. */
   readonly build?: string;
   /** What it does with its programs. A mode that was kept for its identity wins. Default: HOLDFAST_MODE, else full. */
   readonly mode?: NodeMode;

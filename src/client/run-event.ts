@@ -7,6 +7,8 @@ import { type EndedState, isEnded, type RunState } from "../kernel/run-state.js"
 import type { JournalEntry } from "../store/contract/journal.js";
 import { type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
 
+export type Released = "parked" | "retry" | "handed-back" | "paused" | "misfit" | "quarantined";
+
 export type RunEvent = {
   /** Grows by one with each entry; pass it as `after` to go on from here. */
   readonly seq: number;
@@ -41,8 +43,8 @@ export type RunEvent = {
     }
   /** Something it was told: a signal, a decision, a child's end, a request to cancel. */
   | { readonly type: "received"; readonly name: string; readonly key: string; readonly value: unknown }
-  /** The claim was given back: it waits for the outside, for another attempt, or for another node. */
-  | { readonly type: "released"; readonly as: "parked" | "retry" | "handed-back" | "paused" }
+  /** The claim was given back: it waits for the outside, for another attempt, for another node or for other code. */
+  | { readonly type: "released"; readonly as: Released }
   | { readonly type: "ended"; readonly state: EndedState; readonly value: unknown }
   /** An entry of another kind. */
   | { readonly type: "recorded"; readonly kind: string; readonly name: string; readonly value: unknown }
@@ -63,7 +65,7 @@ const STEPS = {
   "step.failed": "failed",
   "transaction.failed": "failed",
 } as const;
-const RELEASED = ["parked", "retry", "handed-back", "paused"] as const;
+const RELEASED = ["parked", "retry", "handed-back", "paused", "misfit", "quarantined"] as const;
 
 /** Most entries are one event. That a graph's node is done is also the beginning of the next. */
 export function runEvents(entry: JournalEntry, codecs: Codecs): readonly RunEvent[] {

@@ -14,21 +14,24 @@ import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Signal } from "../workflow/signal.js";
 import { type Asked, askToCancel, askToPause, type Cancelled, type Paused } from "./ask-to-stop.js";
-import { lacksCapableNode } from "./capable-node.js";
+import { lacksCapableNode, liveBuilds } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";
 import type { RunEvent } from "./run-event.js";
 import { type RunWatcher, runWatcher } from "./run-watcher.js";
 import { type WatchOptions, watchRun } from "./watch-run.js";
 
-/** The run ended without a result. `cause` is what it failed with. */
+/** The run ended without a result, or is quarantined until a person decides. `cause` is what it failed with. */
 export class RunFailed extends HoldfastError {
   readonly code = "RUN_FAILED";
   readonly runId: string;
-  readonly state: EndedState;
+  readonly state: EndedState | "quarantined";
   declare readonly cause: RecordedError | undefined;
 
-  constructor(runId: string, state: EndedState, cause?: RecordedError) {
-    super(`Run ${runId} ended ${state}${cause ? `: ${cause.message}` : ""}.`, cause ? { cause } : {});
+  constructor(runId: string, state: EndedState | "quarantined", cause?: RecordedError) {
+    super(
+      `Run ${runId} ${state === "quarantined" ? "is" : "ended"} ${state}${cause ? `: ${cause.message}` : ""}.`,
+      cause ? { cause } : {},
+    );
     this.runId = runId;
     this.state = state;
   }
@@ -89,14 +92,17 @@ export interface DecisionOptions {
 export class ResultTimeout extends HoldfastError {
   readonly code = "RESULT_TIMEOUT";
 
-  constructor(runId: string, ms: number) {
-    super(`Run ${runId} had no result within ${ms} ms. It goes on; ask again.`);
+  constructor(runId: string, ms: number, builds: readonly string[] | null = null) {
+    const waits = `It waits for a node whose code fits its journal; builds that do not: ${builds?.join(", ")}.`;
+    super(`Run ${runId} had no result within ${ms} ms. ${builds ? waits : "It goes on; ask again."}`);
   }
 }
 
 export interface RunStatus extends RunRecord {
-  /** It waits, and no live node has its program in the version it is pinned to. It goes on when one comes. */
+  /** It waits, and no live node has its program in the version it is pinned to, or code that may fit. It continues when one comes. */
   readonly noCapableNode: boolean;
+  /** Builds of the live nodes that claim runs of its program, while it waits for one that fits; else empty. */
+  readonly liveBuilds: readonly string[];
 }
 
 export interface SendOptions {
@@ -121,8 +127,10 @@ export class RunHandle<Out> {
 
   async status(): Promise<RunStatus> {
     const record = await this.#record();
-    const nodes = record.state === "waiting" ? await this.#store.nodes.list({ env: record.group.env }) : [];
-    return { ...record, noCapableNode: lacksCapableNode(record, nodes) };
+    const waits = record.state === "waiting" || record.misfit !== null;
+    const nodes = waits ? await this.#store.nodes.list({ env: record.group.env }) : [];
+    const builds = record.misfit === null ? [] : liveBuilds(record, nodes);
+    return { ...record, noCapableNode: lacksCapableNode(record, nodes), liveBuilds: builds };
   }
 
   /** What happens to the run, from the start or from a cursor, in whatever process. Ends when the run has ended. */
@@ -131,12 +139,12 @@ export class RunHandle<Out> {
     if ((yield* watchRun(this.id, parts, options)) === "unknown") throw new RunUnknown(this.id);
   }
 
-  /** Waits for the end, however long that takes, on whatever node. */
+  /** Waits for the end, however long that takes, on whatever node; also while the run waits for a node whose code fits. */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Out> {
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
     const ending = await this.#watcher.untilEnded(this.id, timeoutMs);
     if (ending === null) throw new RunUnknown(this.id);
-    if (ending === "timeout") throw new ResultTimeout(this.id, timeoutMs);
+    if ("timedOut" in ending) throw new ResultTimeout(this.id, timeoutMs, ending.misfits);
     return this.#resultOf(ending);
   }
 

@@ -12,6 +12,17 @@ const LONG_ENDS = 100;
 /** When the time of a wait has passed, the last look has this long to answer. */
 const LAST_LOOK_MS = 1_000;
 
+/** The run had no result in time. `misfits`: the builds that do not fit it, while it is quarantined for that. */
+export interface TimedOut {
+  readonly timedOut: true;
+  readonly misfits: readonly string[] | null;
+}
+
+/** It has ended, or is quarantined for another reason than that a node with other code is missing. */
+function hasResult({ state, misfits }: RunGlance): boolean {
+  return isEnded(state) || (state === "quarantined" && misfits === null);
+}
+
 export class RunWatcher {
   readonly #world: World;
   readonly #watcher: Watcher<RunGlance | null>;
@@ -31,9 +42,10 @@ export class RunWatcher {
   }
 
   /** Looks at least once, also when there is no time at all. Null: there is no such run. */
-  untilEnded(runId: string, timeoutMs: number): Promise<RunGlance | null | "timeout"> {
+  untilEnded(runId: string, timeoutMs: number): Promise<RunGlance | TimedOut | null> {
     return new Promise((resolve, reject) => {
       let isLast = false;
+      let misfits: readonly string[] | null = null;
       let cancel = () => {};
       const stop = () => {
         cancel();
@@ -41,10 +53,11 @@ export class RunWatcher {
       };
       const leave = this.#watcher.watch(runId, {
         onSeen: (seen) => {
-          const isOver = seen === null || isEnded(seen.state);
+          const isOver = seen === null || hasResult(seen);
+          misfits = seen?.state === "quarantined" ? seen.misfits : null;
           if (!isOver && !isLast) return false;
           stop();
-          resolve(isOver ? seen : "timeout");
+          resolve(isOver ? seen : { timedOut: true, misfits });
           return false;
         },
         onFailed: (error) => {
@@ -58,7 +71,7 @@ export class RunWatcher {
         this.#watcher.wake(runId);
         cancel = this.#world.after(LAST_LOOK_MS, () => {
           leave();
-          resolve("timeout");
+          resolve({ timedOut: true, misfits });
         });
       });
     });

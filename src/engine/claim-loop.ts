@@ -27,6 +27,8 @@ export interface ClaimLoopOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly owner: string;
+  /** The node's build. */
+  readonly build?: string;
   /** Runs worked on at the same time. */
   readonly size: number;
   /** Asked for each claim: what a node takes depends on its mode. */
@@ -165,7 +167,7 @@ export class ClaimLoop {
 
   /** Null: it failed. */
   async #claim(limit: number, suspects: 0 | 1): Promise<number | null> {
-    const { store, settings, world, bus, owner, solitary } = this.#options;
+    const { store, settings, world, bus, owner, solitary, build } = this.#options;
     const token = claimToken(world.token(), owner);
     const groupIds = this.#options.groupIds();
     const askedAt = world.monotonicNow();
@@ -173,7 +175,8 @@ export class ClaimLoop {
     try {
       if (groupIds.length === 0) return 0;
       this.#lookedAt = askedAt;
-      const call = store.claim({ owner, token, groupIds, limit, leaseMs: settings.leaseMs, suspects });
+      const asked = { owner, token, groupIds, limit, leaseMs: settings.leaseMs, suspects, build: build ?? null };
+      const call = store.claim(asked);
       this.#call = call.catch(() => {});
       claimed = await call;
     } catch (error) {

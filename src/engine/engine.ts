@@ -22,6 +22,7 @@ import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
+import { reviewMisfits } from "./misfits.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
 import { OwnPresence } from "./own-presence.js";
 import type { Program } from "./program.js";
@@ -45,7 +46,8 @@ export interface EngineOptions extends AssignmentOptions {
   readonly bus: Telemetry<EngineEvents>;
   readonly identity: string;
   readonly name: string;
-  readonly build: string | null;
+  /** Which code this is: runs whose journal it does not fit are left to nodes of other builds. */
+  readonly build: string;
   /** Whether every node reclaims, one at a time under a lease, or none. */
   readonly sweeper: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
@@ -114,16 +116,26 @@ export class Engine {
   }
 
   #executor(name: string, size: number): Executor {
-    const { store, settings, world, bus, incarnation: owner } = this.#options;
+    const { store, settings, world, bus, build, incarnation: owner } = this.#options;
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
-    const parts = { store: store.runs, settings, world, bus, owner, groupIds, onClaimed, solitary: this.#solitary };
+    const parts = {
+      store: store.runs,
+      settings,
+      world,
+      bus,
+      owner,
+      build,
+      groupIds,
+      onClaimed,
+      solitary: this.#solitary,
+    };
     const executor: Executor = new Executor({ name, size, ...parts, peers: () => this.#peers });
     return executor;
   }
 
   async start(): Promise<void> {
-    const { store, settings, world, bus, incarnation, alone } = this.#options;
+    const { store, settings, world, bus, env, incarnation, alone } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
     await this.#options.onRegistered();
@@ -152,8 +164,8 @@ export class Engine {
       settings,
       world,
       bus,
+      env,
       incarnation,
-      env: this.#options.env,
       presence: this.#presence,
       door,
       sweeper: this.#sweeper(),
@@ -228,8 +240,10 @@ export class Engine {
     if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
     if (answer.outcome === "stopped") return new NodeReplaced(identity);
     modes.set(answer.mode);
-    if (this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
+    // Registered again with other programs, the store knows only that it has them.
+    if (this.#attendance || this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
     tellReclaimed(bus, answer.reclaimed);
+    await reviewMisfits({ store, bus, env, newcomer: incarnation });
     return null;
   }
 
@@ -364,22 +378,13 @@ export class Engine {
   }
 
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
-    const { store, settings, world, bus } = this.#options;
+    const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
     // Nobody renews it: its lease brings it back.
     if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
     const writer = this.#committer.open(run, run.seq);
-    const session = new Session({
-      run,
-      writer,
-      store,
-      world,
-      bus,
-      askedAt,
-      leaseMs: settings.leaseMs,
-      presence: this.#presence,
-      onCommitted: (id) => this.#committed(id),
-    });
+    const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };
+    const session = new Session({ ...parts, presence: this.#presence, onCommitted: (id) => this.#committed(id) });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
     else if (this.#isUnwanted(session)) session.stop(this.#underWay());
@@ -391,10 +396,12 @@ export class Engine {
     try {
       const execute = () => this.#execute(program, session, slots);
       await (run.suspect ? this.#solitary.execute(session, execute) : execute());
+      const error = errorClass(session.failedWith);
       if (session.settledAs === "handed-back") bus.emit("run.handed_back", facts);
+      else if (session.settledAs === "misfit") bus.emit("run.misfit", { ...facts, build, error });
       else this.#worked++;
       const settled = { as: session.settledAs ?? "unknown", ms: world.monotonicNow() - askedAt };
-      bus.emit("run.settled", { ...work, ...settled, error: errorClass(session.failedWith) });
+      bus.emit("run.settled", { ...work, ...settled, error });
       await this.#breakers.ended(program, run.runId, session.settledAs);
     } catch (error) {
       if ((error as { code?: unknown }).code === "CLAIM_LOST") {

@@ -78,6 +78,15 @@ export interface EngineEvents {
   "run.settled": OfWork & { readonly as: string; readonly ms: number; readonly error: string | null };
   /** The node stops: another may take the run at once, and it cost the run nothing. */
   "run.handed_back": OfRun;
+  /**
+   * The code of this node does not fit the journal: the run was given back, uncounted, for a node of another build. `error`: the
+   * code or name of what did not fit.
+   */
+  "run.misfit": OfRun & { readonly build: string; readonly error: string | null };
+  /** It waited when the last live node left whose code might fit. It continues by itself when one comes. */
+  "run.quarantined": { readonly runId: string; readonly program: string };
+  /** It was quarantined, and a live node has code that was not tried on it: it can be claimed again. */
+  "run.lifted": { readonly runId: string; readonly program: string };
   "step.started": StepFacts;
   /** Its result stands in the journal. */
   "step.completed": StepFacts & { readonly ms: number };

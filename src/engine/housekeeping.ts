@@ -8,6 +8,7 @@ import type { HouseReport } from "../store/contract/house.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
+import { reviewMisfits } from "./misfits.js";
 import type { Modes } from "./modes.js";
 import type { OwnPresence } from "./own-presence.js";
 import { tellReclaimed } from "./sweep-counts.js";
@@ -27,10 +28,10 @@ export interface HousekeepingOptions {
   readonly settings: Settings;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
+  readonly env: string;
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
-  readonly env: string;
   readonly presence: OwnPresence;
   /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
   readonly alone: boolean;
@@ -161,6 +162,7 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   // Only while somebody waits for a limit.
   if (report.held) chores.begin("admit", () => admitIn(options));
   if (report.overdue) chores.begin("expire", () => expireIn(options));
+  if (report.misfits) chores.begin("review", () => reviewIn(options));
   // Set by this node itself meanwhile: the report may be older than that.
   chores.begin("obey", () => options.onRound(modes.told === told ? report.mode : null));
   return report.nextWakeMs;
@@ -194,4 +196,8 @@ async function admitIn({ store, onWork }: HousekeepingOptions): Promise<void> {
 
 async function expireIn({ store, bus }: HousekeepingOptions): Promise<void> {
   for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
+}
+
+async function reviewIn({ store, bus, env, onWork }: HousekeepingOptions): Promise<void> {
+  if ((await reviewMisfits({ store, bus, env })) > 0) onWork();
 }

@@ -37,12 +37,15 @@ export interface SessionOptions {
   /** What this node knows of its own presence: others may take its claims while it is missing. */
   readonly presence: Pick<OwnPresence, "doubtBefore">;
   readonly onCommitted: (runId: string) => void;
+  /** The node's build. */
+  readonly build?: string;
 }
 
 export class Session {
   readonly run: ClaimedRun;
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
+  readonly build: string;
   readonly #store: Store;
   readonly #writer: RunWriter;
   readonly #lost = new AbortController();
@@ -64,8 +67,10 @@ export class Session {
   /** Monotonic time when the last accepted renewal was sent. */
   #renewedAt: number;
 
-  constructor({ run, writer, store, world, bus, askedAt, leaseMs, presence, onCommitted }: SessionOptions) {
+  constructor(options: SessionOptions) {
+    const { run, writer, store, world, bus, askedAt, leaseMs, presence, onCommitted, build = "unknown" } = options;
     this.run = run;
+    this.build = build;
     this.world = world;
     this.bus = bus;
     this.#writer = writer;
@@ -209,7 +214,7 @@ export class Session {
     if (last?.kind === "handBack") await this.#lastClaim;
     const committed = await this.#held("commit", () => this.#writer.commit(effects));
     if (last && settles(last)) this.#settledAs = entryOf(last).kind;
-    if (last?.kind === "fail") this.#failedWith = last.reason;
+    if (last?.kind === "fail" || last?.kind === "misfit") this.#failedWith = last.reason;
     if (last?.kind === "retry") this.#failedWith = last.error;
     return this.#wrote(committed);
   }

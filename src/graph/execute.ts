@@ -8,7 +8,7 @@ import { storeError } from "../kernel/stored-error.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
-import { settlement } from "../workflow/execute.js";
+import { misfit, settlement } from "../workflow/execute.js";
 import { messageTaker } from "../workflow/take-messages.js";
 import { Beginning } from "./beginning.js";
 import type { AnyGraph } from "./graph-value.js";
@@ -37,7 +37,7 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     if (loaded.unwritten) memory.begun = true;
     beginning = new Beginning(memory, session, codecs);
   } catch (error) {
-    const end = endOf(error, household);
+    const end = endOf(error, household, session);
     if (!end) throw error;
     await session.commit([end]);
     return;
@@ -82,15 +82,17 @@ async function begin(graph: AnyGraph, household: Household, under: Under): Promi
 }
 
 function settle(outcome: Outcome, household: Household, session: Session): Effect {
-  const end = outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, household);
+  const end =
+    outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, household, session);
   return end || settlement(outcome, household.codecs, session);
 }
 
 /** How a run ends that cannot be gone on with; null: that is not its own doing, and its lease brings it back. */
-function endOf(error: unknown, { codecs }: Household): Effect | null {
+function endOf(error: unknown, { codecs }: Household, session: Session): Effect | null {
   // What `init` throws is the run's own failure, as if a workflow's function had thrown it.
   if (error instanceof StateFailed && error.by === "init")
     return { kind: "fail", as: "failed", reason: storeError(codecs, error.cause) };
+  if (error instanceof NeedsPeople && error.otherCode) return misfit(error, codecs, session);
   // A state that cannot be written down, of a fork or a rewind, cannot be found again after a crash.
   if (error instanceof NeedsPeople || error instanceof LimitExceeded)
     return { kind: "fail", as: "quarantined", reason: storeError(codecs, error) };

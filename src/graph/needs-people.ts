@@ -1,8 +1,11 @@
-// What no node can go on with by itself: the run is quarantined with its journal untouched, and a person decides.
+// What this node cannot continue by itself: the run is left to a node with other code, or a person decides. The journal stays as it is.
 
 import { HoldfastError } from "../kernel/error.js";
 
-export abstract class NeedsPeople extends HoldfastError {}
+export abstract class NeedsPeople extends HoldfastError {
+  /** Whether other code may continue it. */
+  readonly otherCode: boolean = true;
+}
 
 /** The journal knows a node that the graph no longer has. The log is untouched: the run goes on when code that fits is deployed. */
 export class GraphChanged extends NeedsPeople {
@@ -11,7 +14,7 @@ export class GraphChanged extends NeedsPeople {
   constructor(path: string) {
     super(
       `The journal has ${JSON.stringify(path)} under way, and the graph has no such node. ` +
-        "Deploy a graph that has it, then redrive the run; or rewind the run to a node that is there.",
+        "The run continues on a node with a graph that has it; or rewind it to a node that is there.",
     );
   }
 }
@@ -19,6 +22,7 @@ export class GraphChanged extends NeedsPeople {
 /** A run was to go on from a node that the run it comes from has not come to, or that run is gone. */
 export class PositionUnknown extends NeedsPeople {
   readonly code = "POSITION_UNKNOWN";
+  override readonly otherCode = false;
 
   constructor(runId: string, position: string) {
     super(
@@ -34,7 +38,7 @@ export class PlanChanged extends NeedsPeople {
   constructor(path: string, visit: string) {
     super(
       `The plan of ${path}:${visit} is not the one that was shown when it was asked. ` +
-        "Deploy the graph that asked, then redrive the run; or rewind the run to the gate, to ask anew.",
+        "The run continues on a node with the graph that asked; or rewind it to the gate, to ask again.",
     );
   }
 }
@@ -46,7 +50,7 @@ export class StateFailed extends NeedsPeople {
 
   constructor(by: StateFailed["by"], cause: unknown) {
     const said = by === "init" ? "`init` threw" : "a reducer threw over an update that is recorded";
-    super(`The state of the run cannot be made: ${said}. Mend it, then redrive the run.`, { cause });
+    super(`The state of the run cannot be made: ${said}. The run continues on a node with code that can.`, { cause });
     this.by = by;
   }
 }

@@ -34,6 +34,8 @@ export function entryOf(effect: Effect): EffectEntry {
       return { kind: "parked", name: "", key: null, payload: null };
     case "handBack":
       return { kind: "handed-back", name: "", key: null, payload: null };
+    case "misfit":
+      return { kind: "misfit", name: effect.build, key: null, payload: effect.reason };
     case "continue":
       return { kind: "start", name: "", key: null, payload: effect.input };
     case "pause":

@@ -36,7 +36,7 @@ export interface CompleteEffect {
   readonly output: Payload;
 }
 
-/** Ends the run without a result. */
+/** Ends the run without a result. `quarantined` stops it until a person decides: those that wait for its end keep waiting. */
 export interface FailEffect {
   readonly kind: "fail";
   readonly as: "failed" | "dead" | "cancelled" | "skipped" | "quarantined";
@@ -69,6 +69,17 @@ export interface HandBackEffect {
   readonly kind: "handBack";
 }
 
+/**
+ * Gives the claim back because this node's code does not fit the journal: uncounted, for a node of another build. Nodes of this
+ * build do not claim it again in this generation. While no live node is left that has not tried, the run is quarantined.
+ */
+export interface MisfitEffect {
+  readonly kind: "misfit";
+  /** The holder's build. */
+  readonly build: string;
+  readonly reason: Payload;
+}
+
 /** Gives the claim back and stays out of the queue until somebody resumes it. */
 export interface PauseEffect {
   readonly kind: "pause";
@@ -91,11 +102,21 @@ export type SettleEffect =
   | RetryEffect
   | ParkEffect
   | HandBackEffect
+  | MisfitEffect
   | PauseEffect
   | ContinueEffect;
 export type Effect = AppendEffect | TakeEffect | EnqueueEffect | SettleEffect;
 
-const SETTLES = new Set<Effect["kind"]>(["complete", "fail", "retry", "park", "handBack", "pause", "continue"]);
+const SETTLES = new Set<Effect["kind"]>([
+  "complete",
+  "fail",
+  "retry",
+  "park",
+  "handBack",
+  "misfit",
+  "pause",
+  "continue",
+]);
 
 /** Whether the claim ends with this effect. At most one per commit, and the last. */
 export function settles(effect: Effect): effect is SettleEffect {
@@ -104,7 +125,7 @@ export function settles(effect: Effect): effect is SettleEffect {
 
 /** Whether the run itself is over with this effect. */
 export function ends(effect: Effect): boolean {
-  return effect.kind === "complete" || effect.kind === "fail";
+  return effect.kind === "complete" || (effect.kind === "fail" && effect.as !== "quarantined");
 }
 
 /** Roughly what effects send to the store. Measured before anything is checked: whatever they are, it answers. */

@@ -12,12 +12,13 @@ export const RUN_STATES = [
   "cancelled",
   "skipped",
   "dead", // gave up after crashes or attempts; an operator may open it again
-  "quarantined", // code and journal do not fit; resumes after a rollback
+  "quarantined", // stopped, not ended: no live node has code that fits the journal, or a person must decide
 ] as const;
 
 export type RunState = (typeof RUN_STATES)[number];
 
-export const ENDED_STATES = ["completed", "failed", "cancelled", "skipped", "dead", "quarantined"] as const;
+/** `quarantined` is none of them: such a run keeps its key and its inbox, and those that wait for its end keep waiting. */
+export const ENDED_STATES = ["completed", "failed", "cancelled", "skipped", "dead"] as const;
 export type EndedState = (typeof ENDED_STATES)[number];
 
 export function isEnded(state: RunState): state is EndedState {
@@ -25,14 +26,14 @@ export function isEnded(state: RunState): state is EndedState {
 }
 
 /**
- * From → to. What leaves an ended state is an operator's reset: `failed` and `dead` open a new generation (S16),
- * `quarantined` goes on with the same log. `completed` is final; `cancelled` and `skipped` are, too, except for a task
+ * From → to. What leaves an ended state is an operator's reset: `failed` and `dead` open a new generation (S16).
+ * `quarantined` continues with the same log, also by itself when a node with other code comes. `completed` is final; `cancelled` and `skipped` are, too, except for a task
  * whose DAG is tried again.
  */
 export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
   held: ["waiting", "paused", "cancelled", "skipped", "failed"],
-  waiting: ["running", "held", "paused", "cancelled", "failed"],
+  waiting: ["running", "held", "paused", "cancelled", "failed", "quarantined"],
   running: [
     "waiting",
     "held",
@@ -52,11 +53,11 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   cancelled: ["waiting", "held", "blocked"],
   skipped: ["waiting", "held", "blocked"],
   dead: ["waiting", "held", "blocked"],
-  quarantined: ["waiting", "held", "blocked", "cancelled"],
+  quarantined: ["waiting", "held", "blocked", "paused", "cancelled"],
 };
 
-/** The ended states that an operator may open again. */
-export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly EndedState[];
+/** The states that an operator may open again. */
+export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
 /** The ended states that may only be left together with a new generation. */
 export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead", "cancelled", "skipped"];

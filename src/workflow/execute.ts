@@ -23,7 +23,7 @@ export class RunTimeout extends HoldfastError {
   }
 }
 
-/** Code and journal do not fit. The log is untouched: the run goes on when code that fits is deployed. */
+/** Code and journal do not fit. The log is untouched: the run is left to a node whose code fits. */
 export class JournalMismatch extends HoldfastError {
   readonly code = "JOURNAL_MISMATCH";
   readonly details: { readonly recorded: readonly object[]; readonly asked: readonly string[] };
@@ -34,7 +34,7 @@ export class JournalMismatch extends HoldfastError {
       ({ seq, kind, name }) => `recorded, not asked for: ${seq} ${kind} ${JSON.stringify(name)}`,
     );
     super(
-      `The code no longer asks for what the journal has recorded. Deploy code that does, then resume the run.\n` +
+      `This code does not ask for what the journal has recorded. The run continues on a node with code that does.\n` +
         [...lines, ...asked.map((title) => `asked for, not recorded: ${title}`)].join("\n"),
     );
     this.details = { recorded, asked };
@@ -138,8 +138,13 @@ export function settlement(outcome: Outcome, codecs: Codecs, session: Session): 
     case "timeout":
       return { kind: "fail", as: "failed", reason: storeError(codecs, new RunTimeout(session.run.runId)) };
     case "mismatch":
-      return { kind: "fail", as: "quarantined", reason: storeError(codecs, new JournalMismatch(outcome)) };
+      return misfit(new JournalMismatch(outcome), codecs, session);
   }
+}
+
+/** This code cannot continue it; code of another build may. */
+export function misfit(error: HoldfastError, codecs: Codecs, { build }: Session): Effect {
+  return { kind: "misfit", build, reason: storeError(codecs, error) };
 }
 
 /** A result that cannot be stored fails the run: it must not be lost in silence. */

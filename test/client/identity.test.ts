@@ -49,7 +49,7 @@ describe("a node", () => {
     const store = memoryStore();
     await using one = await createNode({ store, programs: [] });
     await using two = await createNode({ store, programs: [] });
-    expect(one).toMatchObject({ env: "default", stack: null, build: null });
+    expect(one).toMatchObject({ env: "default", stack: null, build: two.build });
     expect(one.name).toBe(one.identity);
     expect(one.identity).not.toBe(two.identity);
   });

@@ -23,6 +23,7 @@ const QUIET: HouseReport = {
   held: false,
   mode: null,
   overdue: false,
+  misfits: false,
   nextWakeMs: null,
 };
 

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { append, createClient, graph, InvalidInput, state } from "../../src/index.js";
+import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 interface Trip {
@@ -81,7 +82,7 @@ onBothStores((bench) => {
     const second = await bench.open({ programs: [shaped(() => isBroken)] });
     const run = second.run<{ sum: number }>(id);
     await run.decide("ask", { choice: "approved", by: "ann" });
-    await expect(run.result(limit)).rejects.toMatchObject({ state: "quarantined", cause: { code: "STATE_FAILED" } });
+    await expect.poll(() => quarantinedWith(bench.store, id), { timeout: 10_000 }).toBe("STATE_FAILED");
     isBroken = false;
     await second.dead.redrive([id]);
     expect(await run.result(limit)).toEqual({ sum: 6 });

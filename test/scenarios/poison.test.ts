@@ -10,7 +10,7 @@ import { testSchema } from "../harness/database.js";
 import { innocent, poison } from "./poison.js";
 
 const { url, schema } = testSchema();
-const QUICK = { housekeeping: 100, pollInterval: 50, pollMax: 200, startupGrace: 0, presenceGrace: 300, lease: "30s" };
+const QUICK = { housekeeping: 100, pollInterval: 50, pollMax: 200, presenceGrace: 300, lease: "30s" };
 let store: PostgresStore;
 const children = new Set<ChildProcess>();
 let supervised = true;

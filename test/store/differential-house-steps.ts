@@ -3,7 +3,7 @@
 import type { LeaseFence } from "../../src/store/contract/leases.js";
 import type { NodeRegistration } from "../../src/store/contract/nodes.js";
 import type { Dice } from "./dice.js";
-import { type Drawer, GROUPS, type Step, step } from "./differential-step.js";
+import { BUILDS, type Drawer, GROUPS, type Step, step } from "./differential-step.js";
 
 export class HouseSteps {
   readonly #dice: Dice;
@@ -72,6 +72,14 @@ export class HouseSteps {
     ]);
   }
 
+  /** All at once: which ones a smaller page would see is nobody's promise. */
+  misfits(): Step {
+    const env = this.#dice.one(["test", "test", "other"]);
+    const { nodes } = this.#drawn;
+    const newcomer = nodes.length > 0 && this.#dice.chance(0.4) ? { newcomer: this.#dice.one(nodes.slice(-6)) } : {};
+    return step("reviewMisfits", (store) => store.runs.reviewMisfits({ env, limit: 1000, ...newcomer }));
+  }
+
   node(): Step {
     const known =
       this.#drawn.nodes.length > 0 && this.#dice.chance(0.8)
@@ -83,7 +91,7 @@ export class HouseSteps {
       identity: "i",
       name: "n",
       env: "test",
-      build: "1",
+      build: this.#dice.one(BUILDS),
       ...(this.#dice.chance(0.3) && { executors: [{ name: "gpu", slots: 1, queues: ["q"] }] }),
       ...this.#dice.pick<object>([
         [4, {}],

@@ -13,6 +13,8 @@ export const GROUPS: readonly RunGroup[] = [
   group("c", { env: "other" }),
 ];
 
+export const BUILDS = ["1", "2"] as const;
+
 export interface Step {
   readonly name: string;
   readonly call: Call;

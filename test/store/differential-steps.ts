@@ -1,18 +1,19 @@
 // Draws one operation after the other: mostly sensible ones, some stale, repeated or bad. Those on runs stand here.
 
-import type { Claim } from "../../src/kernel/claim.js";
+import { type Claim, claimToken } from "../../src/kernel/claim.js";
 import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
 import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
 import { RUN_STATES } from "../../src/kernel/run-state.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
+import { namesOf } from "../../src/store/contract/misfits.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
 import type { Snapshot } from "../../src/store/memory/snapshot.js";
 import { Dice } from "./dice.js";
 import { HouseSteps } from "./differential-house-steps.js";
 import { MachineSteps } from "./differential-machines.js";
 import { ModeSteps } from "./differential-mode-steps.js";
-import { type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
+import { BUILDS, type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
 import type { BothStores } from "./differential-stores.js";
 import { TimeoutSteps } from "./differential-timeouts.js";
 import { TriggerSteps } from "./differential-trigger-steps.js";
@@ -86,6 +87,7 @@ export class Steps {
       [3, () => this.#modes.recovery()],
       [2, () => this.#modes.deferred()],
       [2, () => this.#modes.mode()],
+      [4, () => this.#house.misfits()],
       [8, () => this.#timeouts.next()],
       [12, () => this.#machines.next()],
       [10, () => this.#read()],
@@ -175,17 +177,17 @@ export class Steps {
   #claim(): Step {
     if (this.#lastClaim && this.#dice.chance(0.1)) return this.#claimWith(this.#lastClaim);
     const wanted = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.7));
-    const [owner, token] = [
-      this.#dice.chance(0.5) && this.#nodes.length > 0 ? this.#dice.one(this.#nodes) : this.#dice.uuid(),
-      this.#dice.uuid(),
-    ];
+    const owner = this.#dice.chance(0.5) && this.#nodes.length > 0 ? this.#dice.one(this.#nodes) : this.#dice.uuid();
+    const token = this.#dice.chance(0.7) ? claimToken(this.#dice.uuid(), owner) : this.#dice.uuid();
+    const build = this.#dice.one([null, ...BUILDS]);
     const leaseMs = this.#dice.one([0, 10, 40, 3000]);
     const limit = untied(
       this.#both.snapshot(),
       wanted.map((i) => GROUPS[i]!),
       this.#dice.int(1, 6),
+      namesOf(build, owner),
     );
-    this.#lastClaim = (ids) => ({ owner, token, groupIds: wanted.map((i) => ids[i]!), limit, leaseMs });
+    this.#lastClaim = (ids) => ({ owner, token, groupIds: wanted.map((i) => ids[i]!), limit, leaseMs, build });
     return this.#claimWith(this.#lastClaim);
   }
 
@@ -311,6 +313,7 @@ export class Steps {
       [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
       [2, () => ({ kind: "park", wakeInMs, wakeAfter: 1000, seenInboxSeq, forTasks: true })],
       [3, { kind: "handBack" }],
+      [3, () => ({ kind: "misfit", build: this.#dice.one(BUILDS), reason: json("no") })],
       [1, { kind: "pause" }],
       [2, () => ({ kind: "continue", input: json("next"), reopen: this.#takenOf(runId) })],
       [0.3, { kind: "retry", delayMs: -1, error: json("no") }],
@@ -479,11 +482,12 @@ export class Steps {
 }
 
 /** A limit that does not cut between runs of equal turn: which of those goes first is nobody's promise. */
-function untied(snapshot: Snapshot, groups: readonly RunGroup[], limit: number): number {
+function untied(snapshot: Snapshot, groups: readonly RunGroup[], limit: number, names: readonly string[]): number {
   const paused = new Set(snapshot.pausedQueues.map(({ queue }) => queue));
   const queues = new Set(groups.map((one) => one.queue).filter((queue) => !paused.has(queue)));
   const turns = snapshot.runs
     .filter((run) => run.state === "waiting" && queues.has(run.group.queue))
+    .filter(({ misfit }) => !misfit?.builds.some((tried) => names.includes(tried)))
     .map((run) => run.priority * 1e15 + run.availableAt)
     .sort((a, b) => a - b);
   let cut = limit;

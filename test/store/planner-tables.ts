@@ -13,6 +13,7 @@ import {
   childColumns,
   entryColumns,
   fenceColumns,
+  misfitColumn,
   reopenColumns,
   takeColumns,
   taskColumns,
@@ -50,6 +51,7 @@ import { buryTask } from "../../src/store/postgres/reclaimed.js";
 import { redriveRuns } from "../../src/store/postgres/redrive-runs.js";
 import { renewClaims } from "../../src/store/postgres/renew-claims.js";
 import { reopenTasks } from "../../src/store/postgres/reopen-tasks.js";
+import { reviewDue, reviewFor } from "../../src/store/postgres/review-misfits.js";
 import { ringRuns } from "../../src/store/postgres/ring.js";
 import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
@@ -113,6 +115,12 @@ export async function fill(pool: pg.Pool, s: string, size: { ended: number; wait
     select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
   await pool.query(`insert into ${s}.taken_claims (run_id, epoch, owner, outcome, at, counted, losses)
     select md5('ended' || n)::uuid, 1, '${OWNER}', 'waiting', now(), true, 0 from generate_series(1, 20000) n`);
+  await pool.query(
+    `update ${s}.runs r set misfits = array['v1'] from generate_series(1, ${HELD}) n where r.id = md5('parked' || n)::uuid`,
+  );
+  await pool.query(`insert into ${s}.misfit_runs (run_id, env, claim_group, look_at)
+    select md5('parked' || n)::uuid, 'test', 1 + n % 4, now() + case when n <= ${HELD} then interval '-1 hour' else interval '1 hour' end
+    from generate_series(1, 20000) n`);
   await fillEvents(pool, s);
   await fillTimeouts(pool, s);
   await fillMachines(pool, s);
@@ -167,7 +175,7 @@ async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
 }
 
 export async function analyze(pool: pg.Pool, s: string): Promise<void> {
-  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.taken_claims,
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.taken_claims, ${s}.misfit_runs,
     ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
 }
 
@@ -190,11 +198,12 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   const claims = held.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
   const commits = (...effects: Effect[]) => claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects }));
   const plain = commits(append("a"), complete);
-  const more = claims.map((claim): Commit => {
+  const more = claims.map((claim, i): Commit => {
     const effects: Effect[] = [
       { kind: "take", messageKey: "k" },
       { kind: "enqueue", name: "c", run: newRun({ limits: [{ kind: "slots", key: "slots child", max: 5 }] }) },
       append("a"),
+      ...(i % 4 === 0 ? [{ kind: "misfit", build: "v1", reason: { codec: "json", data: "{}" } } as const] : []),
     ];
     return { claim, expectedSeq: 1, effects };
   });
@@ -210,19 +219,26 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
     ...[null, 0, 1].map((suspects) => {
-      const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects];
+      const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects, ["v1", OWNER]];
       return hot({ ...claimRuns, name: `claim_runs_${suspects}` }, values, 3 * batch);
     }),
     hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
     hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
-    hot(commitRunsAndMore, [
-      ...fenceColumns(more),
-      ...entryColumns(more),
-      ...takeColumns(more),
-      ...(await childColumns(ONE_GROUP, more)),
-      ...reopenColumns(more),
-      ...taskColumns(more),
-    ]),
+    // For a misfit only, the nodes are asked whose code wrote last and who may fit.
+    {
+      ...hot(commitRunsAndMore, [
+        ...fenceColumns(more),
+        ...entryColumns(more),
+        ...takeColumns(more),
+        ...(await childColumns(ONE_GROUP, more)),
+        ...reopenColumns(more),
+        ...taskColumns(more),
+        misfitColumn(more),
+      ]),
+      readsWhole: ["nodes"],
+    },
+    { ...hot(reviewDue, ["test", batch], 3 * batch), readsWhole: ["nodes"] },
+    { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
     hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
@@ -296,7 +312,11 @@ async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
   const reads = 12 * ids.length;
   return [
     { statement: commitTasks, values: fenced(ends), alsoReads: reads },
-    { statement: commitTasksAndMore, values: [...fenced(starts), ...more, ...taskColumns(starts)], alsoReads: reads },
+    {
+      statement: commitTasksAndMore,
+      values: [...fenced(starts), ...more, ...taskColumns(starts), misfitColumn(starts)],
+      alsoReads: reads,
+    },
     { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
     { statement: glanceRuns, values: [ids], alsoReads: 0 },
   ];
@@ -335,6 +355,7 @@ export const NO_CHILDREN: unknown[][] = [
   [],
   [],
   [],
+  [null],
 ];
 
 const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;

@@ -139,6 +139,7 @@ function suite(start: () => Promise<OlderServer>): void {
           limit,
           1000,
           null,
+          ["v1", token],
         ]);
         expect({ off, claimed: rows.length }).toEqual({ off, claimed: limit });
       }

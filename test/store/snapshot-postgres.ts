@@ -13,7 +13,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
     await Promise.all(READS.map(rows));
   const [subscriptions, debounces, probes, keptModes, deferred, timeouts, definitions, versions, needs, ...machines] =
     events;
-  const [instances, instanceEvents, timers, takenClaims] = machines;
+  const [instances, instanceEvents, timers, takenClaims, misfits] = machines;
   return {
     runs: runs!.map(({ env, stack, queue, program, version, ...run }) => ({
       ...run,
@@ -29,6 +29,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
       epoch: Number(entry.epoch),
       payload: payload(codec, data),
     })),
+    misfits: misfits!,
     takenClaims: takenClaims!.map((row) => ({ ...row, epoch: Number(row.epoch) })),
     inbox: inbox!.map(({ codec, data, ...message }) => ({
       ...message,
@@ -94,6 +95,8 @@ const READS = [
     ${ms("archived_at")} as "archivedAt", r.wake_after as "wakeAfter", r.pending, r.counts, r.pausing
    , (select json_build_object('by', f.by, 'expiresAt', ${ms("f.expires_at")}, 'takenBy', f.taken_by, 'takenAt', ${ms("f.taken_at")})
       from {s}.deferred_runs f where f.run_id = r.id) as deferred
+   , (select json_build_object('builds', r.misfits, 'wanted', (select wanted from {s}.misfit_runs m where m.run_id = r.id))
+      where r.misfits is not null) as misfit
    from {s}.runs r join {s}.claim_groups g on g.id = r.claim_group order by r.id`,
   `select run_id as "runId", seq, epoch, token, kind, name, key, codec, data, ${ms("at")} as at
    from {s}.journal order by run_id, seq`,
@@ -141,4 +144,5 @@ const READS = [
   `select id, instance as "instanceKey", generation, kind, name, codec, data, ${ms("due_at")} as "dueAt", ${ms("try_at")} as "tryAt",
     ${ms("claimed_until")} as "claimedUntil", attempts, state, problem from {s}.timers order by id`,
   `select run_id as "runId", epoch, owner, by, outcome, counted, losses, ${ms("at")} as at from {s}.taken_claims order by run_id, epoch`,
+  `select run_id as "runId", wanted, ${ms("look_at")} as "lookAt" from {s}.misfit_runs order by run_id`,
 ];

@@ -10,6 +10,7 @@ import type { Store } from "../../src/store/contract/store.js";
 import { append, commitOf, complete, json, newRun, park, signal } from "./scene.js";
 import { definitionOperations } from "./unanswered-definitions.js";
 import { machineOperations } from "./unanswered-machines.js";
+import { misfitOperations } from "./unanswered-misfits.js";
 import { modeOperations } from "./unanswered-mode-operations.js";
 import { ids, key, type Operation, ownGroup } from "./unanswered-operation.js";
 import { taskOperations } from "./unanswered-tasks.js";
@@ -227,6 +228,8 @@ export function operations(): readonly Operation[] {
     commits("park", [park({ wakeInMs: 60_000 })]),
     commits("hand back", [{ kind: "handBack" }]),
     commits("pause", [{ kind: "pause" }]),
+    commits("misfit", [{ kind: "misfit", build: "v1", reason: json("unfit") }], "commit_runs_and_more"),
+    ...misfitOperations(),
     commits("begin anew", [{ kind: "continue", input: json("next"), reopen: [] }], "commit_runs_and_more"),
     {
       name: "redrive",

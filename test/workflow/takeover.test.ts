@@ -3,6 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Node } from "../../src/client/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
+import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "./node-suite.js";
 
 const hang = () => new Promise<never>(() => {});
@@ -112,9 +113,9 @@ onBothStores((bench) => {
     await expect.poll(async () => (await run.status()).state, { timeout: 5_000 }).toBe("parked");
     await first.stop();
     const second = await bench.open({ programs: [renamed] });
-    await expect(second.run(run.id).result({ timeout: "5s" })).rejects.toMatchObject({ state: "quarantined" });
+    await expect.poll(() => quarantinedWith(bench.store, run.id), { timeout: 5_000 }).toBe("JOURNAL_MISMATCH");
     const { entries } = (await bench.store.journal.read(run.id))!;
-    expect(entries.at(-1)).toMatchObject({ kind: "quarantined" });
+    expect(entries.at(-1)).toMatchObject({ kind: "misfit", name: second.build });
     expect(entries.some(({ name }) => name === "b")).toBe(false);
     const { details } = JSON.parse(entries.at(-1)!.payload!.data);
     expect(details).toMatchObject({ recorded: [{ name: "a" }], asked: ['step "b"'] });

@@ -1,7 +1,7 @@
 // Checks commits: written by the holder only, at the end of the log, each call ended once, each message taken once.
 
 import type { Effect } from "../../kernel/effect.js";
-import { settles } from "../../kernel/effect.js";
+import { ends, settles } from "../../kernel/effect.js";
 import { entryOf } from "../../kernel/effect-entry.js";
 import { isEnded } from "../../kernel/run-state.js";
 import type { Commit, CommitAnswer } from "../../store/contract/runs.js";
@@ -87,7 +87,7 @@ function accept(history: History, run: ModelRun, { claim, effects }: Commit): vo
   }
   const last = effects.at(-1)!;
   const isUnused = last.kind === "handBack" && effects.length === 1;
-  run.streak = last.kind === "retry" || isUnused ? Math.max(run.streak - 1, 0) : 0;
+  run.streak = last.kind === "retry" || last.kind === "misfit" || isUnused ? Math.max(run.streak - 1, 0) : 0;
   if (last.kind === "handBack") checkHandBack(history, run, claim.epoch);
   if (settles(last)) settle(history, run, last);
 }
@@ -100,9 +100,9 @@ function checkHandBack(history: History, run: ModelRun, epoch: number): void {
 }
 
 function settle(history: History, run: ModelRun, effect: Effect): void {
-  if (effect.kind === "complete" || effect.kind === "fail") checkEnd(history, run);
+  if (ends(effect)) checkEnd(history, run);
   if (effect.kind === "complete") history.end(run, "completed");
-  else if (effect.kind === "fail") history.end(run, effect.as);
+  else if (effect.kind === "fail" && effect.as !== "quarantined") history.end(run, effect.as);
   else if (effect.kind === "continue") {
     history.nextGeneration(run);
     for (const message of run.messages) if (effect.reopen.includes(message.key)) message.takenSeq = null;

@@ -3,11 +3,13 @@
 import { problemOfEffects } from "../../kernel/check-commit.js";
 import type { Effect, EnqueueEffect } from "../../kernel/effect.js";
 import { InvalidInput } from "../../kernel/error.js";
+import { versionName } from "../../kernel/name.js";
 import type { Commit } from "../contract/runs.js";
 import { checkRun } from "./run.js";
 import {
   checkDelay,
   checkInteger,
+  checkName,
   checkObject,
   checkOneOf,
   checkPayload,
@@ -26,6 +28,7 @@ const KINDS: readonly Effect["kind"][] = [
   "retry",
   "park",
   "handBack",
+  "misfit",
   "pause",
   "continue",
 ];
@@ -144,6 +147,8 @@ function checkEffect(path: string, effect: Effect): Problem {
       );
     case "continue":
       return checkPayload(`${path}.input`, effect.input) ?? checkReopen(`${path}.reopen`, effect.reopen);
+    case "misfit":
+      return checkName(versionName, `${path}.build`, effect.build) ?? checkPayload(`${path}.reason`, effect.reason);
     case "handBack":
     case "pause":
       return null;

@@ -38,6 +38,8 @@ export interface HouseReport {
   readonly mode: ModeState | null;
   /** Runs that nobody took in time are to be ended: `runs.expireDeferred`. */
   readonly overdue: boolean;
+  /** Runs that some code does not fit are to be looked at: `runs.reviewMisfits`. */
+  readonly misfits: boolean;
   /** How long until the next parked or held run is due, or a node that is missing is gone; null when none has a deadline. */
   readonly nextWakeMs: number | null;
 }

@@ -12,6 +12,7 @@ import type { Recovery } from "../../kernel/recovery.js";
 import type { EndedState, RunState } from "../../kernel/run-state.js";
 import type { ClaimRecord, TakenBackAs } from "./claims.js";
 import type { Given, JournalEntry } from "./journal.js";
+import type { Misfit, MisfitReview, MisfitReviewed } from "./misfits.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "./recovery.js";
 import type { Redrive, RedriveAnswer } from "./redrive.js";
 import type { Transaction } from "./transaction.js";
@@ -38,6 +39,8 @@ export interface ClaimRequest {
    * that executes each run in a process of its own.
    */
   readonly suspects?: 0 | 1;
+  /** The node's build: runs that it was found not to fit are left to others. */
+  readonly build?: string | null;
 }
 
 export interface ClaimedRun extends Claim {
@@ -172,9 +175,12 @@ export interface RunRecord {
   readonly recoveredFrom: string | null;
   /** Not null: a node started it that leaves the work to others. */
   readonly deferred: Deferral | null;
+  /** Not null: code that was tried in this generation does not fit its journal. */
+  readonly misfit: Misfit | null;
   /** Tasks that it waits for: its needs, or, once it has started some, its own. */
   readonly pending: number;
   readonly createdAt: number;
+  /** When it ended or was quarantined. */
   readonly endedAt: number | null;
   readonly archivedAt: number | null;
 }
@@ -185,6 +191,8 @@ export interface RunGlance {
   readonly seq: number;
   /** What it ended with, when that is short; null: it has not ended, or `journal.peek` has to be asked. */
   readonly end: JournalEntry | null;
+  /** Builds whose code does not fit its journal; null: there are none. */
+  readonly misfits: readonly string[] | null;
 }
 
 /** A deferred run that nobody took in time. */
@@ -290,6 +298,12 @@ export interface RunStore {
    * orphan, one acts; the other is not told of it. Executes nothing.
    */
   recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
+
+  /**
+   * Looks at runs that some code does not fit: quarantined ones that a live node has not tried are claimable again, and waiting
+   * ones that every live node of their group has tried are quarantined. Bounded, within one env. Executes nothing.
+   */
+  reviewMisfits(review: MisfitReview): Promise<readonly MisfitReviewed[]>;
 
   /** Cancels deferred runs that nobody took in time. Answers them. */
   expireDeferred(options: { readonly limit: number }): Promise<readonly ExpiredRun[]>;

@@ -49,6 +49,7 @@ export function addRun(
     inboxSeq: 0,
     failures: 0,
     crashes: 0,
+    misfits: null,
     endedAtUs: null,
     archivedAtUs: null,
   };

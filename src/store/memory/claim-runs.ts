@@ -1,14 +1,17 @@
 // Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
 
 import { readTicket } from "../../kernel/debounce-ticket.js";
+import { versionName } from "../../kernel/name.js";
 import { suspectFrom } from "../../kernel/suspicion.js";
-import { checkDelay, checkLimit, checkUuid, refuse } from "../check/value.js";
+import { checkDelay, checkLimit, checkName, checkUuid, optional, refuse } from "../check/value.js";
 import { GIVEN, type Given, type JournalEntry, type Peek } from "../contract/journal.js";
+import { namesOf } from "../contract/misfits.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { takeDeferral } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
 import { toMs, toUs } from "./micros.js";
+import { fitsNode } from "./misfits.js";
 import { moveRun } from "./move-run.js";
 import { copyPayload } from "./payload.js";
 import { isPaused } from "./queues.js";
@@ -22,7 +25,8 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
     checkUuid("owner", owner) ??
       checkUuid("token", token) ??
       checkDelay("leaseMs", leaseMs) ??
-      checkLimit("limit", limit),
+      checkLimit("limit", limit) ??
+      optional((path, value) => checkName(versionName, path, value))("build", request.build),
   );
   if (limit < 1 || request.groupIds.length === 0) return [];
   const held = runsInState(tables, "running").filter((row) => row.token === token && row.owner === owner);
@@ -38,9 +42,11 @@ function due(tables: Tables, request: ClaimRequest): RunRow[] {
   const nowUs = tables.nowUs();
   const { groupIds, limit, suspects } = request;
   const groups = new Set(groupIds);
+  const names = namesOf(request.build, request.owner);
   const rows = runsInState(tables, "waiting")
     .filter((row) => groups.has(row.groupId) && row.availableAtUs <= nowUs && !isPaused(tables, row))
     .filter((row) => suspects !== 0 || !isSuspect(row, row.crashes))
+    .filter((row) => fitsNode(row, names))
     .sort(inTurn)
     .slice(0, limit);
   if (suspects === undefined) return rows;

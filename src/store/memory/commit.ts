@@ -104,9 +104,9 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
   }
   const last = effects.at(-1)!;
   // The claim counted as a crash when it was granted. Progress resets the count; a failure takes back its own only, and so does
-  // a claim that is handed back without progress: a suspect that was not executed stays one.
-  const isHandedBack = last.kind === "handBack" && effects.length === 1;
-  row.crashes = last.kind === "retry" || isHandedBack ? Math.max(row.crashes - 1, 0) : 0;
+  // a claim that is handed back without progress (a suspect that was not executed stays one) and code that does not fit.
+  const isUnused = last.kind === "misfit" || (last.kind === "handBack" && effects.length === 1);
+  row.crashes = last.kind === "retry" || isUnused ? Math.max(row.crashes - 1, 0) : 0;
   return settles(last) ? settleClaim(tables, row, last, nowUs) : null;
 }
 

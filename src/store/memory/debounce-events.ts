@@ -15,6 +15,7 @@ import { insertRuns } from "./insert-runs.js";
 import { joinKey } from "./join-key.js";
 import { toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
 import { copyPayload, jsonPayload } from "./payload.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
@@ -119,7 +120,7 @@ function settleHeld(tables: Tables, row: RunRow, claim: Claim, ticket: DebounceT
   appendEntry(tables, row, { kind: "start", name: "", key: null, payload: known.payload }, nowUs, claim);
   moveRun(tables, row, "waiting");
   row.baseSeq = row.seq - 1;
-  row.generation++;
+  nextGeneration(row);
   row.failures = 0;
   return "begins";
 }

@@ -26,7 +26,7 @@ export function endRun(tables: Tables, row: RunRow, state: EndedState, nowUs: nu
 }
 
 /** Of a task that is counted, only trouble is told. */
-const TROUBLE: readonly string[] = ["failed", "dead", "quarantined"];
+const TROUBLE: readonly string[] = ["failed", "dead"];
 
 /** Called once per operation, after all of its runs are settled: the order within a batch then plays no part. */
 export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: number, over?: readonly RunRow[]): void {

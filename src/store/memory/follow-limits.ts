@@ -8,7 +8,8 @@ import type { Tables } from "./tables.js";
 export function followLimits(tables: Tables, row: RunRow, to: RunState, backsOff: boolean): RunState {
   if (!row.limited) return to;
   const stages = tables.limits.get(row.id) ?? [];
-  const ends = isEnded(to);
+  // Quarantined, it has not ended; but its key is not kept from others for as long as nobody has code that fits.
+  const ends = isEnded(to) || to === "quarantined";
   // Whoever waits for its own tasks is at work.
   const parks = to === "parked" && row.pending === 0;
   if (ends || backsOff || parks || to === "paused" || to === "blocked") {

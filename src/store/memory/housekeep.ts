@@ -7,6 +7,7 @@ import type { Store } from "../contract/store.js";
 import type { Admitting } from "./admitting.js";
 import { overdueDeferred } from "./deferred-runs.js";
 import { unreadMessages } from "./deliver-message.js";
+import { misfitsDue } from "./misfits.js";
 import { beat, modeOf, peersOf } from "./nodes.js";
 import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presence.js";
 import type { RunRow } from "./rows.js";
@@ -54,6 +55,7 @@ function housekeep(tables: Tables, round: HouseRound): HouseReport {
     held: inLine.some((atUs) => atUs <= nowUs),
     mode: modeOf(tables, incarnation),
     overdue: overdueDeferred(tables, nowUs).length > 0,
+    misfits: misfitsDue(tables, incarnation, nowUs),
     nextWakeMs: deadlines.length > 0 ? Math.ceil((Math.min(...deadlines) - nowUs) / 1000) : null,
   };
 }

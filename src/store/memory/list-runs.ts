@@ -8,6 +8,7 @@ import { compareText } from "./compare-text.js";
 import { deferralOf } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 import { toMs } from "./micros.js";
+import { misfitOf } from "./misfits.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
@@ -76,6 +77,7 @@ export function runRecord(tables: Tables, row: RunRow): RunRecord {
     recoveries: taken.length,
     recoveredFrom: taken.at(-1)?.owner ?? null,
     deferred: deferralOf(tables, row.id),
+    misfit: misfitOf(tables, row),
     pending: row.pending,
     createdAt: toMs(row.createdAtUs),
     endedAt: toMs(row.endedAtUs),

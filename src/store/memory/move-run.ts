@@ -24,6 +24,7 @@ export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOf
   const legal = mayMove(row.state, to) && (!REOPENED_WITH_DAG.includes(row.state) || row.counts);
   if (to !== row.state && !legal) throw new IllegalMove(row.id, row.state, to);
   tables.byState.get(row.state)?.delete(row);
+  if (row.state === "quarantined") row.endedAtUs = null;
   row.state = to;
   indexRun(tables, row);
   row.wakeAtUs = null;

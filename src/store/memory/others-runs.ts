@@ -3,6 +3,7 @@
 import type { Admission, RunStore } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
+import { reviewMisfits } from "./misfits.js";
 import { findOrphans, recoverRuns } from "./recover-runs.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
@@ -14,7 +15,10 @@ interface After {
   readonly admit: (whom: Admission) => number;
 }
 
-type Operations = Pick<RunStore, "orphans" | "recover" | "expireDeferred" | "unservedGroups" | "keyOf">;
+type Operations = Pick<
+  RunStore,
+  "orphans" | "recover" | "expireDeferred" | "unservedGroups" | "keyOf" | "reviewMisfits"
+>;
 
 export function othersRuns(tables: Tables, { ringing, tellReady, admit }: After): Operations {
   return {
@@ -32,6 +36,7 @@ export function othersRuns(tables: Tables, { ringing, tellReady, admit }: After)
         return { runId, program, stack, by: tables.deferred.get(runId)!.by };
       });
     },
+    reviewMisfits: async (review) => ringing(reviewMisfits(tables, review)),
     unservedGroups: async (query) => unservedGroups(tables, query),
     keyOf: async (runId) => keyOf(tables, runId),
   };

@@ -1,7 +1,7 @@
 // Queues: paused and resumed, and listed with what waits in them.
 
 import { envName, nodeName, queueName } from "../../kernel/name.js";
-import { isEnded, type RunState } from "../../kernel/run-state.js";
+import type { RunState } from "../../kernel/run-state.js";
 import { checkName, checkText, refuse } from "../check/value.js";
 import type { QueueRecord, QueueStore } from "../contract/queues.js";
 import { compareText } from "./compare-text.js";
@@ -37,7 +37,7 @@ export function memoryQueues(tables: Tables, onResume: (runs: readonly RunRow[])
 }
 
 function liveRuns(tables: Tables, env: string): RunRow[] {
-  return [...tables.runs.values()].filter(({ group, state }) => group.env === env && !isEnded(state));
+  return [...tables.runs.values()].filter(({ group, endedAtUs }) => group.env === env && endedAtUs === null);
 }
 
 function listQueues(tables: Tables, env: string): QueueRecord[] {

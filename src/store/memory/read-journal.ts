@@ -38,7 +38,7 @@ export function glance(tables: Tables, runId: string): RunGlance | null {
   const seen = peek(tables, { runId, what: "end" });
   if (!row || !seen) return null;
   const isShort = Buffer.byteLength(seen.entry?.payload?.data ?? "") <= GIVEN.bytes;
-  return { state: row.state, seq: row.seq, end: isShort ? seen.entry : null };
+  return { state: row.state, seq: row.seq, end: isShort ? seen.entry : null, misfits: row.misfits && [...row.misfits] };
 }
 
 function readJournal(

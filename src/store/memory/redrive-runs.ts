@@ -9,6 +9,7 @@ import { cancelTasks } from "./cancel-run.js";
 import { compareText } from "./compare-text.js";
 import { CLOSED } from "./end-run.js";
 import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
 import { reopenTasks } from "./reopen-tasks.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
@@ -23,7 +24,9 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
     if (!row) return { outcome: "unknown" };
     const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
     const of = taskOf(tables, row);
-    if (of !== null && !mine) return { outcome: "task", of };
+    // A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was.
+    const opens = of === null || (row.state === "quarantined" && !options.fromStart);
+    if (!opens && !mine) return { outcome: "task", of: of! };
     if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
     if (!mine) open(tables, row, options, nowUs);
     return { outcome: "redriven" };
@@ -57,7 +60,7 @@ function wrote(tables: Tables, row: RunRow, callId: string): boolean {
 
 function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redrive, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
-  row.generation++;
+  nextGeneration(row);
   row.availableAtUs = nowUs;
   moveRun(tables, row, "waiting");
   if (fromStart) {

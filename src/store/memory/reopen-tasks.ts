@@ -5,6 +5,7 @@ import type { Redrive } from "../contract/redrive.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
 import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 import { tasksOf, taskTree } from "./task-tree.js";
@@ -28,7 +29,7 @@ export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, call
   for (const root of roots) root.pending = own(root);
   for (const [position, row] of inOrder.entries()) {
     const { needs, own } = waits.get(row)!;
-    row.generation++;
+    nextGeneration(row);
     row.counts = true;
     row.pending = needs + own;
     row.failures = 0;

@@ -32,6 +32,7 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
     tables.limits.delete(row.id);
     tables.deferred.delete(row.id);
     tables.takenClaims.delete(row.id);
+    tables.misfits.delete(row.id);
     tables.needs.delete(row.id);
     tables.needed.delete(row.id);
   }
@@ -64,7 +65,7 @@ function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: 
   const endedByUs = nowUs - toUs(options.endedBeforeMs);
   return [...tables.runs.values()]
     .filter((row): row is RunRow & { endedAtUs: number } => row.endedAtUs !== null && row.endedAtUs <= endedByUs)
-    .filter((row) => row.group.env === options.env && wanted(row))
+    .filter((row) => row.group.env === options.env && row.state !== "quarantined" && wanted(row))
     .sort((a, b) => a.endedAtUs - b.endedAtUs || compareText(a.id, b.id))
     .slice(0, Math.max(options.limit, 0));
 }

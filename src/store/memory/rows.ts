@@ -39,8 +39,17 @@ export interface RunRow {
   inboxSeq: number;
   failures: number;
   crashes: number;
+  /** Replaced, not pushed to. */
+  misfits: readonly string[] | null;
   endedAtUs: number | null;
   archivedAtUs: number | null;
+}
+
+/** Beside a run with misfits, until it has ended. */
+export interface MisfitRow {
+  readonly runId: string;
+  readonly wanted: string | null;
+  readonly lookAtUs: number;
 }
 
 /** A claim that was taken from its holder. */

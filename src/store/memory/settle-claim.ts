@@ -4,7 +4,9 @@ import type { SettleEffect } from "../../kernel/effect.js";
 import { findMessage } from "./deliver-message.js";
 import { type Ended, endRun } from "./end-run.js";
 import { toUs } from "./micros.js";
+import { giveToOthers } from "./misfits.js";
 import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
 import type { RunRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
@@ -14,6 +16,11 @@ export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, n
     case "complete":
       return endRun(tables, row, "completed", nowUs);
     case "fail":
+      if (effect.as === "quarantined") {
+        moveRun(tables, row, "quarantined");
+        row.endedAtUs = nowUs;
+        return null;
+      }
       return endRun(tables, row, effect.as, nowUs);
     case "retry":
       row.availableAtUs = nowUs + toUs(effect.delayMs);
@@ -35,10 +42,13 @@ export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, n
     case "handBack":
       moveRun(tables, row, "waiting");
       return null;
+    case "misfit":
+      giveToOthers(tables, row, effect, nowUs);
+      return null;
     case "continue":
       moveRun(tables, row, "waiting");
       row.baseSeq = row.seq - 1;
-      row.generation++;
+      nextGeneration(row);
       row.failures = 0;
       for (const key of effect.reopen) {
         const message = findMessage(tables, row.id, key);

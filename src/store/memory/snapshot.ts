@@ -44,6 +44,7 @@ export interface Snapshot {
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
   /** By run and epoch. */
+  readonly misfits: readonly { readonly runId: string; readonly wanted: string | null; readonly lookAt: number }[];
   readonly takenClaims: readonly (Omit<TakenClaimRow, "atUs"> & { readonly runId: string; readonly at: number })[];
   /** By run and order of acceptance. */
   readonly inbox: readonly (Message & { readonly takenSeq: number | null })[];
@@ -109,6 +110,10 @@ export function snapshotMemory(store: Store): Snapshot {
       return { ...runRecord(tables, row), token, wakeAfter, counts, pausing };
     }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
+    misfits: sortedBy([...tables.misfits.values()], (row) => [row.runId]).map(({ lookAtUs, ...row }) => ({
+      ...row,
+      lookAt: toMs(lookAtUs),
+    })),
     takenClaims: byId.flatMap(({ id: runId }) =>
       (tables.takenClaims.get(runId) ?? []).map(({ atUs, ...row }) => ({ runId, ...row, at: toMs(atUs) })),
     ),

@@ -18,6 +18,7 @@ import { compareText } from "./compare-text.js";
 import { type Ended, endRun, settleEnds } from "./end-run.js";
 import { toMs, toUs } from "./micros.js";
 import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
 import { jsonPayload } from "./payload.js";
 import type { RunRow, TakenClaimRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
@@ -239,7 +240,7 @@ function restartsOf(tables: Tables, row: RunRow, policy: Recovery): number | nul
 /** The next generation, with the same input and messages; what was counted against the run stays counted. */
 function beginAnew(tables: Tables, row: RunRow, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
-  row.generation++;
+  nextGeneration(row);
   row.failures = 0;
   moveRun(tables, row, "waiting");
   for (const message of tables.inbox.get(row.id) ?? []) {

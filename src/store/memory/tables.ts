@@ -20,6 +20,7 @@ import type {
   LeaseRow,
   LimitRow,
   MessageRow,
+  MisfitRow,
   NodeRow,
   PausedQueueRow,
   ProbeRow,
@@ -44,6 +45,8 @@ export interface Tables {
   readonly inbox: Map<string, readonly MessageRow[]>;
   /** By run, in order. Lists are replaced. */
   readonly takenClaims: Map<string, readonly TakenClaimRow[]>;
+  /** By run. */
+  readonly misfits: Map<string, MisfitRow>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
   /** No lease key that was removed had a higher epoch. */
@@ -106,6 +109,7 @@ export function newTables(world: World): Tables {
     journal: new Map(),
     inbox: new Map(),
     takenClaims: new Map(),
+    misfits: new Map(),
     keys: new Map(),
     leases: new Map(),
     leaseFloor: { epoch: 0 },

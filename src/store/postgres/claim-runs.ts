@@ -2,7 +2,9 @@
 
 import { readTicket } from "../../kernel/debounce-ticket.js";
 import { InvalidInput } from "../../kernel/error.js";
-import { checkDelay, checkUuid } from "../check/value.js";
+import { versionName } from "../../kernel/name.js";
+import { checkDelay, checkName, checkUuid, optional } from "../check/value.js";
+import { namesOf } from "../contract/misfits.js";
 import type { ClaimedRun, ClaimRequest } from "../contract/runs.js";
 import type { Database } from "./database.js";
 import { takeDeferred } from "./deferred-runs.js";
@@ -32,6 +34,7 @@ export const isSuspect = (crashes: string, r = "r") => `(${crashes} >= greatest(
  * The limit stands in a sub-select, too: known, it makes a plan with values look so much cheaper than the prepared one that with
  * many waiting every claim is planned anew on a pool of the application's (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
  * `paused` is empty most of the time, and then nothing is looked up for it.
+ * `misfits`: a run that this node's code does not fit is left to others. Beside NULL, which nearly all rows have, nothing is compared.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
  * Suspects ($6: null, 0 or 1): asked for none, the scan passes over them; asked for one, those behind the first are left where they
  * are, although their rows were locked for a moment.
@@ -50,6 +53,7 @@ with held as materialized (
     from ${s}.runs r
     where r.state = 'waiting' and r.claim_group = g.id and r.available_at <= (select ${now})
       and ($6::int is distinct from 0 or not ${isSuspect("r.crashes")})
+      and (r.misfits is null or not r.misfits && $7::text[])
     order by r.priority, r.available_at
     limit (select $4::int)
     for no key update skip locked
@@ -111,12 +115,17 @@ interface Row {
 }
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
-  const { owner, token, groupIds, limit, leaseMs, suspects = null } = request;
-  const error = checkUuid("owner", owner) ?? checkUuid("token", token) ?? checkDelay("leaseMs", leaseMs);
+  const { owner, token, groupIds, limit, leaseMs, suspects = null, build } = request;
+  const error =
+    checkUuid("owner", owner) ??
+    checkUuid("token", token) ??
+    checkDelay("leaseMs", leaseMs) ??
+    optional((path, value) => checkName(versionName, path, value))("build", build);
   if (error) throw error;
   if (!Number.isInteger(limit)) throw new InvalidInput("limit", `must be a whole number, not ${limit}`);
   if (limit < 1 || groupIds.length === 0) return [];
-  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs, suspects]);
+  const names = namesOf(build, owner);
+  const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs, suspects, names]);
   return rows.map((row) => ({
     runId: row.id,
     epoch: Number(row.epoch),

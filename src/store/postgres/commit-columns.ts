@@ -101,6 +101,14 @@ export function taskColumns(commits: readonly Commit[]): unknown[][] {
   ];
 }
 
+/** Per commit: the build whose code does not fit, or null. */
+export function misfitColumn(commits: readonly Commit[]): unknown[] {
+  return commits.map(({ effects }) => {
+    const last = effects.at(-1)!;
+    return last.kind === "misfit" ? last.build : null;
+  });
+}
+
 /** One row per message that is unread again. */
 export function reopenColumns(commits: readonly Commit[]): unknown[][] {
   const reopened = effectsOf<ContinueEffect>(commits, ["continue"]).flatMap(({ ord, effect }) =>

@@ -8,6 +8,7 @@ import { endNotices } from "./end-notices.js";
 import { leaveHint } from "./hints.js";
 import { interval } from "./instant.js";
 import { LIMIT, LIMIT_COLUMNS } from "./limit-columns.js";
+import { noteMisfits, withMisfits } from "./misfit-sql.js";
 
 const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "bool", "float8", "int", "bigint"];
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
@@ -24,6 +25,8 @@ const REOPENED = CHILD_LIMITS + LIMIT.length;
 const NEW_TASKS = REOPENED + 2;
 const FOR_TASKS = NEW_TASKS + 1;
 const TASK_NEEDS = FOR_TASKS + 1;
+/** One text per commit: the holder's build when its code does not fit the journal. */
+const MISFITS = TASK_NEEDS + 3;
 
 /** What stands at a fence row's place in the arrays of the fence. */
 const runId = (ord: string) => at(1, "uuid", ord);
@@ -67,21 +70,24 @@ function fenced(d: Dialect, { more, counting }: Variant): string {
   const wakesAtOnce = `f.to_state = 'parked' and (r.inbox_seq > f.seen_inbox_seq${noneLeft})`;
   const ending = `select run_id from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord) where ($7::bool[])[w.ord]`;
   const fits = more ? ` and not ${oneOf("f.ord", `select ord from (${unfit(d, NEEDS)}) unfit`)}` : "";
+  // A pause that was asked for is answered first.
+  const shut = "(f.fits is false and not r.pausing)";
   return `
 with t as materialized (select ${now} as now
-), ${counting ? `${takeTurn(d, ending)}, ` : ""}f as materialized (
-  select f.*, r.counts, r.pausing
-  from ${unnest(1, FENCE)} with ordinality
-    as f(run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, ord)
+), ${counting ? `${takeTurn(d, ending)}, ` : ""}${more ? "l" : "f"} as materialized (
+  select f.*, r.counts, r.pausing${more ? ", r.misfits, r.owner, r.claim_group" : ""}
+  from ${more ? unnest(1, FENCE).replace(/\)$/, `, (select $${MISFITS}::text[]))`) : unnest(1, FENCE)} with ordinality
+    as f(run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq,${more ? " build," : ""} ord)
   join ${s}.runs r on r.id = f.run_id
   ${counting ? `where ${TURN} and not ${isWaiter("f.run_id")}` : ""}
   for no key update of r skip locked
-), ok as (
+)${more ? `, f as materialized (${withMisfits(d)})` : ""}, ok as (
   update ${s}.runs r
   set seq = f.seq + f.n,
-      ${more ? `pending = ${pending},` : ""}
+      ${more ? `pending = ${pending}, misfits = coalesce(f.tried, r.misfits),` : ""}
       ${counting ? "counts = r.counts and not f.ends," : ""}
-      state = case when f.to_state is null then r.state when ${wakesAtOnce} then 'waiting' else f.to_state end,
+      state = case when f.to_state is null then r.state when ${wakesAtOnce} then 'waiting'
+                   ${more ? `when ${shut} then 'quarantined'` : ""} else f.to_state end,
       token = case when f.to_state is null then r.token end,
       owner = case when f.to_state is null then r.owner end,
       lease_until = case when f.to_state is null then r.lease_until end,
@@ -92,9 +98,9 @@ with t as materialized (select ${now} as now
       failures = case when f.anew then 0 else r.failures + f.failed::int end,
       generation = r.generation + f.anew::int,
       base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
-      crashes = case when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1) then greatest(r.crashes - 1, 0)
-                     else 0 end,
-      ended_at = case when f.ends then t.now end
+      crashes = case when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)${more ? " or f.build is not null" : ""}
+                     then greatest(r.crashes - 1, 0) else 0 end,
+      ended_at = case when f.ends or f.to_state = 'quarantined'${more ? ` or ${shut}` : ""} then t.now end
   from f, t
   where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq
     ${counting ? "" : "and not (f.ends and r.counts)"}${fits}
@@ -194,7 +200,7 @@ const others = (d: Dialect) => {
   update ${s}.inbox i set taken_seq = null
   from ${unnest(REOPENED, ["int", "text"])} as k(ord, key)
   where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
-)`;
+), ${noteMisfits(d, oneOf("f.ord", "select ord from ok"))}`;
 };
 
 const variant = (name: string, one: Variant) =>

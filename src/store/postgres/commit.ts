@@ -7,7 +7,15 @@ import { checkCommits } from "../check/commit.js";
 import type { ClaimedRun, Commit, CommitAnswer } from "../contract/runs.js";
 import type { Transaction } from "../contract/transaction.js";
 import { admitAfter } from "./admit-runs.js";
-import { childColumns, entryColumns, fenceColumns, reopenColumns, takeColumns, taskColumns } from "./commit-columns.js";
+import {
+  childColumns,
+  entryColumns,
+  fenceColumns,
+  misfitColumn,
+  reopenColumns,
+  takeColumns,
+  taskColumns,
+} from "./commit-columns.js";
 import { commitRuns, commitRunsAndMore, commitTasks, commitTasksAndMore, refusedCommits } from "./commit-sql.js";
 import type { Database } from "./database.js";
 import type { Groups } from "./groups.js";
@@ -32,7 +40,7 @@ interface RefusedRow {
 }
 
 /** Effects on other rows than the run's own and its journal. */
-const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue"]);
+const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue", "misfit"]);
 
 function needsMore(effect: Effect): boolean {
   return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
@@ -92,7 +100,14 @@ async function sendOnce(
     const columns = [...fenceColumns(commits), ...entryColumns(commits)];
     if (!more) return columns;
     const children = await childColumns(groups, commits);
-    return [...columns, ...takeColumns(commits), ...children, ...reopenColumns(commits), ...taskColumns(commits)];
+    return [
+      ...columns,
+      ...takeColumns(commits),
+      ...children,
+      ...reopenColumns(commits),
+      ...taskColumns(commits),
+      misfitColumn(commits),
+    ];
   };
   const behind = more || counting ? db.hintBehind() : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });

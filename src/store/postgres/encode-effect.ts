@@ -1,6 +1,6 @@
 // One encoder per effect that gives the claim back: what it does to the run's row.
 
-import type { SettleEffect } from "../../kernel/effect.js";
+import { ends, type SettleEffect } from "../../kernel/effect.js";
 
 /** Null fields of a settling change leave the column to the statement's default. */
 export interface RowChange {
@@ -31,7 +31,7 @@ export function changeOf(effect: SettleEffect): RowChange {
     case "complete":
       return give("completed", { ends: true });
     case "fail":
-      return give(effect.as, { ends: true });
+      return give(effect.as, { ends: ends(effect) });
     case "retry":
       return give("waiting", { failed: true, delayMs: effect.delayMs });
     case "park":
@@ -41,6 +41,7 @@ export function changeOf(effect: SettleEffect): RowChange {
         seenInboxSeq: effect.seenInboxSeq,
       });
     case "handBack":
+    case "misfit":
       return give("waiting");
     case "continue":
       return give("waiting", { anew: true });

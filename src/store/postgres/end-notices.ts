@@ -17,7 +17,7 @@ export function endNotices({ schema: s, now }: Dialect): string {
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, ${now}
   from ended e cross join lateral (select state from ${s}.runs p where p.id = e.parent_id limit 1) p
   where e.parent_id is not null and p.state not in ${ENDED} and not ${oneOf("e.parent_id", "select run_id from ended")}
-    and (not e.counted or e.state in ('failed', 'dead', 'quarantined'))
+    and (not e.counted or e.state in ('failed', 'dead'))
   on conflict do nothing
   returning run_id
 )`;

@@ -14,7 +14,7 @@ import { SHELVES, shelf } from "./shelf.js";
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
   ${ms("r.lease_until")} as lease_until, r.seq, r.base_seq, r.generation, r.inbox_seq, r.failures, r.crashes,
-  r.crash_limit, r.parent_id, r.pending, k.recovered_from, k.recoveries,
+  r.crash_limit, r.parent_id, r.pending, x.misfit, k.recovered_from, k.recoveries,
   ${ms("r.created_at")} as created_at, ${ms("r.ended_at")} as ended_at, ${ms("r.archived_at")} as archived_at, f.deferred`;
 
 const FROM = (s: string, runs = `${s}.runs`) => `${runs} r join ${s}.claim_groups g on g.id = r.claim_group
@@ -23,6 +23,10 @@ left join lateral (
     as deferred
   from ${s}.deferred_runs f where f.run_id = r.id limit 1
 ) f on true
+left join lateral (
+  select json_build_object('builds', r.misfits, 'wanted', (select m.wanted from ${s}.misfit_runs m where m.run_id = r.id)) as misfit
+  where r.misfits is not null
+) x on true
 cross join lateral (
   select count(*)::int as recoveries, (array_agg(k.owner order by k.epoch desc))[1] as recovered_from
   from ${s}.taken_claims k where k.run_id = r.id
@@ -63,6 +67,7 @@ interface Row {
   ended_at: number | null;
   archived_at: number | null;
   deferred: RunRecord["deferred"];
+  misfit: RunRecord["misfit"];
 }
 
 export async function get(db: Database, runId: string): Promise<RunRecord | null> {
@@ -188,6 +193,7 @@ function recordOf(row: Row): RunRecord {
     recoveries: row.recoveries,
     recoveredFrom: row.recovered_from,
     deferred: row.deferred,
+    misfit: row.misfit,
     pending: row.pending,
     createdAt: row.created_at,
     endedAt: row.ended_at,

@@ -51,6 +51,7 @@ import { orphans, recover } from "./recover-runs.js";
 import { redrive } from "./redrive-runs.js";
 import { renew } from "./renew-claims.js";
 import { archive, prune } from "./retain-runs.js";
+import { reviewMisfits } from "./review-misfits.js";
 import { ring } from "./ring.js";
 import { scheduleStore } from "./schedules.js";
 import { send, unread } from "./send-messages.js";
@@ -245,6 +246,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     sweepExpired: (options) => sweep(db, options),
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),
+    reviewMisfits: (review) => reviewMisfits(db, review),
     expireDeferred: ({ limit }) => expireDeferred(db, limit),
     unservedGroups: (query) => unservedGroups(db, query),
     keyOf: (runId) => keyOf(db, runId),

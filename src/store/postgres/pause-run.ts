@@ -23,7 +23,7 @@ with recursive ${taskTree(d, "select $1::uuid")}
 ), t as materialized (select ${now} as now
 ), p as (
   update ${s}.runs r
-  set state = case when l.state = 'running' then r.state else 'paused' end, pausing = l.state = 'running', wake_at = null,
+  set state = case when l.state = 'running' then r.state else 'paused' end, pausing = l.state = 'running', wake_at = null, ended_at = null,
       inbox_seq = r.inbox_seq + (l.state = 'running')::int, seq = r.seq + (l.id = $1 and l.state <> 'running')::int
   from l
   where r.id = l.id and l.state not in ${ENDED} and l.state <> 'paused' and not l.pausing

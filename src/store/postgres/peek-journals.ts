@@ -27,9 +27,9 @@ left join lateral (
 export const glanceRuns = statement(
   "glance_runs",
   ({ schema: s }) => `
-select w.ord::int, r.state, r.seq as run_seq, ${ENTRY_COLUMNS}
+select w.ord::int, r.state, r.seq as run_seq, r.misfits, ${ENTRY_COLUMNS}
 from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord)
-cross join lateral (select state, seq from ${s}.runs r where r.id = w.run_id limit 1) r
+cross join lateral (select state, seq, misfits from ${s}.runs r where r.id = w.run_id limit 1) r
 left join lateral (
   select * from ${s}.journal j
   where j.run_id = w.run_id and j.seq = case when r.state in ${ENDED} then r.seq end
@@ -90,13 +90,20 @@ export async function peek(db: Database, wanted: readonly Peek[]): Promise<reado
   return answers;
 }
 
+interface GlanceRow extends EntryRow {
+  ord: number;
+  state: RunState;
+  run_seq: string;
+  misfits: string[] | null;
+}
+
 export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
   const values = [runIds.map((id) => (isUuid(id) ? id : null))];
-  const rows = await db.run<EntryRow & { ord: number; state: RunState; run_seq: string }>(glanceRuns, values);
+  const rows = await db.run<GlanceRow>(glanceRuns, values);
   const answers: (RunGlance | null)[] = runIds.map(() => null);
   for (const row of rows) {
     const end = row.seq === null ? null : entryOf(row);
-    answers[row.ord - 1] = { state: row.state, seq: Number(row.run_seq), end };
+    answers[row.ord - 1] = { state: row.state, seq: Number(row.run_seq), end, misfits: row.misfits };
   }
   return answers;
 }

@@ -13,6 +13,9 @@ import { leave } from "./leave-tasks.js";
 import { reopen } from "./reopen-tasks.js";
 import { isTask } from "./task-tree.js";
 
+/** A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was. */
+const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))";
+
 /**
  * All rows are locked first, in the order of their ids; what is judged is the row as it was locked. What had come too late
  * for the run's end is unread again, except a request to cancel it. The same call
@@ -32,7 +35,7 @@ with t as materialized (select ${now} as now
       base_seq = case when $2::bool then l.seq else l.base_seq end, pending = case when $2::bool then 0 else r.pending end,
       failures = 0, crashes = 0, wake_at = null, ended_at = null, archived_at = null, available_at = t.now
   from l, t
-  where r.id = l.id and l.state in ('failed', 'dead', 'quarantined') and l.task_of is null
+  where r.id = l.id and l.state in ('failed', 'dead', 'quarantined') and ${OPENS}
   returning r.id, r.seq, l.base_seq as old_base
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
@@ -72,14 +75,14 @@ export async function redrive(
   if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
   const rows =
     known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
-  db.onWork(
-    rows.filter(({ state, task_of }) => reopens(state) && task_of === null).map(({ claim_group }) => claim_group),
-  );
+  const opens = ({ state, task_of }: Row) =>
+    reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
+  db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));
   const byId = new Map(rows.map((row) => [row.id, row]));
   return runIds.map((id): RedriveAnswer => {
     const row = byId.get(id);
     if (!row) return { outcome: "unknown" };
-    if (row.task_of !== null && !row.mine) return { outcome: "task", of: row.task_of };
+    if (row.task_of !== null && !row.mine && !opens(row)) return { outcome: "task", of: row.task_of };
     return reopens(row.state) || row.mine ? { outcome: "redriven" } : { outcome: "not ended so", state: row.state };
   });
 }

@@ -29,7 +29,7 @@ with found as materialized (
   cross join lateral (
     select r.id, r.ended_at from ${s}.runs r
     where r.claim_group = g.id and ${shelf("r")} = shelf.n
-      and r.ended_at <= (select ${now}) - ${interval("$2::float8")} and ${also}
+      and r.ended_at <= (select ${now}) - ${interval("$2::float8")} and r.state <> 'quarantined' and ${also}
     order by r.ended_at, r.id
     limit $3
   ) x
@@ -69,6 +69,8 @@ export const pruneRuns = statement("prune_runs", (d) => {
   delete from ${s}.deferred_runs f where f.run_id = any(array(select id from gone))
 ), needs as (
   delete from ${s}.run_needs n where n.need_id = any(array(select id from gone))
+), misfits as (
+  delete from ${s}.misfit_runs m where m.run_id = any(array(select id from gone))
 ), limits as (
   delete from ${s}.run_limits l where l.run_id = any(array(select id from gone))
 ), past as materialized (

@@ -22,6 +22,7 @@ import { listCases } from "./lists.js";
 import { loneNodeCases } from "./lone-nodes.js";
 import { machineCases } from "./machines.js";
 import { messageCases } from "./messages.js";
+import { misfitCases } from "./misfits.js";
 import { deferredCases, modeCases } from "./modes.js";
 import { nodeCases } from "./nodes.js";
 import { overflowCases } from "./overflow.js";
@@ -78,4 +79,5 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...modeCases,
   ...deferredCases,
   ...cleanupCases,
+  ...misfitCases,
 ];

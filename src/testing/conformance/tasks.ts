@@ -67,7 +67,7 @@ export const taskCases = cases("tasks", {
   },
 
   "every way to end counts": async (s) => {
-    for (const effect of [complete, fail(), fail("skipped"), fail("cancelled"), fail("quarantined"), fail("dead")]) {
+    for (const effect of [complete, fail(), fail("skipped"), fail("cancelled"), fail("dead")]) {
       const { parent, ids } = await family(s, [[], [0]]);
       await s.accept(await one(s), [effect]);
       matches(await s.run(some(ids[1], "behind")), { state: "waiting" }, `behind ${JSON.stringify(effect)}`);

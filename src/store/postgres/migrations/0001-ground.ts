@@ -8,6 +8,7 @@ import { definitions } from "./0001-definitions.js";
 import { events } from "./0001-events.js";
 import { limits } from "./0001-limits.js";
 import { machines } from "./0001-machines.js";
+import { misfits } from "./0001-misfits.js";
 import { modes } from "./0001-modes.js";
 import { nodes } from "./0001-nodes.js";
 import { schedules } from "./0001-schedules.js";
@@ -29,6 +30,7 @@ export const ground = {
       tasks,
       definitions,
       modes,
+      misfits,
       machines,
       cleanup,
       //
@@ -84,7 +86,10 @@ create table ${s}.runs (
   pending       int not null default 0,
   counts        boolean not null default false,
   pausing       boolean not null default false,
+  -- Who found in this generation that its code does not fit the journal: builds, or incarnations where a build names two codes.
+  misfits       text[],
   created_at    timestamptz not null,
+  -- When it ended or was quarantined.
   ended_at      timestamptz,
   archived_at   timestamptz,
   constraint run_state_known check (state in ('blocked', 'held', 'waiting', 'running', 'parked', 'paused',
@@ -92,7 +97,7 @@ create table ${s}.runs (
   constraint run_token_only_while_running check ((state = 'running') = (token is not null)),
   constraint run_claim_is_whole check ((token is null) = (owner is null) and (token is null) = (lease_until is null)),
   constraint run_wakes_only_from_parked check (wake_at is null or state = 'parked'),
-  constraint run_end_is_counted check (not counts or ended_at is null),
+  constraint run_end_is_counted check (not counts or ended_at is null or state = 'quarantined'),
   constraint run_pauses_while_running check (not pausing or state = 'running')
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02,
         autovacuum_vacuum_cost_delay = 0);
@@ -110,14 +115,14 @@ begin
   if not (new.state = any (case old.state
     when 'blocked' then array['waiting', 'held', 'paused', 'cancelled', 'skipped', 'failed']
     when 'held' then array['waiting', 'paused', 'cancelled', 'skipped', 'failed']
-    when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed']
+    when 'waiting' then array['running', 'held', 'paused', 'cancelled', 'failed', 'quarantined']
     when 'running' then array['waiting', 'held', 'parked', 'paused', 'completed', 'failed', 'cancelled', 'skipped',
                               'dead', 'quarantined']
     when 'parked' then array['waiting', 'held', 'paused', 'cancelled', 'failed']
     when 'paused' then array['blocked', 'held', 'waiting', 'parked', 'cancelled', 'failed']
     when 'failed' then array['waiting', 'held', 'blocked']
     when 'dead' then array['waiting', 'held', 'blocked']
-    when 'quarantined' then array['waiting', 'held', 'blocked', 'cancelled']
+    when 'quarantined' then array['waiting', 'held', 'blocked', 'paused', 'cancelled']
     when 'cancelled' then array['waiting', 'held', 'blocked']
     when 'skipped' then array['waiting', 'held', 'blocked']
     else array[]::text[] end))

@@ -73,7 +73,8 @@ create table ${s}.paused_queues (
 create function ${s}.follow_limits() returns trigger language plpgsql
   set search_path = pg_catalog set enable_seqscan = off as $$
 declare
-  ends boolean := new.state in ${ENDED};
+  -- Quarantined, it has not ended; but its key is not kept from others for as long as nobody has code that fits.
+  ends boolean := new.state in ${ENDED} or new.state = 'quarantined';
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;
 begin

@@ -1,0 +1,20 @@
+// A node process with one of two versions of the code, for the test that rolls them.
+
+import { createNode } from "../../src/client/create-node.js";
+import { openPostgres } from "../../src/store/postgres/open.js";
+import { programsOf, type Version } from "./rolling-programs.js";
+
+const [url, schema, version, identity] = process.argv.slice(2) as [string, string, Version, string];
+const node = await createNode({
+  store: openPostgres(url, { schema }),
+  programs: programsOf(version),
+  identity,
+  env: "rolling",
+  signals: true,
+  shutdownGrace: "5s",
+  concurrency: 8,
+  lease: "5s",
+  pollInterval: 100,
+  housekeeping: 200,
+});
+process.send?.({ ready: node.incarnation });
