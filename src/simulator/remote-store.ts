@@ -2,7 +2,6 @@
 // recorded there.
 
 import type { ProbeRequest } from "../store/contract/breakers.js";
-import type { HouseReport, HouseRound } from "../store/contract/house.js";
 import type { Fire, FireAnswer } from "../store/contract/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";

@@ -117,7 +117,6 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     ...quietParts(tables),
     ...house,
     attend: async (attendee) => attend(hearers, tables, attendee),
-    cleanUp: async (round) => cleanUp(tables, round),
     close: async () => {},
   };
   rememberStore(store, tables);
@@ -125,11 +124,12 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
 }
 
 /** What makes no run claimable, so that nobody has to be told. */
-function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts"> {
+function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts" | "cleanUp"> {
   return {
     leases: memoryLeases(tables),
     breakers: memoryBreakers(tables),
     timeouts: memoryTimeouts(tables),
+    cleanUp: async (round) => cleanUp(tables, round),
   };
 }
 

@@ -88,6 +88,8 @@ export const misfitCases = cases("misfits", {
     const runId = await unfit(s, two, one);
     await s.accept(await claimOneAs(s, two), [append("b"), park({ wakeInMs: 0 })]);
     await s.store.runs.wakeParked({ limit: 1000 });
+    // Runs that wake together become available one microsecond apart.
+    await s.advance(1);
     same(await claimAs(s, one), [], "claimed after it was woken");
     await s.accept(await claimOneAs(s, two), [{ kind: "continue", input: payload(1), reopen: [] }]);
     same((await s.run(runId)).misfit, null, "misfit");
