@@ -51,7 +51,8 @@ export type Applied =
       readonly options: Redrive;
       readonly answers: readonly RedriveAnswer[];
     }
-  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[] }
+  /** `replaced`: at the start of a process, from earlier lives of it. */
+  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly replaced?: boolean }
   | { readonly op: "expire"; readonly runIds: readonly string[] }
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }

@@ -7,6 +7,7 @@ import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";
 import type { Link } from "./link.js";
 import { remoteMachines } from "./remote-machines.js";
+import { RemotePresence } from "./remote-presence.js";
 import { RemoteTransaction } from "./remote-transaction.js";
 import { remoteBreakers, remoteEvents } from "./remote-triggers.js";
 
@@ -76,15 +77,12 @@ export function remoteStore(link: Link): Store {
       onScheduled: (of, hear) => store.timeouts.onScheduled(of, (inMs) => link.push(() => hear(inMs))),
     },
     machines: remoteMachines(link),
-    attend: ({ incarnation, onHint, onSkipped }) =>
-      link.call("attend", () =>
-        store.attend({
-          incarnation,
-          onHint: (groupIds) => link.push(() => onHint(groupIds)),
-          onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
-        }),
-      ),
-    housekeep: (round) => link.call("housekeep", () => store.housekeep(round)),
+    attend: (attendee) => new RemotePresence(link, attendee).open(),
+    housekeep: (round) =>
+      link.call("housekeep", async () => {
+        database.onHeard(round.incarnation);
+        return store.housekeep(round);
+      }),
     reclaim: (round) =>
       link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
     close: async () => {},
@@ -121,7 +119,13 @@ function remoteLeases(link: Link): Store["leases"] {
 function remoteNodes(link: Link): Store["nodes"] {
   const { store } = link.database;
   return {
-    register: (node) => link.call("register", () => store.nodes.register(node)),
+    register: (node) =>
+      link.call("register", async () => {
+        const answer = await store.nodes.register(node);
+        const reclaimed = answer.outcome === "registered" ? answer.reclaimed : [];
+        link.database.onApplied({ op: "sweep", reclaimed, replaced: true }, link.name);
+        return answer;
+      }),
     heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
     claimsFrom: (incarnation, ids) => link.call("claims from", () => store.nodes.claimsFrom(incarnation, ids)),
     changeMode: (incarnation, change, options) =>

@@ -210,7 +210,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
   const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   return [
     hot(claimRuns, [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000], 3 * batch),
-    hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
+    { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
     hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
     hot(commitRunsAndMore, [
       ...fenceColumns(more),

@@ -60,6 +60,8 @@ export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"r
     const run = history.runs.get(runId);
     const held = run?.state === "running" && run.epoch === epoch && run.token === token;
     if (outcome === "held") {
+      const owner = history.tables.runs.get(runId)?.owner;
+      if (owner) history.heard(owner);
       if (held) run.leaseUntilUs = history.nowUs + Math.round(leaseMs * 1000);
       else history.broken("S4", runId, `a claim of epoch ${epoch} was renewed that is not held`);
     } else if (outcome === "lost" && held) history.broken("S4", runId, "a claim that is held was called lost");
@@ -74,18 +76,19 @@ function isCapped({ journal, crashLimit }: ModelRun, outcome: string): boolean {
   return (outcome === "restarted" || (outcome === "dead" && restarts > 0)) && restarts + 1 >= crashLimit;
 }
 
-export function checkSweep(history: History, { reclaimed }: Of<"sweep">): void {
-  for (const { runId, outcome, epoch } of reclaimed) {
+export function checkSweep(history: History, { reclaimed, replaced = false }: Of<"sweep">): void {
+  for (const { runId, outcome, epoch, previousOwner } of reclaimed) {
     const run = history.find(runId, "a sweep of");
     if (!run) continue;
     const left = run.leaseUntilUs - history.nowUs;
+    const mayBeTaken = left <= 0 || history.isGone(previousOwner, replaced);
     history.expect(
-      run.state === "running" && left <= 0 && run.epoch === epoch,
+      run.state === "running" && mayBeTaken && run.epoch === epoch,
       "S5",
       run,
-      `swept while ${run.state}, ${left} µs before its lease ends`,
+      `swept while ${run.state}, ${left} µs before its lease ends, ${history.whereabouts(previousOwner)}`,
     );
-    history.calm?.swept(history, run);
+    if (left <= 0) history.calm?.swept(history, run);
     const dies = (run.streak >= run.crashLimit || isCapped(run, outcome)) && outcome !== "failed";
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);
     if (outcome === "dead" || outcome === "failed") {

@@ -39,7 +39,7 @@ export function isSilent(tables: Tables, row: NodeRow): boolean {
 export function isLive(tables: Tables, row: NodeRow): boolean {
   if (row.stoppedAtUs !== null || isSilent(tables, row)) return false;
   const isYoung = tables.presence.serverStartedAtUs > tables.nowUs() - toUs(2_000) && isHeard(tables, row);
-  const isBack = row.absentSinceUs !== null && row.seenAtUs > row.absentSinceUs;
+  const isBack = row.absentSinceUs !== null && row.seenAtUs >= row.absentSinceUs;
   return !row.attends || isHere(tables, row) || isBack || isYoung;
 }
 
