@@ -146,6 +146,7 @@ export class Engine {
       sweeper: this.#sweeper(),
       alone,
       onForgotten: () => this.#registerAgain(),
+      onMissed: () => this.#keeper.hurry(),
       onAbsent: async () => this.#attendance?.again(),
       onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
       modes: this.#options.modes,

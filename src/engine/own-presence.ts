@@ -44,8 +44,11 @@ export class OwnPresence {
     this.#held = held;
   }
 
+  /** A beat is sent. */
   beating(): void {
-    this.#beatAt = this.#world.monotonicNow();
+    const now = this.#world.monotonicNow();
+    this.#note(now);
+    this.#beatAt = now;
   }
 
   /** A beat was answered. */
