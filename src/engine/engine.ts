@@ -1,7 +1,6 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
 import { ClaimLost } from "../kernel/claim.js";
-import { settles } from "../kernel/effect.js";
 import type { HoldfastError } from "../kernel/error.js";
 import { errorClass } from "../kernel/error-class.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
@@ -10,7 +9,7 @@ import { sleep, type World } from "../kernel/world.js";
 import type { Attendance } from "../store/contract/attend.js";
 import type { Subscription } from "../store/contract/events.js";
 import type { HouseReport } from "../store/contract/house.js";
-import type { ClaimedRun, Commit } from "../store/contract/runs.js";
+import type { ClaimedRun } from "../store/contract/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter } from "./admitter.js";
 import { type AssignmentOptions, Assignments } from "./assignments.js";
@@ -21,6 +20,7 @@ import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
+import { movedInLine } from "./moved-in-line.js";
 import { Nearby } from "./nearby.js";
 import { NodeReplaced, NotAlone } from "./not-alone.js";
 import { OwnPresence } from "./own-presence.js";
@@ -31,6 +31,7 @@ import type { Slots } from "./slots.js";
 import { Subscriber } from "./subscriber.js";
 import { tellReclaimed } from "./sweep-counts.js";
 import { SweeperLease } from "./sweeper-lease.js";
+import { within } from "./within.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */
 const FAREWELL_MS = 2_000;
@@ -87,13 +88,12 @@ export class Engine {
   #worked = 0;
 
   constructor(options: EngineOptions) {
-    const { store, settings, world, bus } = options;
+    const { store, settings, world, bus, alone } = options;
     this.#options = options;
     this.#admitter = new Admitter(store.runs, () => this.hint());
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#presence = new OwnPresence(world, settings);
     this.#door = new Door(world);
-    const { alone } = options;
     this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
     this.#assignments = new Assignments(options);
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
@@ -115,11 +115,10 @@ export class Engine {
     const refused = await this.#register();
     if (refused) throw refused;
     await this.#options.onRegistered();
-    const door = this.#door;
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => {
-        door.knock();
+        this.#door.knock();
         this.onNews();
       },
       onPresence: (held) => this.#presenceChanged(held),
@@ -142,7 +141,7 @@ export class Engine {
       incarnation,
       env: this.#options.env,
       presence: this.#presence,
-      door,
+      door: this.#door,
       sweeper: this.#sweeper(),
       alone,
       onForgotten: () => this.#registerAgain(),
@@ -168,11 +167,6 @@ export class Engine {
     if (!this.#attendance) return;
     this.#door.open();
     this.#keeper.hurry();
-  }
-
-  #committed(runId: string): void {
-    this.nearby.tell(runId);
-    if (this.#presence.wantsBeat) this.#door.open();
   }
 
   #tellStarted(): void {
@@ -353,7 +347,10 @@ export class Engine {
       askedAt,
       leaseMs: settings.leaseMs,
       presence: this.#presence,
-      onCommitted: (id) => this.#committed(id),
+      onCommitted: (id) => {
+        this.nearby.tell(id);
+        if (this.#presence.wantsBeat) this.#door.open();
+      },
     });
     // Granted by the last claim of all, which was on its way.
     if (this.#stopping) session.stop(this.#lastClaim);
@@ -399,26 +396,4 @@ export class Engine {
       slots.give();
     }
   }
-}
-
-/** What it answers, or null when it takes longer than that. */
-async function within<T>(world: World, ms: number, work: Promise<T>): Promise<T | null> {
-  const timer = new AbortController();
-  const late = sleep(world, ms, timer.signal).then(() => null);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    late.catch(() => {});
-    timer.abort("answered");
-  }
-}
-
-/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
-function movedInLine({ claim, effects }: Commit): string[] {
-  const children = effects.flatMap((effect) =>
-    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
-  );
-  // A writer is opened with the whole claimed run.
-  const { limited } = claim as Partial<ClaimedRun>;
-  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }

@@ -253,7 +253,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
     { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
     { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
-    hot(endClaims, [[OWNER]], 3 * HELD),
+    hot(endClaims, [[OWNER]], 10 * HELD),
     hot(sweepExpired, [batch, "test"], 3 * HELD),
     hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),

@@ -96,8 +96,8 @@ export class History {
     const lostAt = this.#lostAt.get(incarnation);
     if (lostAt === undefined) return false;
     const heardAt = this.#heardAt.get(incarnation) ?? Number.NEGATIVE_INFINITY;
-    // By the database's clock, which jumped, it may have been for long enough.
-    if (replaced || this.jumpedAt >= Math.min(lostAt, heardAt)) return true;
+    // By the database's clock, which jumped, it may have been for long enough; or a failover has lost that it was heard of.
+    if (replaced || this.disturbedAt >= Math.min(lostAt, heardAt)) return true;
     const { presenceGraceMs, housekeepingMs } = this.#settings;
     const silenceMs = Math.max(presenceGraceMs, 2 * housekeepingMs);
     return this.now - lostAt >= presenceGraceMs - ROUNDED_MS && this.now - heardAt >= silenceMs - ROUNDED_MS;
