@@ -16,10 +16,10 @@ export const chaos: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },
   {
-    name: "housekeeping repeated through an outage",
+    name: "taking back is repeated through an outage",
     breaks: "S5",
-    edits: [{ file: "src/store/postgres/housekeep.ts", find: ", { once: true }", put: "" }],
-    killedBy: [{ file: "test/engine/outage.test.ts" }],
+    edits: [{ file: "src/store/postgres/reclaim.ts", find: ", { once: true }", put: "" }],
+    killedBy: [{ file: "test/engine/ownership.test.ts", test: "never repeated" }],
   },
   {
     name: "nodes wait for each other's rows",

@@ -74,8 +74,8 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: COUNT,
-        find: "(select id from waiters)) order by r.id for no key update",
-        put: "(select id from waiters)) order by md5(r.id::text || pg_backend_pid()) for no key update",
+        find: " and ${before} order by r.id for no key update",
+        put: " and ${before} order by md5(r.id::text || pg_backend_pid()) for no key update",
       },
     ],
     killedBy: [RACES],

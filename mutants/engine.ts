@@ -172,13 +172,13 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
-    name: "a sweep during the start-up grace",
+    name: "a late answer is no gap in what a node has watched",
     breaks: "S5",
     edits: [
       {
-        file: "src/engine/housekeeping.ts",
-        find: "await round(options, world.monotonicNow() >= graceUntil)",
-        put: "await round(options, world.monotonicNow() >= graceUntil - settings.startupGraceMs)",
+        file: "src/engine/watch.ts",
+        find: "    if (now - this.#seenAt > this.#gapMs) this.failed();\n",
+        put: "",
       },
     ],
     killedBy: [{ file: "test/engine/housekeeping.test.ts" }],

@@ -12,6 +12,7 @@ import { machines } from "./machine.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { ownership } from "./ownership.js";
 import { routing } from "./routing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ground,
   ...engine,
   ...node,
+  ...ownership,
   ...routing,
   ...flow,
   ...schedules,

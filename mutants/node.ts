@@ -66,8 +66,8 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/housekeeping.ts",
-        find: "return await sweeper.hold();",
-        put: "return !!(await sweeper.hold()) || true;",
+        find: "if (sweeper && !(await sweeper.hold())) return;",
+        put: "if (sweeper) await sweeper.hold();",
       },
     ],
     killedBy: [{ file: "test/engine/sweeper.test.ts" }],

@@ -127,8 +127,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/housekeeping.ts",
-        find: "if (!report.registered) await options.onForgotten();",
-        put: "",
+        find: 'if (!report.registered) chores.begin("register", options.onForgotten);\n  else if',
+        put: "if",
       },
     ],
     killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|taken for dead" }],
@@ -175,9 +175,9 @@ export const routing: readonly Mutant[] = [
     breaks: "by which sweep a claim was taken can be told",
     edits: [
       {
-        file: "src/store/postgres/housekeep.ts",
-        find: 'sweepParts(d, "$2", "$1::uuid", ',
-        put: 'sweepParts(d, "$2", "null::uuid", ',
+        file: "src/store/postgres/reclaim.ts",
+        find: 'by: "$1::uuid",',
+        put: 'by: "nullif($1::uuid, $1::uuid)",',
       },
     ],
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "holders" }],

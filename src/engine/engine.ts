@@ -22,17 +22,16 @@ import type { EngineEvents } from "./events.js";
 import { Executor } from "./executor.js";
 import { Door, keepHouse } from "./housekeeping.js";
 import { LeaseKeeper } from "./lease-keeper.js";
-import { reviewMisfits } from "./misfits.js";
-import { NodeReplaced, NotAlone } from "./not-alone.js";
 import { OwnPresence } from "./own-presence.js";
 import type { Program } from "./program.js";
+import { registerNode } from "./register-node.js";
 import type { Served } from "./routing.js";
 import { Session } from "./session.js";
 import type { Slots } from "./slots.js";
 import { Solitary } from "./solitary.js";
 import { Subscriber } from "./subscriber.js";
-import { tellReclaimed } from "./sweep-counts.js";
 import { SweeperLease } from "./sweeper-lease.js";
+import { untilIdle } from "./until-idle.js";
 import { within } from "./within.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */
@@ -95,13 +94,12 @@ export class Engine {
   #peers = 1;
 
   constructor(options: EngineOptions) {
-    const { store, settings, world, bus } = options;
+    const { store, settings, world, bus, alone } = options;
     this.#options = options;
     this.#admitter = new Admitter(store.runs, () => this.hint());
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#presence = new OwnPresence(world, settings);
     this.#door = new Door(world);
-    const { alone } = options;
     this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
     this.#assignments = new Assignments(options);
     this.#solitary = new Solitary({
@@ -119,18 +117,9 @@ export class Engine {
     const { store, settings, world, bus, build, incarnation: owner } = this.#options;
     const onClaimed = (run: ClaimedRun, askedAt: number) => this.#work(executor, run, askedAt);
     const groupIds = () => this.#assignments.claimable(name);
-    const parts = {
-      store: store.runs,
-      settings,
-      world,
-      bus,
-      owner,
-      build,
-      groupIds,
-      onClaimed,
-      solitary: this.#solitary,
-    };
-    const executor: Executor = new Executor({ name, size, ...parts, peers: () => this.#peers });
+    const parts = { store: store.runs, settings, world, bus, owner, build, groupIds, onClaimed };
+    const shared = { solitary: this.#solitary, peers: () => this.#peers };
+    const executor: Executor = new Executor({ name, size, ...parts, ...shared });
     return executor;
   }
 
@@ -139,11 +128,10 @@ export class Engine {
     const refused = await this.#register();
     if (refused) throw refused;
     await this.#options.onRegistered();
-    const door = this.#door;
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => {
-        door.knock();
+        this.#door.knock();
         this.onNews();
       },
       onPresence: (held) => this.#presenceChanged(held),
@@ -167,10 +155,11 @@ export class Engine {
       env,
       incarnation,
       presence: this.#presence,
-      door,
+      door: this.#door,
       sweeper: this.#sweeper(),
       alone,
       onForgotten: () => this.#registerAgain(),
+      onMissed: () => this.#keeper.hurry(),
       onAbsent: async () => this.#attendance?.again(),
       onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
       onPeers: (peers: number) => {
@@ -227,24 +216,8 @@ export class Engine {
     this.hint();
   }
 
-  /** Null, or why it cannot work. */
-  async #register(): Promise<HoldfastError | null> {
-    const { store, settings, env, stack, incarnation, identity, name, build, alone, bus, modes, mode } = this.#options;
-    await this.#assignments.declare();
-    const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
-    const { groupIds: serves, executors } = this.#assignments;
-    const who = { incarnation, identity, name, env, stack, build, alone };
-    // Where somebody else decides on orphans, also on those of its own last life.
-    const judged = { heartbeatMs, leaseMs, presenceGraceMs, takesBack: this.#options.sweeper !== "off" };
-    const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
-    if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
-    if (answer.outcome === "stopped") return new NodeReplaced(identity);
-    modes.set(answer.mode);
-    // Registered again with other programs, the store knows only that it has them.
-    if (this.#attendance || this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
-    tellReclaimed(bus, answer.reclaimed);
-    await reviewMisfits({ store, bus, env, newcomer: incarnation });
-    return null;
+  #register(): Promise<HoldfastError | null> {
+    return registerNode(this.#options, this.#assignments, this.#attendance !== null);
   }
 
   /** A failover has lost that it is registered, and maybe the numbers of its groups; or another took it for dead. */
@@ -324,18 +297,11 @@ export class Engine {
   }
 
   /** True when nothing was left to claim and nothing at work; false when that took longer, or the node stops. */
-  async untilIdle(timeoutMs: number): Promise<boolean> {
+  untilIdle(timeoutMs: number): Promise<boolean> {
     const { world } = this.#options;
-    const until = world.monotonicNow() + timeoutMs;
-    for (;;) {
-      const leftMs = until - world.monotonicNow();
-      if (leftMs <= 0 || this.#stopping) return false;
-      if (this.active === 0) {
-        const claimed = await within(world, leftMs, Promise.all(this.#executors.map(({ loop }) => loop.look())));
-        if (claimed?.every((count) => count === 0) && this.active === 0) return true;
-      }
-      await sleep(world, Math.min(LOOK_EVERY_MS, leftMs));
-    }
+    const look = () => Promise.all(this.#executors.map(({ loop }) => loop.look()));
+    const isStopping = () => this.#stopping;
+    return untilIdle({ world, timeoutMs, look, isStopping, active: () => this.active });
   }
 
   /**

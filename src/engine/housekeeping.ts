@@ -37,6 +37,8 @@ export interface HousekeepingOptions {
   readonly alone: boolean;
   /** The store does not know this node any more. */
   readonly onForgotten: () => Promise<void>;
+  /** Others may have taken this node for gone: its claims are to be confirmed. */
+  readonly onMissed: () => void;
   /** The store does not know of the presence that this node holds. */
   readonly onAbsent: () => Promise<void>;
   /** Runs of ours that have unread messages: told to a node that is alone. */
@@ -145,10 +147,12 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   const { store, world, incarnation, env, modes, alone, presence } = options;
   const { told } = modes;
   const sentAt = world.monotonicNow();
+  const wasMissed = presence.doubtBefore > sentAt;
   presence.beating();
   const report = await store.housekeep({ incarnation, env, alone, ...watch.told });
   watch.answered();
   presence.beaten(sentAt);
+  if (wasMissed) options.onMissed();
   options.onCalled(report.called);
   options.onPeers(report.peers);
   if (!report.registered) chores.begin("register", options.onForgotten);

@@ -44,8 +44,11 @@ export class OwnPresence {
     this.#held = held;
   }
 
+  /** A beat is sent. */
   beating(): void {
-    this.#beatAt = this.#world.monotonicNow();
+    const now = this.#world.monotonicNow();
+    this.#note(now);
+    this.#beatAt = now;
   }
 
   /** A beat was answered. */
@@ -85,9 +88,14 @@ export class OwnPresence {
     return !this.#attends || (this.#held && this.#answered);
   }
 
-  /** For all it knows, others have not heard of it for so long that it is gone. */
+  /**
+   * For all it knows, others have not heard of it for so long that it is gone: its presence is lost, or it was stopped for that
+   * long and has not heard yet what became of it.
+   */
   get #isMissed(): boolean {
-    return !this.#isSure && this.#world.monotonicNow() - this.#confirmedAt >= CAUTION * this.#patienceMs;
+    const now = this.#world.monotonicNow();
+    const isLong = (since: number) => now - since >= CAUTION * this.#patienceMs;
+    return this.#attends && isLong(this.#confirmedAt) && (!this.#isSure || isLong(this.#beatAt));
   }
 
   #note(at: number): void {

@@ -52,8 +52,8 @@ export type Applied =
       readonly options: Redrive;
       readonly answers: readonly RedriveAnswer[];
     }
-  /** `heard`: the node whose sign of life came with it. */
-  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly heard?: string }
+  /** `replaced`: at the start of a process, from earlier lives of it. */
+  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly replaced?: boolean }
   | { readonly op: "expire"; readonly runIds: readonly string[] }
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }

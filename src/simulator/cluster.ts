@@ -6,7 +6,7 @@ import type { Store } from "../store/contract/store.js";
 import type { Chance } from "./chance.js";
 import type { Database } from "./database.js";
 import { Incarnation } from "./incarnation.js";
-import { type Cable, Link } from "./link.js";
+import { type Cable, Link, newCable } from "./link.js";
 import { remoteStore } from "./remote-store.js";
 import type { Scheduler } from "./scheduler.js";
 import type { Swarm } from "./swarm.js";
@@ -31,7 +31,7 @@ export interface ClusterOptions {
 
 export class SimNode {
   readonly name: string;
-  readonly cable: Cable = { cut: false };
+  readonly cable: Cable = newCable();
   readonly #owner: number;
   readonly #options: ClusterOptions;
   #lives = 0;
@@ -50,6 +50,8 @@ export class SimNode {
     const world = this.#world;
     if (!world?.alive) return;
     world.kill();
+    // Its connections end with it.
+    this.cable.presence?.drop();
     this.#options.onDown();
     this.#node = null;
     this.#options.scheduler.after(downMs, this.#owner, () => this.#boot());
@@ -128,8 +130,13 @@ export class Cluster {
     return this.nodes.every((node) => node.ready);
   }
 
+  /** The database has lost every session. */
+  dropAll(): void {
+    for (const { cable } of this.nodes) cable.presence?.drop();
+  }
+
   heal(): void {
-    for (const { cable } of this.nodes) cable.cut = false;
+    for (const { cable } of this.nodes) Object.assign(cable, { cut: false, refused: false });
   }
 }
 

@@ -21,6 +21,9 @@ export interface DatabaseOptions {
   readonly onApplied: (applied: Applied, by: string) => void;
   /** The memory store threw: no operation may. */
   readonly onThrown: (op: string, error: unknown) => void;
+  /** A node's presence is held from now on, or lost; a node gave a sign of life. */
+  readonly onPresence: (incarnation: string, held: boolean) => void;
+  readonly onHeard: (incarnation: string) => void;
 }
 
 export class Database {
@@ -28,16 +31,20 @@ export class Database {
   readonly tables: Tables;
   readonly onApplied: DatabaseOptions["onApplied"];
   readonly onThrown: DatabaseOptions["onThrown"];
+  readonly onPresence: DatabaseOptions["onPresence"];
+  readonly onHeard: DatabaseOptions["onHeard"];
   /** Rises with every restart: what was sent to an earlier one is dropped. */
   boot = 0;
   down = false;
   readonly #clock = { offsetMs: 0, drift: 0 };
 
-  constructor({ scheduler, chance, openStore, onApplied, onThrown }: DatabaseOptions) {
+  constructor({ scheduler, chance, openStore, onApplied, onThrown, onPresence, onHeard }: DatabaseOptions) {
     this.store = openStore(new Incarnation(DATABASE, "database", scheduler, chance, this.#clock));
     this.tables = tablesOf(this.store);
     this.onApplied = onApplied;
     this.onThrown = onThrown;
+    this.onPresence = onPresence;
+    this.onHeard = onHeard;
   }
 
   jumpClock(ms: number): void {
@@ -50,6 +57,7 @@ export class Database {
   }
 
   start(): void {
+    if (this.down) this.tables.presence.serverStartedAtUs = this.tables.nowUs();
     this.down = false;
   }
 

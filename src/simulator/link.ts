@@ -31,9 +31,16 @@ export interface Weather {
   readonly retryForMs: number;
 }
 
-/** Whether a node's cable is cut; outlives the node's incarnations. */
+/** Whether a node's cable is cut, and its presence refused; outlives the node's incarnations. */
 export interface Cable {
   cut: boolean;
+  refused: boolean;
+  /** Of the incarnation that attended last. */
+  presence: { drop(): void } | null;
+}
+
+export function newCable(): Cable {
+  return { cut: false, refused: false, presence: null };
 }
 
 export interface LinkOptions {
@@ -61,6 +68,30 @@ export class Link {
 
   get name(): string {
     return this.#options.world.name;
+  }
+
+  get cable(): Cable {
+    return this.#options.cable;
+  }
+
+  get world(): Incarnation {
+    return this.#options.world;
+  }
+
+  /** The longest pause before a connection is tried again. */
+  get patienceMs(): number {
+    return this.#options.weather.timeoutMs / 4;
+  }
+
+  /** What a process hears when the other end does not take it. */
+  refusal(op: string): HoldfastError {
+    return new Unanswered(op);
+  }
+
+  /** A connection ended: the process is told by its own machine, also when the network is gone. */
+  notice(hear: () => void): void {
+    const { world, weather, chance } = this.#options;
+    world.after(weather.latencyMs * (0.5 + chance.random()), hear);
   }
 
   /** For each of n rows, whether another statement has it locked just now. */

@@ -64,16 +64,25 @@ export class Nemesis {
     else if (kind === "stop") node.stop(forMs / 4);
     else if (kind === "cut") {
       node.cable.cut = true;
+      // One that resets is noticed on both ends at once, one that swallows everything on none.
+      if (chance.happens(0.5)) node.cable.presence?.drop();
       this.#after(forMs, () => {
         node.cable.cut = false;
+      });
+    } else if (kind === "absent") {
+      node.cable.refused = true;
+      node.cable.presence?.drop();
+      this.#after(forMs, () => {
+        node.cable.refused = false;
       });
     } else this.#strikeDatabase(kind, forMs);
   }
 
   #strikeDatabase(kind: "restart" | "failover" | "jump", forMs: number): void {
-    const { database, history, chance, trace, scheduler } = this.#options;
+    const { cluster, database, history, chance, trace, scheduler } = this.#options;
     if (kind === "restart") {
       database.stop();
+      cluster.dropAll();
       this.#after(forMs / 2, () => database.start());
     } else if (kind === "jump") {
       database.jumpClock(chance.one([-1, 1]) * forMs);
@@ -87,6 +96,7 @@ export class Nemesis {
         this.#lagging = false;
         rollBack();
         forget();
+        cluster.dropAll();
       });
     }
   }

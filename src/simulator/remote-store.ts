@@ -7,6 +7,7 @@ import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";
 import type { Link } from "./link.js";
 import { remoteMachines } from "./remote-machines.js";
+import { RemotePresence } from "./remote-presence.js";
 import { RemoteTransaction } from "./remote-transaction.js";
 import { remoteBreakers, remoteEvents } from "./remote-triggers.js";
 
@@ -72,33 +73,19 @@ export function remoteStore(link: Link): Store {
       onScheduled: (of, hear) => store.timeouts.onScheduled(of, (inMs) => link.push(() => hear(inMs))),
     },
     machines: remoteMachines(link),
-    attend: remoteAttend(link),
+    attend: (attendee) => new RemotePresence(link, attendee).open(),
     housekeep: (round) =>
-      link.call("housekeep", () =>
-        recorded(store.housekeep(round), ({ registered }) => ({
-          op: "sweep",
-          reclaimed: [],
-          ...(registered && { heard: round.incarnation }),
-        })),
-      ),
+      link.call("housekeep", async () => {
+        const report = await store.housekeep(round);
+        if (report.registered) database.onHeard(round.incarnation);
+        return report;
+      }),
     reclaim: (round) =>
       link.call("reclaim", () => recorded(store.reclaim(round), (reclaimed) => ({ op: "sweep", reclaimed }))),
     cleanUp: (round) =>
       link.call("clean up", () => recorded(store.cleanUp(round), (cleaned) => ({ op: "clean", round, cleaned }))),
     close: async () => {},
   };
-}
-
-function remoteAttend(link: Link): Store["attend"] {
-  return ({ incarnation, onHint, onCalled, onSkipped }) =>
-    link.call("attend", () =>
-      link.database.store.attend({
-        incarnation,
-        onHint: (groupIds) => link.push(() => onHint(groupIds)),
-        onCalled: (runIds) => link.push(() => onCalled?.(runIds)),
-        onSkipped: (runs) => link.push(() => onSkipped?.(runs)),
-      }),
-    );
 }
 
 /** To those who watch, a schedule that fires is somebody who inserts runs. */
@@ -140,7 +127,13 @@ function remoteLeases(link: Link): Store["leases"] {
 function remoteNodes(link: Link): Store["nodes"] {
   const { store } = link.database;
   return {
-    register: (node) => link.call("register", () => store.nodes.register(node)),
+    register: (node) =>
+      link.call("register", async () => {
+        const answer = await store.nodes.register(node);
+        const reclaimed = answer.outcome === "registered" ? answer.reclaimed : [];
+        link.database.onApplied({ op: "sweep", reclaimed, replaced: true }, link.name);
+        return answer;
+      }),
     heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
     claimsFrom: (incarnation, ids) => link.call("claims from", () => store.nodes.claimsFrom(incarnation, ids)),
     changeMode: (incarnation, change, options) =>

@@ -20,7 +20,7 @@ import { Cluster } from "./cluster.js";
 import { Database } from "./database.js";
 import { EffectLog } from "./effect-log.js";
 import { Incarnation } from "./incarnation.js";
-import { Link } from "./link.js";
+import { Link, newCable } from "./link.js";
 import { Nemesis } from "./nemesis.js";
 import { placeIn } from "./place.js";
 import { remoteStore } from "./remote-store.js";
@@ -85,7 +85,7 @@ class Simulation {
     this.#scheduler = scheduler;
     this.#trace = new Trace(keepTrace);
     this.#database = this.#openDatabase(chance.split("database"), openStore);
-    this.#history = new History(this.#database.tables, () => scheduler.now);
+    this.#history = new History(this.#database.tables, () => scheduler.now, resolveSettings(swarm.settings).settings);
     this.#effects = this.#openEffects();
     this.#cluster = this.#openCluster(chance.split("cluster"));
     this.#nemesis = new Nemesis({
@@ -196,6 +196,8 @@ class Simulation {
         this.#tally.applied(applied);
         checkApplied(this.#history, applied, by);
       },
+      onPresence: (incarnation, held) => this.#history.presence(incarnation, held),
+      onHeard: (incarnation) => this.#history.heard(incarnation),
       onThrown: (op, error) => this.#history.broken("S8", null, `${op} threw ${String(error)}`),
     });
   }
@@ -243,7 +245,7 @@ class Simulation {
       database: this.#database,
       scheduler,
       weather,
-      cable: { cut: false },
+      cable: newCable(),
       chance: chance.split("link"),
     });
     return new Client(new Node({ store: remoteStore(link), programs: [], ...settings }, world), world);

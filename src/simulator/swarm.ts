@@ -4,7 +4,7 @@ import type { SettingOptions } from "../kernel/setting-options.js";
 import { Chance } from "./chance.js";
 import type { Weather } from "./link.js";
 
-export const FAULTS = ["kill", "pause", "cut", "stop", "restart", "failover", "jump"] as const;
+export const FAULTS = ["kill", "pause", "cut", "stop", "restart", "failover", "jump", "absent"] as const;
 export type Fault = (typeof FAULTS)[number];
 
 export interface Swarm {
@@ -32,7 +32,8 @@ export function drawSwarm(seed: number): Swarm {
     leaseMs,
     settings: drawSettings(chance, leaseMs),
     weather: drawWeather(chance, leaseMs),
-    faults: drawFaults(chance, leaseMs),
+    // Drawn apart: the seeds that once found a bug stay what they were.
+    faults: { ...drawFaults(chance, leaseMs), ...drawAbsence(new Chance(seed).split("absence"), leaseMs) },
     faultsForMs,
     runs: chance.int(3, 14),
     // Every fifth, by its number: the seeds that once found a bug stay what they were.
@@ -70,7 +71,14 @@ function drawWeather(chance: Chance, leaseMs: number): Weather {
   };
 }
 
+/** All but the last, which is drawn apart. */
 function drawFaults(chance: Chance, leaseMs: number): Swarm["faults"] {
-  const kinds = FAULTS.filter((kind) => chance.happens(kind === "failover" || kind === "jump" ? 0.25 : 0.5));
+  const kinds = FAULTS.slice(0, -1).filter((kind) =>
+    chance.happens(kind === "failover" || kind === "jump" ? 0.25 : 0.5),
+  );
   return Object.fromEntries(kinds.map((kind) => [kind, leaseMs * chance.between(1, 6)]));
+}
+
+function drawAbsence(chance: Chance, leaseMs: number): Swarm["faults"] {
+  return chance.happens(0.5) ? { absent: leaseMs * chance.between(1, 6) } : {};
 }

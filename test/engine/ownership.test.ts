@@ -138,6 +138,21 @@ test("a node that is cut off begins nothing once it can have been replaced, and 
   expect(["cut", "heir"]).toContain(await next.result({ timeout: "15s" }));
 });
 
+test("taking back is never repeated through an outage: what was seen before it says nothing after it", {
+  timeout: 20_000,
+}, async () => {
+  const cut = openPostgres(proxy.url(url), { schema });
+  await cut.checkSchema();
+  proxy.refusing = true;
+  proxy.resetAll();
+  const startedAt = performance.now();
+  const round = { incarnation: randomUUID(), env: "none", watchedMs: 60_000, troubled: false };
+  await expect(cut.reclaim({ ...round, limit: 10 })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  await expect(cut.housekeep(round)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  await cut.close();
+});
+
 describe("a foreign env with extreme settings", () => {
   const EXTREME = { presenceGrace: 0, lease: 10, renewEvery: 5, housekeeping: 10, pollMax: 1000 } as const;
 

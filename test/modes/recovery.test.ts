@@ -2,12 +2,14 @@
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { Node } from "../../src/client/create-node.js";
 import { type RecoveryEvents, recovery } from "../../src/compat/recovery.js";
 import type { Recovery } from "../../src/kernel/recovery.js";
+import { systemWorld } from "../../src/kernel/system-world.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { group, newRun } from "../store/scene.js";
-import { onBothStores } from "../workflow/node-suite.js";
+import { onBothStores, QUICK } from "../workflow/node-suite.js";
 
 let n = 0;
 const newEnv = () => `recovery-${process.pid}-${++n}`;
@@ -32,6 +34,71 @@ onBothStores((bench) => {
     const record = async () => (await bench.store.runs.get(run.id))!;
     return { id: run.id, state: async () => (await record()).state, record };
   }
+
+  /** An earlier life of an identity that holds a run, and ended without a word. */
+  async function lastLife(env: string, identity: string) {
+    const incarnation = randomUUID();
+    const who = { incarnation, identity, name: identity, env, stack: null, build: null, leaseMs: 600_000 };
+    const of = { ...group("q"), env, program: "work" };
+    const run = newRun({ group: of });
+    await bench.store.runs.declare([{ group: of, limits: [], recovery: "fail" }]);
+    await bench.store.runs.insert([run]);
+    const groupIds = await bench.store.runs.groupIds([of]);
+    await bench.store.nodes.register(who);
+    const attendance = await bench.store.attend({ incarnation, onHint: () => {} });
+    await bench.store.runs.claim({ owner: incarnation, token: randomUUID(), groupIds, limit: 1, leaseMs: 600_000 });
+    await attendance.leave();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    return { id: run.id, record: async () => (await bench.store.runs.get(run.id))! };
+  }
+
+  /** Heard from its first moment on. */
+  async function start(env: string, identity: string, sweeper: "every" | "off") {
+    const options = { store: bench.store, programs: [], ...QUICK, env, identity, sweeper };
+    const node = new Node(options, systemWorld());
+    const told: unknown[] = [];
+    node.on("run.reclaimed", ({ runId, outcome }) => told.push({ runId, outcome }));
+    node.on("recovery.sweep", ({ restarted, failed, skipped }) => told.push({ restarted, failed, skipped }));
+    await node.open();
+    return { node, told };
+  }
+
+  describe("a start under the identity of a process that died", () => {
+    test("applies the declared policy at once, and reports a sweep like every other", async () => {
+      const [env, identity] = [newEnv(), randomUUID()];
+      const run = await lastLife(env, identity);
+      const { node, told } = await start(env, identity, "every");
+      expect(await run.record()).toMatchObject({ state: "failed" });
+      expect(told).toEqual([
+        { runId: run.id, outcome: "failed" },
+        { restarted: 0, failed: 1, skipped: 0 },
+      ]);
+      await node.stop();
+    });
+
+    test("with the sweeper off leaves its runs to the callback, which finds them at once", async () => {
+      const [env, identity] = [newEnv(), randomUUID()];
+      const run = await lastLife(env, identity);
+      const { node, told } = await start(env, identity, "off");
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(await run.record()).toMatchObject({ state: "running", epoch: 1 });
+      expect(told).toEqual([]);
+      const asked: string[] = [];
+      const bus = createBus<RecoveryEvents>();
+      const swept: unknown[] = [];
+      bus.on("recovery.sweep", ({ restarted, failed }) => swept.push({ restarted, failed }));
+      await recovery({ store: bench.store, env, bus }).sweep({
+        resolvePolicy: ({ runId }) => {
+          asked.push(runId);
+          return "restart";
+        },
+      });
+      expect(asked).toEqual([run.id]);
+      expect(await run.record()).toMatchObject({ state: "waiting", generation: 1 });
+      expect(swept).toEqual([{ restarted: 1, failed: 0 }]);
+      await node.stop();
+    });
+  });
 
   describe("who decides", () => {
     test("the callback, then the code, then what nodes declared; known to none of them: left alone", async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Chance } from "../../src/simulator/chance.js";
 import { Database } from "../../src/simulator/database.js";
 import { Incarnation } from "../../src/simulator/incarnation.js";
-import { Link, type Weather } from "../../src/simulator/link.js";
+import { Link, newCable, type Weather } from "../../src/simulator/link.js";
 import { remoteStore } from "../../src/simulator/remote-store.js";
 import { Scheduler } from "../../src/simulator/scheduler.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
@@ -29,9 +29,11 @@ function scene(weather: Partial<Weather> = {}) {
     chance: chance.split("database"),
     openStore: (inside) => memoryStore({ world: inside }),
     onApplied: ({ op }) => applied.push(op),
+    onPresence: () => {},
+    onHeard: () => {},
     onThrown: (_, error) => applied.push(String(error)),
   });
-  const cable = { cut: false };
+  const cable = newCable();
   const calm = { latencyMs: 1, loss: 0, late: 0, busy: 0, timeoutMs: 50, retryForMs: 0 };
   const link = new Link({ world, database, scheduler, cable, chance, weather: { ...calm, ...weather } });
   return { scheduler, world, database, cable, applied, store: remoteStore(link) };

@@ -222,7 +222,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
       const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects, ["v1", OWNER]];
       return hot({ ...claimRuns, name: `claim_runs_${suspects}` }, values, 3 * batch);
     }),
-    hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]),
+    { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
     hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
     // For a misfit only, the nodes are asked whose code wrote last and who may fit.
     {
@@ -272,7 +272,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
     { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
     { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
-    hot(endClaims, [[OWNER]], 3 * HELD),
+    hot(endClaims, [[OWNER]], 10 * HELD),
     hot(sweepExpired, [batch, "test"], 3 * HELD),
     hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),

@@ -77,27 +77,29 @@ export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"r
     const run = history.runs.get(runId);
     const held = run?.state === "running" && run.epoch === epoch && run.token === token;
     if (outcome === "held") {
+      const owner = history.tables.runs.get(runId)?.owner;
+      if (owner) history.heard(owner);
       if (held) run.leaseUntilUs = history.nowUs + Math.round(leaseMs * 1000);
       else history.broken("S4", runId, `a claim of epoch ${epoch} was renewed that is not held`);
     } else if (outcome === "lost" && held) history.broken("S4", runId, "a claim that is held was called lost");
   }
 }
 
-export function checkSweep(history: History, { reclaimed, heard }: Of<"sweep">): void {
-  if (heard !== undefined) history.heard.set(heard, history.now);
+export function checkSweep(history: History, { reclaimed, replaced = false }: Of<"sweep">): void {
   const judges = new Map(reclaimed.map((one) => [one, mayDie(history, one)]));
   for (const one of reclaimed) {
-    const { runId, outcome, epoch } = one;
+    const { runId, outcome, epoch, previousOwner } = one;
     const run = history.find(runId, "a sweep of");
     if (!run) continue;
     const left = run.leaseUntilUs - history.nowUs;
+    const mayBeTaken = left <= 0 || history.isGone(previousOwner, replaced);
     history.expect(
-      run.state === "running" && left <= 0 && run.epoch === epoch,
+      run.state === "running" && mayBeTaken && run.epoch === epoch,
       "S5",
       run,
-      `swept while ${run.state}, ${left} µs before its lease ends`,
+      `swept while ${run.state}, ${left} µs before its lease ends, ${history.whereabouts(previousOwner)}`,
     );
-    history.calm?.swept(history, run);
+    if (left <= 0) history.calm?.swept(history, run);
     crashesAfter(history, run, one);
     const dies = judges.get(one)!(run.streak) && outcome !== "failed";
     history.expect((outcome === "dead") === dies, "S17", run, `${outcome} after ${run.streak} of ${run.crashLimit}`);

@@ -8,9 +8,9 @@ import type { ModelRun } from "./model.js";
 
 /** Follows what a sweep counted, and says so when it is not what happened. */
 export function crashesAfter(history: History, run: ModelRun, { outcome, crashes, previousOwner }: Reclaimed): void {
-  const { now, heard, disturbedAt } = history;
+  const { now, heardAt, disturbedAt } = history;
   const counted = run.streak > 1 ? run.taken.slice(1 - run.streak) : [];
-  const died = counted.filter(({ owner, at }) => (heard.get(owner) ?? -1) <= at);
+  const died = counted.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at);
   const expected = run.streak - (counted.length - died.length);
   // A failover or a jump of the clock takes back what was heard.
   const isSure = counted.every(({ at }) => at > disturbedAt);
@@ -34,7 +34,7 @@ function restartsOf(history: History, { id, journal }: ModelRun): { readonly lea
   if (restarts === 0) return { least: 0, most: 1 };
   let lost = 0;
   for (const [owner, taken] of history.takenFrom) {
-    const heardAt = history.heard.get(owner) ?? -1;
+    const heardAt = history.heardAt.get(owner) ?? -1;
     lost += taken.filter(({ runId, at }) => runId === id && heardAt > at).length;
   }
   return { least: restarts + 1 - lost, most: restarts + 1 };

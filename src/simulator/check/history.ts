@@ -2,6 +2,7 @@
 
 import type { NewRun } from "../../kernel/new-run.js";
 import { type EndedState, isEnded } from "../../kernel/run-state.js";
+import type { Settings } from "../../kernel/setting-options.js";
 import type { Subscription } from "../../store/contract/events.js";
 import type { ClaimRequest } from "../../store/contract/runs.js";
 import type { RunRow } from "../../store/memory/rows.js";
@@ -19,6 +20,9 @@ export interface Violation {
   readonly detail: string;
 }
 
+/** The database counts whole microseconds. */
+const ROUNDED_MS = 0.002;
+
 export class History {
   runs = new Map<string, ModelRun>();
   keys = new Map<string, string>();
@@ -31,8 +35,6 @@ export class History {
   readonly violations: Violation[] = [];
   /** Runs, and messages as `run key`, that a failover has lost: nobody can be asked for them. */
   readonly lost = new Set<string>();
-  /** By incarnation: when its last sign of life came. */
-  readonly heard = new Map<string, number>();
   /** By incarnation: what was taken from it, and when. */
   readonly takenFrom = new Map<string, readonly { readonly runId: string; readonly at: number }[]>();
   /** Runs whose holder may break off: a failover took from it what it had seen. */
@@ -53,11 +55,21 @@ export class History {
   readonly #twice = new Set<string>();
   readonly tables: Tables;
   readonly #now: () => number;
+  readonly #settings: Pick<Settings, "presenceGraceMs" | "housekeepingMs">;
+  /** By incarnation, in virtual time. */
+  readonly #lostAt = new Map<string, number>();
+  /** By incarnation: when its last sign of life was accepted. */
+  readonly heardAt = new Map<string, number>();
   readonly #ended: ModelRun[] = [];
 
-  constructor(tables: Tables, now: () => number) {
+  constructor(
+    tables: Tables,
+    now: () => number,
+    settings: Pick<Settings, "presenceGraceMs" | "housekeepingMs"> = { presenceGraceMs: 0, housekeepingMs: 0 },
+  ) {
     this.tables = tables;
     this.#now = now;
+    this.#settings = settings;
   }
 
   get now(): number {
@@ -66,6 +78,37 @@ export class History {
 
   get nowUs(): number {
     return this.tables.nowUs();
+  }
+
+  /** A node's presence is held from now on, or lost. */
+  presence(incarnation: string, held: boolean): void {
+    if (held) this.#lostAt.delete(incarnation);
+    else if (!this.#lostAt.has(incarnation)) this.#lostAt.set(incarnation, this.now);
+  }
+
+  /** A sign of life was accepted. */
+  heard(incarnation: string): void {
+    this.heardAt.set(incarnation, this.now);
+  }
+
+  /**
+   * Whether others may take its claims before their lease is over: its presence is lost, and by its own settings nothing was heard
+   * of it for long enough. `replaced`: by a start under its identity, for which the loss is enough.
+   */
+  isGone(incarnation: string, replaced: boolean): boolean {
+    const lostAt = this.#lostAt.get(incarnation);
+    if (lostAt === undefined) return false;
+    const heardAt = this.heardAt.get(incarnation) ?? Number.NEGATIVE_INFINITY;
+    // By the database's clock, which jumped, it may have been for long enough; or a failover has lost that it was heard of.
+    if (replaced || this.disturbedAt >= Math.min(lostAt, heardAt)) return true;
+    const { presenceGraceMs, housekeepingMs } = this.#settings;
+    const silenceMs = Math.max(presenceGraceMs, 2 * housekeepingMs);
+    return this.now - lostAt >= presenceGraceMs - ROUNDED_MS && this.now - heardAt >= silenceMs - ROUNDED_MS;
+  }
+
+  whereabouts(incarnation: string): string {
+    const ago = (at: number | undefined) => (at === undefined ? "never" : `${(this.now - at).toFixed(3)} ms ago`);
+    return `its presence lost ${ago(this.#lostAt.get(incarnation))}, heard of ${ago(this.heardAt.get(incarnation))}`;
   }
 
   broken(invariant: string, runId: string | null, detail: string): void {

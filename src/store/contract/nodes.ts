@@ -44,8 +44,8 @@ export const UNSAID_GRACE_MS = 1_000;
 
 // A node is gone when its presence has been missing for its grace and nothing was heard of it for its silence; both by its own
 // registered settings, and only for a witness that has watched for as long.
-/** Its silence: its grace, or so many of its heartbeats where that is longer. A heartbeat comes up to a fifth late. */
-export const SILENT_HEARTBEATS = 1.3;
+/** Its silence: its grace, or so many of its heartbeats where that is longer. */
+export const SILENT_HEARTBEATS = 2;
 /** How much longer both are after a restart of the server, when the witness's own connection broke, or many vanished at once. */
 export const TROUBLE_FACTOR = 3;
 export const MANY_LOST = 2;

@@ -15,13 +15,6 @@ import { toUs } from "./micros.js";
 import type { NodeRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
-/** Of sessions and not of rows: lost with the server that kept them. */
-export interface Presence {
-  /** By incarnation: those whose presence is held. */
-  readonly held: Set<string>;
-  serverStartedAtUs: number;
-}
-
 export function isHere(tables: Tables, { incarnation }: NodeRow): boolean {
   return tables.presence.held.has(incarnation);
 }
@@ -39,7 +32,7 @@ export function isSilent(tables: Tables, row: NodeRow): boolean {
 export function isLive(tables: Tables, row: NodeRow): boolean {
   if (row.stoppedAtUs !== null || isSilent(tables, row)) return false;
   const isYoung = tables.presence.serverStartedAtUs > tables.nowUs() - toUs(2_000) && isHeard(tables, row);
-  const isBack = row.absentSinceUs !== null && row.seenAtUs > row.absentSinceUs;
+  const isBack = row.absentSinceUs !== null && row.seenAtUs >= row.absentSinceUs;
   return !row.attends || isHere(tables, row) || isBack || isYoung;
 }
 

@@ -283,3 +283,10 @@ export interface TimerRow {
   readonly state: "pending" | "dead";
   readonly problem: string | null;
 }
+
+/** Of sessions and not of rows: lost with the server that kept them. */
+export interface Presence {
+  /** By incarnation: those whose presence is held. */
+  readonly held: Set<string>;
+  serverStartedAtUs: number;
+}

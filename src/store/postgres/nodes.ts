@@ -66,7 +66,7 @@ with l as materialized (
   order by r.id
   for no key update skip locked
 )
-update ${s}.runs r set lease_until = ${now} from l where r.id = l.id and r.token is not null and r.owner = any($1::uuid[])`,
+update ${s}.runs r set lease_until = ${now} where r.id = any(array(select id from l)) and r.token is not null`,
 );
 
 /** More than a node can hold. */

@@ -45,7 +45,7 @@ export const isSilent = (now: string) =>
  * its lock a start on a busy machine took longer than three heartbeats.
  */
 export const isLive = (now: string) => `(n.stopped_at is null and not ${isSilent(now)}
-    and (n.presence is null or ${isHere("n.presence")} or coalesce(n.seen_at > n.absent_since, false) or (${YOUNG} and ${isHeard(now)})))`;
+    and (n.presence is null or ${isHere("n.presence")} or coalesce(n.seen_at >= n.absent_since, false) or (${YOUNG} and ${isHeard(now)})))`;
 
 const GRACE = `coalesce(n.presence_grace_ms, ${UNSAID_GRACE_MS})`;
 const SILENCE = `greatest(${GRACE}, ${SILENT_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS}))`;
@@ -59,8 +59,8 @@ export interface Witness {
 
 /**
  * CTEs `missing` and `departing`, given `t` and `here`: the nodes of the witness's env whose lock is missing, and when each of them is
- * gone (`at`), judged by its own registered settings. Its lock has been missing for its grace, nothing was heard of it for a
- * little more than a heartbeat, and the witness has watched for as long. A restart of the server, a witness whose own connection
+ * gone (`at`), judged by its own registered settings. Its lock has been missing for its grace, nothing was heard of it for
+ * two heartbeats, and the witness has watched for as long. A restart of the server, a witness whose own connection
  * broke at about the same time, and many locks lost at once are reasons to doubt: each of these asks for three times as much. Nodes that died long ago are
  * no evidence of that, so a lock counts as lost at once with others only when its node was heard of until then.
  */

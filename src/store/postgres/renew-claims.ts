@@ -33,7 +33,7 @@ with w as materialized (
     and n.stopped_at is null
   for no key update skip locked
 ), heard as (
-  update ${s}.nodes n set seen_at = ${now} from holder h where n.incarnation = h.incarnation
+  update ${s}.nodes n set seen_at = ${now} where n.incarnation = any(array(select incarnation from holder))
 )
 select ord::int, 'held' as outcome, inbox_seq from renewed
 union all

@@ -115,7 +115,7 @@ export const presenceCases = cases("presence", {
   },
 
   "of many that vanish at once nobody is gone until three graces are over": async (s) => {
-    const holders = [await open(s, { heartbeatMs: 200 }), await open(s, { heartbeatMs: 200 })];
+    const holders = [await open(s, { heartbeatMs: 150 }), await open(s, { heartbeatMs: 150 })];
     // Heard of until then: those that died long ago are no evidence.
     for (const holder of holders) if (holder) await s.store.nodes.heartbeat(holder.node.incarnation);
     for (const holder of holders) await holder?.attendance.leave();

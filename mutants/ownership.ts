@@ -1,0 +1,240 @@
+// Planted bugs in who is gone, who is in doubt, and in what housekeeping waits for.
+
+import type { Killer, Mutant } from "./mutant.js";
+
+const SQL = "src/store/postgres/presence-sql.ts";
+const MEMORY = "src/store/memory/presence.ts";
+const HOUSE = "src/engine/housekeeping.ts";
+const PRESENCE = "src/engine/own-presence.ts";
+const LIMITS = "src/store/postgres/migrations/0001-limits.ts";
+/** The first that breaks an invariant ends it: a wide range costs only a survivor. */
+const SEEDS: Killer = { seeds: 150 };
+const POSTGRES: Killer = { file: "test/conformance/postgres.test.ts", test: "presence" };
+const IN_MEMORY: Killer = { file: "test/conformance/memory.test.ts", test: "presence" };
+const PARTS: Killer = { file: "test/engine/housekeeping.test.ts" };
+const LOCKED: Killer = { file: "test/engine/locked-rows.test.ts" };
+const OWNERSHIP: Killer = { file: "test/engine/ownership.test.ts" };
+
+export const ownership: readonly Mutant[] = [
+  {
+    name: "a node whose lock is missing is gone although it was heard of",
+    breaks: "S5: a node that renews and beats is not robbed",
+    edits: [{ file: SQL, find: ' m.seen_at + ${interval("f.n * m.silence")},', put: "" }],
+    killedBy: [POSTGRES],
+  },
+  {
+    name: "a node whose presence is missing is gone although it was heard of, in memory",
+    breaks: "S5: a node that renews and beats is not robbed",
+    edits: [{ file: MEMORY, find: " row.seenAtUs + factor * silenceUs,", put: "" }],
+    killedBy: [SEEDS],
+  },
+  {
+    name: "a renewal is no sign of life",
+    breaks: "S5: a node that renews is not robbed",
+    edits: [
+      { file: "src/store/memory/renew-claims.ts", find: "    if (row.owner) beat(tables, row.owner);\n", put: "" },
+    ],
+    killedBy: [IN_MEMORY],
+  },
+  {
+    name: "a node that lost its presence beats no more often than before",
+    breaks: "S5: a node whose presence cannot be opened is heard of in time",
+    edits: [{ file: HOUSE, find: "Math.min(pauseMs, presence.nextBeatMs ?? pauseMs)", put: "pauseMs" }],
+    killedBy: [PARTS],
+  },
+  {
+    name: "renewals that have no connection of their own are given up",
+    breaks: "S5: a node whose other connections work is not robbed",
+    edits: [
+      {
+        file: "src/store/postgres/renew-claims.ts",
+        find: "    if (!(error instanceof StoreUnavailable)) throw error;\n    return db.run<Row>(renewClaims, values, how);",
+        put: "    throw error;",
+      },
+    ],
+    killedBy: [{ ...OWNERSHIP, test: "cannot be opened again" }],
+  },
+  {
+    name: "a node that was missed goes on as if nothing had been",
+    breaks: "L5: a node that is cut off begins nothing once it can have been replaced",
+    edits: [
+      {
+        file: "src/engine/session.ts",
+        find: "return isOver || this.#renewedAt < this.#presence.doubtBefore;",
+        put: "return isOver;",
+      },
+    ],
+    killedBy: [SEEDS, { ...OWNERSHIP, test: "cut off begins nothing" }],
+  },
+  {
+    name: "an accepted beat ends the doubt, whatever became of the claims",
+    breaks: "L5",
+    edits: [
+      {
+        file: PRESENCE,
+        find: "    if (this.#isMissed) this.#doubtBefore = Math.max(this.#doubtBefore, at);\n",
+        put: "    if (at > Number.MAX_VALUE) this.#doubtBefore = at;\n",
+      },
+    ],
+    killedBy: [{ file: "test/engine/own-presence.test.ts" }],
+  },
+  {
+    name: "a process that was stopped trusts the presence it had before",
+    breaks: "L5",
+    edits: [{ file: PRESENCE, find: "(!this.#isSure || isLong(this.#beatAt))", put: "!this.#isSure" }],
+    killedBy: [{ file: "test/engine/own-presence.test.ts" }],
+  },
+  {
+    name: "a registration does not note who is missing",
+    breaks: "the only node that starts again takes its runs back within 2.5 s",
+    edits: [{ file: "src/store/memory/nodes.ts", find: "  noteMissing(tables, env, incarnation);\n", put: "" }],
+    killedBy: [IN_MEMORY],
+  },
+  {
+    name: "when a missing node is gone is no deadline",
+    breaks: "the only node that starts again takes its runs back within 2.5 s",
+    edits: [
+      {
+        file: "src/store/postgres/housekeep.ts",
+        find: ",\n    (select min(g.at) from departing g where g.at > (select now from t))\n",
+        put: "\n",
+      },
+    ],
+    killedBy: [POSTGRES],
+  },
+  {
+    name: "trouble of its own makes a witness wait for ever longer",
+    breaks: "recovery under flapping connections",
+    edits: [{ file: "src/store/contract/nodes.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
+    killedBy: [IN_MEMORY],
+  },
+  {
+    name: "a witness that was in trouble itself judges as before",
+    breaks: "S5: after an outage live nodes have time to come back",
+    edits: [
+      {
+        file: MEMORY,
+        find: "(troubled && sinceUs(row) <= nowUs + silenceUs - toUs(watchedMs)) ||",
+        put: "(troubled && watchedMs < 0) ||",
+      },
+    ],
+    killedBy: [IN_MEMORY],
+  },
+  {
+    name: "a lease that is over counts for a witness that has just come",
+    breaks: "S5: after an outage live nodes renew first",
+    edits: [
+      {
+        file: SQL,
+        find: "`${watchedMs} >= ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${UNSAID_WATCH_MS})`",
+        put: "`${watchedMs} >= 0 * ${WATCHED_HEARTBEATS} * coalesce(${heartbeatMs}, ${UNSAID_WATCH_MS})`",
+      },
+    ],
+    killedBy: [POSTGRES],
+  },
+  {
+    name: "a sweep takes runs of every env",
+    breaks: "isolation of envs",
+    edits: [
+      { file: "src/store/postgres/reclaim.ts", find: "condition: inEnv(d, WITNESS.env),", put: 'condition: "true",' },
+      {
+        file: SQL,
+        find: "where n.env = ${env} and n.stopped_at is null and n.presence is not null and not ${isHere(",
+        put: "where n.stopped_at is null and n.presence is not null and not ${isHere(",
+      },
+    ],
+    killedBy: [POSTGRES],
+  },
+  {
+    name: "the queue face reclaims the jobs of every env",
+    breaks: "isolation of envs",
+    edits: [
+      {
+        file: "src/store/postgres/sweep-expired.ts",
+        find: 'condition: inEnv(d, "$2::text"),',
+        put: 'condition: "$2::text = $2::text",',
+      },
+    ],
+    killedBy: [{ ...OWNERSHIP, test: "foreign env|takes nothing" }],
+  },
+  {
+    name: "a holder is judged by a grace that is not its own",
+    breaks: "isolation: the holder's settings decide",
+    edits: [
+      {
+        file: SQL,
+        find: "`coalesce(n.presence_grace_ms, ${UNSAID_GRACE_MS})`",
+        put: "`least(n.presence_grace_ms, ${UNSAID_GRACE_MS} / 10)`",
+      },
+    ],
+    killedBy: [POSTGRES],
+  },
+  {
+    name: "a round waits for the wake-up of parked runs",
+    breaks: "one slow part holds up no other",
+    edits: [
+      {
+        file: HOUSE,
+        find: 'if (report.due) chores.begin("wake", () => wakeIn(options, chores));',
+        put: "if (report.due) await wakeIn(options, chores);",
+      },
+    ],
+    killedBy: [PARTS],
+  },
+  {
+    name: "admission waits for a run that another transaction holds",
+    breaks: "one locked row does not stall the cluster",
+    edits: [
+      {
+        file: LIMITS,
+        find: "    for no key update skip locked\n  ), free_rates",
+        put: "    for no key update\n  ), free_rates",
+      },
+    ],
+    killedBy: [{ ...LOCKED, test: "head is locked|waits, and no other line does" }],
+  },
+  {
+    name: "what is behind a locked head in line passes it",
+    breaks: "S14",
+    edits: [
+      {
+        file: LIMITS,
+        find: "over (partition by j.key order by j.n) as free",
+        put: "over (partition by j.run_id) as free",
+      },
+    ],
+    killedBy: [{ ...LOCKED, test: "head is locked|waits, and no other line does" }],
+  },
+  {
+    name: "a wake-up waits for a place in line that another transaction holds",
+    breaks: "one locked row does not stall the cluster",
+    edits: [
+      {
+        file: "src/store/postgres/wake-parked.ts",
+        find: 'stuckParts(d, "select id from woken where limited", NO_RUNS)',
+        put: "stuckParts(d, NO_RUNS, NO_RUNS)",
+      },
+    ],
+    killedBy: [{ ...LOCKED, test: "does not keep others asleep" }],
+  },
+  {
+    name: "a start applies the declared policy although somebody else decides",
+    breaks: "sweeper: off leaves orphans to the callback",
+    edits: [
+      { file: "src/engine/engine.ts", find: 'takesBack: this.#options.sweeper !== "off"', put: "takesBack: true" },
+    ],
+    killedBy: [{ file: "test/modes/recovery.test.ts", test: "with the sweeper off" }],
+  },
+  {
+    name: "a start that takes back reports no sweep",
+    breaks: "every reclaim is reported",
+    edits: [
+      {
+        file: "src/engine/engine.ts",
+        find: "    tellReclaimed(bus, answer.reclaimed);\n",
+        put: '    for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
+      },
+    ],
+    killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a sweep" }],
+  },
+];
