@@ -11,6 +11,7 @@ import { machines } from "./machine.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { rights } from "./rights.js";
 import { routing } from "./routing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ground,
   ...engine,
   ...node,
+  ...rights,
   ...routing,
   ...flow,
   ...schedules,
