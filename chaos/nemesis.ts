@@ -135,7 +135,11 @@ export class Nemesis {
     this.#done("pause", `${member.name} for ${Math.round(ms)} ms`);
     const child = member.process!;
     child.kill("SIGSTOP");
-    this.#during(member, ms, () => void child.kill("SIGCONT"));
+    const from = Date.now();
+    this.#during(member, ms, () => {
+      child.kill("SIGCONT");
+      this.#cluster.pauses.push({ pid: child.pid!, from, until: Date.now() });
+    });
   }
 
   #disturb(member: Member, fault: "blackHole" | "latency"): void {
