@@ -1,7 +1,7 @@
 // The checker: reads what is left in the database and in the effect log, and knows nothing of the engine.
 
 import type { Cluster } from "./cluster.js";
-import { AT_MOST_ONCE, type Mark } from "./programs.js";
+import { AT_MOST_ONCE, type LoggedMark, type Mark } from "./programs.js";
 import { GRACE_MS } from "./settings.js";
 
 export interface Findings {
@@ -20,6 +20,8 @@ export interface Findings {
   readonly robbedLiveNodes: number;
   /** Steps with two results, begun again after their result was recorded, or begun twice although at most once. */
   readonly doubledEffects: number;
+  /** Steps that a process which was not frozen began after another had been granted its run. */
+  readonly lateBegins: number;
   /** Acknowledged starts, and their children, that are not there or did not come to their right end. */
   readonly lostRuns: number;
   /** Of these, dead: others' crashes were counted against them. */
@@ -46,6 +48,10 @@ select old_owner as owner, extract(epoch from looked_at) * 1000 as at from chaos
 where reclaimed and old_lease > at and heard_at <= looked_at and heard_at > looked_at - $1 * interval '1 ms'`;
 /** A statement takes a while: what it took a moment after the grace is no robbery. */
 const GRACE_MARGIN_MS = 100;
+
+const GRANTS = `
+select run_id as "runId", new_epoch::int as epoch, (extract(epoch from at) * 1000)::float8 as at from chaos.moves
+where new_state = 'running' and new_epoch > old_epoch`;
 
 const TAKEOVERS = `
 select count(*)::int as n from (
@@ -106,6 +112,7 @@ async function robbed(cluster: Cluster): Promise<number> {
 
 export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, number>): Promise<Findings> {
   const complaints = await cluster.database.complaints();
+  const marks = await cluster.marks();
   const { wrongResults, ...ends } = await judgeEnds(cluster, acknowledged);
   return {
     takeovers: await number(cluster, TAKEOVERS),
@@ -113,7 +120,8 @@ export async function check(cluster: Cluster, acknowledged: ReadonlyMap<string, 
     staleWrites: await number(cluster, STALE),
     stolenLiveLeases: await number(cluster, STOLEN),
     robbedLiveNodes: await robbed(cluster),
-    doubledEffects: doubled(await cluster.database.query<Recorded>(RECORDED), await cluster.marks()),
+    doubledEffects: doubled(await cluster.database.query<Recorded>(RECORDED), marks),
+    lateBegins: lateBegins(await cluster.database.query<Grant>(GRANTS), marks, cluster.pauses),
     ...ends,
     wrongRuns:
       wrongResults +
@@ -180,6 +188,31 @@ export function doubled(recorded: readonly Recorded[], marks: readonly Mark[]): 
     begun.add(once);
   }
   return count;
+}
+
+export interface Grant {
+  readonly runId: string;
+  readonly epoch: number;
+  /** By the database's clock, which is the machine's. */
+  readonly at: number;
+}
+
+/** Between the look at its claim and the mark a process on a busy machine may stand still for a moment. */
+const LATE_MS = 500;
+
+export function lateBegins(
+  grants: readonly Grant[],
+  marks: readonly LoggedMark[],
+  pauses: readonly { readonly pid: number; readonly from: number; readonly until: number }[],
+): number {
+  const byRun = new Map<string, Grant[]>();
+  for (const grant of grants) byRun.set(grant.runId, [...(byRun.get(grant.runId) ?? []), grant]);
+  return marks.filter(({ runId, epoch, at, pid }) => {
+    const next = (byRun.get(runId) ?? []).filter((grant) => grant.epoch > epoch);
+    const replacedAt = Math.min(...next.map((grant) => grant.at));
+    if (at <= replacedAt + LATE_MS) return false;
+    return !pauses.some((pause) => pause.pid === pid && pause.from < at && pause.until + LATE_MS > replacedAt);
+  }).length;
 }
 
 async function number(cluster: Cluster, text: string): Promise<number> {

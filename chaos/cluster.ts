@@ -12,7 +12,7 @@ import { type FaultProxy, startProxy } from "../test/harness/proxy.js";
 import { installAudit } from "./audit.js";
 import { Database } from "./database.js";
 import type { ChildConfig } from "./node.child.js";
-import type { Mark, Version } from "./programs.js";
+import type { LoggedMark, Version } from "./programs.js";
 
 const STOP_MS = 8_000;
 /** For a deployment in the middle of the harm: its grace, and a goodbye that the database does not answer. */
@@ -33,6 +33,12 @@ export interface Member {
   readonly foreign: boolean;
 }
 
+export interface Pause {
+  readonly pid: number;
+  readonly from: number;
+  readonly until: number;
+}
+
 interface Told {
   readonly event: "ready" | "poisoned" | "run.broken";
   readonly incarnation?: string;
@@ -48,6 +54,8 @@ export class Cluster {
   readonly surprises: string[] = [];
   /** When the process of an incarnation was killed or had ended, by the machine's clock, which is the database's, too. */
   readonly endedAt = new Map<string, number>();
+  /** When which process was frozen: it cannot know what happened meanwhile, and is late with everything. */
+  readonly pauses: Pause[] = [];
   readonly #folder: string;
   readonly #program: string;
   readonly #expected = new WeakSet<ChildProcess>();
@@ -185,9 +193,9 @@ export class Cluster {
   }
 
   /** What the nodes wrote down before they began a step; survives any kill. */
-  async marks(): Promise<Mark[]> {
+  async marks(): Promise<LoggedMark[]> {
     const lines = (await readFile(this.#logPath, "utf8")).split("\n").filter((line) => line !== "");
-    return lines.map((line) => JSON.parse(line) as Mark);
+    return lines.map((line) => JSON.parse(line) as LoggedMark);
   }
 
   /** Answers where the data is when it was to be kept. */

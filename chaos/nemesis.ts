@@ -40,8 +40,8 @@ const WEIGHTS: readonly (readonly [number, Fault])[] = [
 /** Statements whose reply is worth losing: what the server did then is known to it alone. */
 const LOST_REPLIES = ["commit_runs", "claim_runs", "renew_claims", "keep_house", "insert", "send", "ring_runs"];
 const CRASHES_APART_MS = 12_000;
-/** A poison run is dead after seven crashes, each with a restart. */
-const POISON_APART_MS = 20_000;
+/** A poison run is dead after seven crashes, each with a restart; it should not keep the healing waiting for long. */
+const POISON_MS = 20_000;
 /** So many nodes stay untouched: somebody must be there to take over. */
 const SPARED = 2;
 
@@ -64,6 +64,7 @@ export class Nemesis {
   #lastPoison = Number.NEGATIVE_INFINITY;
   #version: Version = 1;
   #rolling = false;
+  #until = 0;
 
   constructor(cluster: Cluster, chance: Chance, faults: readonly Fault[], { say, poison }: Hands) {
     this.#cluster = cluster;
@@ -76,10 +77,10 @@ export class Nemesis {
 
   /** Does harm until the time is over. Each kind comes once before chance decides alone. */
   async run(ms: number): Promise<void> {
-    const until = performance.now() + ms;
+    this.#until = performance.now() + ms;
     const first = shuffled(this.#faults, this.#chance);
     const weights = WEIGHTS.filter(([, fault]) => this.#faults.includes(fault));
-    while (performance.now() < until) {
+    while (performance.now() < this.#until) {
       const fault = first[0] ?? this.#chance.weighted(weights);
       if (await this.#strike(fault)) first.shift();
       await pass(this.#chance.between(150, 550));
@@ -134,7 +135,11 @@ export class Nemesis {
     this.#done("pause", `${member.name} for ${Math.round(ms)} ms`);
     const child = member.process!;
     child.kill("SIGSTOP");
-    this.#during(member, ms, () => void child.kill("SIGCONT"));
+    const from = Date.now();
+    this.#during(member, ms, () => {
+      child.kill("SIGCONT");
+      this.#cluster.pauses.push({ pid: child.pid!, from, until: Date.now() });
+    });
   }
 
   #disturb(member: Member, fault: "blackHole" | "latency"): void {
@@ -162,8 +167,9 @@ export class Nemesis {
   }
 
   #poison(): boolean {
-    if (performance.now() - this.#lastPoison < POISON_APART_MS) return false;
-    this.#lastPoison = performance.now();
+    const now = performance.now();
+    if (now - this.#lastPoison < POISON_MS || (this.counts.poison > 0 && now > this.#until - POISON_MS)) return false;
+    this.#lastPoison = now;
     this.#done("poison", "");
     this.#startPoison();
     return true;

@@ -5,7 +5,7 @@ import { setTimeout as pass } from "node:timers/promises";
 import pg from "pg";
 import { createNode } from "../src/index.js";
 import { postgres } from "../src/store/postgres/index.js";
-import { type Mark, programsWith, type Version } from "./programs.js";
+import { type LoggedMark, type Mark, programsWith, type Version } from "./programs.js";
 import { FOREIGN_SETTINGS, SETTINGS, STORE_SETTINGS } from "./settings.js";
 
 export interface ChildConfig {
@@ -31,7 +31,8 @@ const effectInsert = `insert into chaos.effects (run_id, step, key, epoch, attem
 
 async function effect(mark: Mark, idempotencyKey: string, workMs: number): Promise<void> {
   // One short line, O_APPEND: it is whole, and no kill takes it back.
-  appendFileSync(logPath, `${JSON.stringify(mark)}\n`);
+  const logged: LoggedMark = { ...mark, at: Date.now() };
+  appendFileSync(logPath, `${JSON.stringify(logged)}\n`);
   const { runId, step, key, epoch, attempt, pid } = mark;
   const client = await pool.connect();
   client.on("error", () => {});

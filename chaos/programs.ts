@@ -28,6 +28,11 @@ export interface Mark {
   readonly pid: number;
 }
 
+/** As it is in the log: with the time, by the clock of the machine. */
+export interface LoggedMark extends Mark {
+  readonly at: number;
+}
+
 /** Writes the mark down where a kill cannot take it back, then works for a while. */
 export type Effect = (mark: Mark, idempotencyKey: string, workMs: number) => Promise<void>;
 

@@ -13,6 +13,7 @@ import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { ownership } from "./ownership.js";
+import { rights } from "./rights.js";
 import { routing } from "./routing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...engine,
   ...node,
   ...ownership,
+  ...rights,
   ...routing,
   ...flow,
   ...schedules,

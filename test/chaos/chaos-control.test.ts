@@ -1,7 +1,7 @@
 // Controls of the chaos run: with nobody doing harm nothing changes hands, and with the fence taken out it is noticed.
 
 import { describe, expect, test } from "vitest";
-import { doubled, type Recorded } from "../../chaos/check.js";
+import { doubled, lateBegins, type Recorded } from "../../chaos/check.js";
 import type { Mark } from "../../chaos/programs.js";
 import { runChaos } from "./run-chaos.js";
 
@@ -54,5 +54,24 @@ describe("the effect log says that a step was doubled when it", () => {
 
   test("and not when an earlier holder began it and wrote that down late", () => {
     expect(doubled([recorded(2, 1)], [begun(2, 1), begun(1, 1)])).toBe(0);
+  });
+});
+
+describe("a step began too late when its process", () => {
+  const mark = { runId: "r", step: "pay", key: "1", epoch: 1, attempt: 1, pid: 7 };
+  const grants = [
+    { runId: "r", epoch: 1, at: 1_000 },
+    { runId: "r", epoch: 2, at: 5_000 },
+  ];
+
+  test("was not frozen, and another had been granted the run", () => {
+    expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [])).toBe(1);
+    expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [{ pid: 8, from: 0, until: 9_000 }])).toBe(1);
+  });
+
+  test("and not when it was frozen meanwhile, held the claim, or began before", () => {
+    expect(lateBegins(grants, [{ ...mark, at: 6_000 }], [{ pid: 7, from: 3_000, until: 5_900 }])).toBe(0);
+    expect(lateBegins(grants, [{ ...mark, epoch: 2, at: 6_000 }], [])).toBe(0);
+    expect(lateBegins(grants, [{ ...mark, at: 4_000 }], [])).toBe(0);
   });
 });

@@ -12,6 +12,7 @@ test("sixty seconds of chaos: takeovers, every kind of fault, no violation", { t
     stolenLiveLeases: 0,
     robbedLiveNodes: 0,
     doubledEffects: 0,
+    lateBegins: 0,
     lostRuns: 0,
     deadInnocents: 0,
     failedRuns: 0,
