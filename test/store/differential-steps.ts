@@ -180,12 +180,16 @@ export class Steps {
       this.#dice.uuid(),
     ];
     const leaseMs = this.#dice.one([0, 10, 40, 3000]);
-    const limit = untied(
+    const suspects = this.#dice.chance(0.3) ? { suspects: this.#dice.one([0, 1] as const) } : {};
+    const all = untied(
       this.#both.snapshot(),
       wanted.map((i) => GROUPS[i]!),
       this.#dice.int(1, 6),
     );
-    this.#lastClaim = (ids) => ({ owner, token, groupIds: wanted.map((i) => ids[i]!), limit, leaseMs });
+    // Where suspects are passed over, the cut would fall elsewhere, maybe between equals.
+    const limit = "suspects" in suspects ? 100 : all;
+    const asked = { owner, token, limit, leaseMs, ...suspects };
+    this.#lastClaim = (ids) => ({ ...asked, groupIds: wanted.map((i) => ids[i]!) });
     return this.#claimWith(this.#lastClaim);
   }
 
