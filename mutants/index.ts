@@ -11,6 +11,7 @@ import { machines } from "./machine.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
+import { poison } from "./poison.js";
 import { routing } from "./routing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -32,5 +33,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...machines,
   ...actors,
   ...chaos,
+  ...poison,
   ...modes,
 ];
