@@ -118,8 +118,8 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/memory/sweep-expired.ts",
-        find: "row.counts && ENDS.includes(outcome);",
-        put: "row.counts && ENDS.includes(outcome) && false;",
+        find: "row.counts && ENDS.includes(verdict.outcome);",
+        put: "row.counts && ENDS.includes(verdict.outcome) && false;",
       },
     ],
     killedBy: [{ file: "test/conformance/memory.test.ts", test: "tasks" }],

@@ -86,7 +86,8 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/claim-runs.ts",
-        find: "where r.id = any(array(select id from picked))",
+        find: `where r.id = any(array(select id from picked where suspect is not true)
+    || array(select id from picked where suspect order by priority, available_at, id limit 1))`,
         put: `where r.id in (
     select q.id from \${s}.runs q where q.state = 'waiting' and q.claim_group = any($3) and q.available_at <= (select \${now})
     order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,

@@ -14,6 +14,7 @@ import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { ownership } from "./ownership.js";
 import { rights } from "./rights.js";
+import { poison } from "./poison.js";
 import { routing } from "./routing.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -37,6 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...machines,
   ...actors,
   ...chaos,
+  ...poison,
   ...modes,
   ...growth,
 ];

@@ -29,8 +29,8 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/take-back.ts",
-        find: "when x.policy = 'restart' and j.begun and x.pending = 0 then 'restarted'",
-        put: "when x.policy is distinct from 'fail' and j.begun is not false and x.pending = 0 then 'restarted'",
+        find: "when x.policy = 'restart' and x.begun and x.pending = 0 then 'restarted'",
+        put: "when x.policy is distinct from 'fail' and x.begun is not false and x.pending = 0 then 'restarted'",
       },
     ],
     killedBy: [{ file: "test/actor/recovery.test.ts", test: "resume, the default" }],
@@ -41,8 +41,8 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/take-back.ts",
-        find: " or j.restarts + 1 >= x.crash_limit then 'dead'",
-        put: " then 'dead'",
+        find: "greatest(d.died, j.restarts + 1) as worst",
+        put: "d.died as worst",
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "also when it makes progress each time" }],

@@ -43,8 +43,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claim-loop.ts",
-        find: "const free = size + settings.prefetch - this.#active;",
-        put: "const free = 2 * size + settings.prefetch - this.#active;",
+        find: "return size + (solitary.mayPrefetch",
+        put: "return 2 * size + (solitary.mayPrefetch",
       },
     ],
     killedBy: EXECUTORS,
@@ -55,8 +55,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/engine.ts",
-        find: "await this.#execute(program, session, slots);",
-        put: "await this.#execute(program, session, slots && this.#executors[0]!.slots);",
+        find: "this.#execute(program, session, slots);",
+        put: "this.#execute(program, session, slots && this.#executors[0]!.slots);",
       },
     ],
     killedBy: EXECUTORS,

@@ -93,3 +93,28 @@ test("a loop that is stopped in a pause ends, and looks no more", async () => {
   await pause(50);
   expect([looks.length, loop.claiming]).toEqual([before, false]);
 });
+
+test("after a pause a node asks for its share, looks again, and then takes all it has room for", async () => {
+  const { looks } = loopOver({ size: 20, peers: 4, answers: [5, 4, 11] });
+  await expect.poll(() => looks.length, { timeout: 2_000 }).toBe(3);
+  await pause(50);
+  expect(looks).toEqual([5, 4, 11]);
+});
+
+test("a node that finds less than its share looks no further, and asks for its share the next time, too", async () => {
+  const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [3, 4] });
+  await pause(50);
+  expect(looks).toEqual([5]);
+  loop.hint();
+  await pause(50);
+  expect(looks).toEqual([5, 5]);
+});
+
+test("hints do not shorten the pause in which others take their share", async () => {
+  const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [5, 4, 11] });
+  const startedAt = performance.now();
+  const hinting = setInterval(() => loop.hint(), 1);
+  await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(3);
+  clearInterval(hinting);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(18);
+});

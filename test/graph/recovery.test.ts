@@ -113,7 +113,7 @@ test.each([
     "a snapshot knows of nodes that the journal does not have",
     `update {s}.journal set data = replace(data, '"recorded":3', '"recorded":300') where run_id = $1 and kind = 'snapshot'`,
   ],
-])("%s: the run is left as it is, and nothing of it is done again", async (name, damage) => {
+])("%s: the run ends dead with that reason at once, and nothing of it is done again", async (name, damage) => {
   const program = name.replaceAll(" ", "-");
   const id = await stuck(program, 4, 3);
   await pool.query(damage.replace("{s}", schema), [id]);
@@ -124,6 +124,11 @@ test.each([
   await expect.poll(() => broken.length, { timeout: 20_000 }).toBeGreaterThan(0);
   expect(broken[0]).toBe("JOURNAL_CORRUPT");
   expect(calls).toBe(0);
+  await expect.poll(async () => (await store.runs.get(id))!.state, { timeout: 20_000 }).toBe("dead");
+  const { seq } = (await store.runs.get(id))!;
+  const reason = (await store.journal.read(id, { after: seq - 1 }))!.entries.at(-1)!.payload!;
+  expect(JSON.parse(reason.data)).toMatchObject({ name: "JournalCorrupt", code: "JOURNAL_CORRUPT" });
+  expect(broken).toHaveLength(1);
   await node.stop();
 });
 

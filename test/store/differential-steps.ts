@@ -181,13 +181,17 @@ export class Steps {
     const token = this.#dice.chance(0.7) ? claimToken(this.#dice.uuid(), owner) : this.#dice.uuid();
     const build = this.#dice.one([null, ...BUILDS]);
     const leaseMs = this.#dice.one([0, 10, 40, 3000]);
-    const limit = untied(
+    const suspects = this.#dice.chance(0.3) ? { suspects: this.#dice.one([0, 1] as const) } : {};
+    const all = untied(
       this.#both.snapshot(),
       wanted.map((i) => GROUPS[i]!),
       this.#dice.int(1, 6),
       namesOf(build, owner),
     );
-    this.#lastClaim = (ids) => ({ owner, token, groupIds: wanted.map((i) => ids[i]!), limit, leaseMs, build });
+    // Where suspects are passed over, the cut would fall elsewhere, maybe between equals.
+    const limit = "suspects" in suspects ? 100 : all;
+    const asked = { owner, token, limit, leaseMs, build, ...suspects };
+    this.#lastClaim = (ids) => ({ ...asked, groupIds: wanted.map((i) => ids[i]!) });
     return this.#claimWith(this.#lastClaim);
   }
 

@@ -247,7 +247,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(leaveTasks, [troubled]),
     hot(cancelTasks, [parked[0], "ann", "{}"]),
     hot(pauseRun, [parked[0], "ann"]),
-    hot(buryTask, [tasks[0], 0, true, "dead", OWNER]),
+    hot(buryTask, [tasks[0], 0, true, "dead", OWNER, 5]),
     { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
     hot(insertRuns, columnsOf(runs, groupOne(runs))),

@@ -33,10 +33,11 @@ export const noteTaken = ({ schema: s }: Dialect, from: string, by: string) => `
 
 /**
  * Of a claim that was taken (`k`): its holder was heard of since, so it was cut off and did not die. A worker of the queue face says
- * no lease: a timeout there is an attempt, whether its worker lives or not.
+ * no lease: a timeout there is an attempt, whether its worker lives or not. (Each question about one row has a LIMIT: as EXISTS, the
+ * planner read whole tables to hash them.)
  */
-const wasLost = (s: string) => `exists (
-        select from ${s}.nodes n where n.incarnation = k.owner and n.lease_ms is not null and n.seen_at > k.at)`;
+const wasLost = (s: string) => `coalesce((
+        select n.seen_at > k.at from ${s}.nodes n where n.incarnation = k.owner and n.lease_ms is not null limit 1), false)`;
 
 /** The holders that died, as the JSON of `crashReason`, given a row with run_id, epoch, owner and crashes. */
 const holders = (s: string, x: string) => `(
@@ -72,16 +73,15 @@ const restarts = (s: string) => `(
  * Whether the process that held `x` held other runs, too: they are still there, or were taken a moment ago, by the page before this
  * one or because their leases were over first. One of them may have killed it.
  */
-const beside = (
-  s: string,
-) => `exists (select from ${s}.nodes n where n.incarnation = x.owner and n.lease_ms is not null) and (
-      exists (select from ${s}.runs o where o.state = 'running' and o.owner = x.owner and o.id <> x.id)
-      or exists (select from ${s}.taken_claims k
-        where k.owner = x.owner and k.run_id <> x.id and k.at > t.now - ${interval(String(SAME_CRASH_MS))}))`;
+const beside = (s: string) => `coalesce((
+      select (select true from ${s}.runs o where o.state = 'running' and o.owner = x.owner and o.id <> x.id limit 1)
+        or (select true from ${s}.taken_claims k
+          where k.owner = x.owner and k.run_id <> x.id and k.at > t.now - ${interval(String(SAME_CRASH_MS))} limit 1)
+      from ${s}.nodes n where n.incarnation = x.owner and n.lease_ms is not null limit 1), false)`;
 
-/** `crashes` of them are too many, and were its own as far as can be known. */
-const tooMany = (s: string, crashes: string) => `(${crashes} >= x.crash_limit
-      and (x.crash_limit = 1 or ${crashes} >= ${BESIDE_OTHERS} * x.crash_limit or not (${beside(s)})))`;
+/** Its crashes are too many, and were its own as far as can be known. */
+const tooMany = (s: string) => `(x.worst >= x.crash_limit
+      and (x.crash_limit = 1 or x.worst >= ${BESIDE_OTHERS} * x.crash_limit or not ${beside(s)}))`;
 
 /** Claims that ended in a crash. Two laterals of row `x`: how often, and how many live holders in a row have lost it. */
 const counted = (s: string) => `
@@ -92,6 +92,7 @@ const counted = (s: string) => `
         order by k.epoch desc limit greatest(x.crashes - 1, 0)) k
       where ${wasLost(s)}) as forgiven
   ) c
+  cross join lateral (select x.crashes - cardinality(c.forgiven) as died) d
   left join lateral (
     select least(k.losses + 1, ${MOST_LOSSES}) as losses from ${s}.taken_claims k
     where k.run_id = x.id and k.epoch = x.epoch - 1 and x.crashes > 0 and ${wasLost(s)}
@@ -114,16 +115,16 @@ export function takeBackParts(d: Dialect, still: string, by: string): string {
   return `judged as materialized (
   select x.id, x.epoch, x.owner, x.lease_until, x.base_seq, x.counts, x.gone, x.forgiven, x.losses, x.verdict,
     x.crashes > 0 or x.verdict = 'restarted' as counted,
-    case when x.verdict in ('restarted', 'dead') then greatest(x.died, x.restarts + 1) else x.died end as crashes
+    case when x.verdict in ('restarted', 'dead') then x.worst else x.died end as crashes
   from (
     select x.*, case
       when x.policy = 'fail' and x.begun then 'failed'
-      when ${tooMany(s, "x.died")} or ${tooMany(s, "(x.restarts + 1)")} then 'dead'
+      when ${tooMany(s)} then 'dead'
       when x.pausing then 'paused'
       when x.policy = 'restart' and x.begun and x.pending = 0 then 'restarted'
       else 'waiting' end as verdict
     from (
-      select x.*, j.begun, j.restarts, c.forgiven, x.crashes - cardinality(c.forgiven) as died, coalesce(l.losses, 0) as losses
+      select x.*, j.begun, c.forgiven, d.died, greatest(d.died, j.restarts + 1) as worst, coalesce(l.losses, 0) as losses
       from expired x left join lateral (
         select (${GATHERS}) is not true as begun,
           case when x.policy = 'restart' and not x.counts and x.pending = 0 then ${restarts(s)} end as restarts
@@ -168,7 +169,7 @@ export function takeBackParts(d: Dialect, still: string, by: string): string {
 ), forgiven as (
   update ${s}.taken_claims k set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
-  where k.run_id = e.id and k.epoch = e.epoch
+  where k.run_id = e.id and k.epoch = e.epoch and k.run_id = any(array(select id from taken where forgiven <> '{}'))
 ), ${noteTaken(d, "swept", by)}, reopened as (
   update ${s}.inbox i set taken_seq = null
   where i.run_id = any(array(select run_id from swept where verdict = 'restarted'))

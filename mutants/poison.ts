@@ -1,0 +1,153 @@
+// Planted bugs in what becomes of runs whose holders die or are cut off, and in who gets them next.
+
+import type { Mutant } from "./mutant.js";
+
+const VERDICT = "src/store/postgres/take-back.ts";
+const MEMORY_VERDICT = "src/store/memory/sweep-expired.ts";
+const CONFORMANCE = "test/conformance/postgres.test.ts";
+
+export const poison: readonly Mutant[] = [
+  {
+    name: "a node claims on beside its suspect",
+    breaks: "S22",
+    edits: [
+      {
+        file: "src/engine/solitary.ts",
+        find: "    this.#held += suspects;\n    this.#closed = true;",
+        put: "    this.#held += suspects;",
+      },
+    ],
+    killedBy: [{ file: "test/engine/solitary.test.ts", test: "one suspect at a time" }],
+  },
+  {
+    name: "a suspect begins beside what was claimed with it",
+    breaks: "S22",
+    edits: [
+      {
+        file: "src/engine/solitary.ts",
+        find: "while (active() > 1 && world.monotonicNow() < until &&",
+        put: "while (active() < 0 && world.monotonicNow() < until &&",
+      },
+    ],
+    killedBy: [{ file: "test/engine/solitary.test.ts", test: "others may end first" }],
+  },
+  {
+    name: "a long suspect idles its node for ever",
+    breaks: "L1",
+    edits: [
+      {
+        file: "src/engine/solitary.ts",
+        find: "world.after(aloneMs(session.run.crashes), () => this.#open());",
+        put: "world.after(aloneMs(session.run.crashes), () => {});",
+      },
+    ],
+    killedBy: [{ file: "test/engine/solitary.test.ts", test: "takes long" }],
+  },
+  {
+    name: "suspects executed like any other run",
+    breaks: "S22",
+    edits: [
+      {
+        file: "src/engine/claim-loop.ts",
+        find: "const suspects = slots > 0 ? solitary.ask() : 0;",
+        put: "const suspects = 0;",
+      },
+      {
+        file: "src/store/memory/claim-runs.ts",
+        find: "suspects !== 0 || !isSuspect(row, row.crashes)",
+        put: "suspects !== 1 || row.crashes >= 0",
+      },
+    ],
+    killedBy: [{ file: "test/simulator/poison.test.ts" }],
+  },
+  {
+    name: "a claim brings every suspect",
+    breaks: "S22",
+    edits: [
+      {
+        file: "src/store/postgres/claim-runs.ts",
+        find: "order by priority, available_at, id limit 1))",
+        put: "order by priority, available_at, id))",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "one suspect at most" }],
+  },
+  {
+    name: "a run at its limit is dead, whoever was in the same process",
+    breaks: "S22",
+    edits: [{ file: VERDICT, find: "or not ${beside(s)}))`", put: "or true))`" }],
+    killedBy: [{ file: CONFORMANCE, test: "held nothing else" }],
+  },
+  {
+    name: "what was in the same process is judged page by page",
+    breaks: "S22",
+    edits: [{ file: VERDICT, find: "where k.owner = x.owner and k.run_id <> x.id", put: "where false" }],
+    killedBy: [{ file: CONFORMANCE, test: "however small the pages" }],
+  },
+  {
+    name: "a holder that was cut off counts as dead",
+    breaks: "S22",
+    edits: [{ file: VERDICT, find: "select n.seen_at > k.at from", put: "select false from" }],
+    killedBy: [{ file: CONFORMANCE, test: "was cut off" }],
+  },
+  {
+    name: "a holder that was cut off counts as dead, simulated",
+    breaks: "S22",
+    edits: [{ file: MEMORY_VERDICT, find: "node.leaseMs !== null && node.seenAtUs > atUs", put: "node.seenAtUs < 0" }],
+    killedBy: [{ file: "test/simulator/poison.test.ts" }],
+  },
+  {
+    name: "a run that live holders lose is claimed again at once",
+    breaks: "L1",
+    edits: [{ file: VERDICT, find: "when e.losses > 0 then", put: "when e.losses > 99 then" }],
+    killedBy: [{ file: CONFORMANCE, test: "waits longer each time" }],
+  },
+  {
+    name: "a suspect that is handed back is none",
+    breaks: "S22",
+    edits: [
+      {
+        file: "src/store/postgres/commit-sql.ts",
+        find: "when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1) then greatest",
+        put: "when f.failed then greatest",
+      },
+    ],
+    killedBy: [{ file: CONFORMANCE, test: "handed back unused" }],
+  },
+  {
+    name: "the reason of a dead run names holders that live",
+    breaks: "S22",
+    edits: [{ file: VERDICT, find: "and k.counted and not ${wasLost(s)}\n       order", put: "\n       order" }],
+    killedBy: [{ file: CONFORMANCE, test: "names the processes that died" }],
+  },
+  {
+    name: "a journal with a gap is tried until its crashes are used up",
+    breaks: "S8",
+    edits: [
+      {
+        file: "src/engine/corrupt-journal.ts",
+        find: "if (!(error instanceof JournalCorrupt) ||",
+        put: "if (error instanceof JournalCorrupt ||",
+      },
+    ],
+    killedBy: [{ file: "test/graph/recovery.test.ts", test: "an entry is missing" }],
+  },
+  {
+    name: "the first node that looks takes all there is",
+    breaks: "L6",
+    edits: [
+      {
+        file: "src/engine/claim-loop.ts",
+        find: "return Math.max(1, Math.ceil(room / Math.max(peers, 1)));",
+        put: "return Math.max(room, peers);",
+      },
+    ],
+    killedBy: [{ file: "test/scenarios/fair-share.test.ts" }],
+  },
+  {
+    name: "a node that is told of no peers",
+    breaks: "L6",
+    edits: [{ file: "src/engine/engine.ts", find: "        this.#peers = peers;\n", put: "" }],
+    killedBy: [{ file: "test/scenarios/fair-share.test.ts", test: "new runs" }],
+  },
+];
