@@ -124,6 +124,7 @@ class Simulation {
     const { violations } = this.#history;
     for (const { state } of this.#history.runs.values()) this.#tally.add(`run ${state}`);
     this.#tally.add("looks at bounds", this.#history.calm?.looks);
+    this.#tally.add("stops answered", this.#history.stops.promises);
     return { seed: this.#swarm.seed, violations, hash, virtualMs, events, tally: this.#tally.counts, trace };
   }
 
@@ -243,6 +244,7 @@ class Simulation {
       cable: { cut: false },
       chance: chance.split("link"),
     });
-    return new Client(new Node({ store: remoteStore(link), programs: [], ...settings }, world), world);
+    const node = new Node({ store: remoteStore(link), programs: [], ...settings }, world);
+    return new Client(node, world, this.#history);
   }
 }

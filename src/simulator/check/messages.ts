@@ -90,6 +90,7 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
     if (repeated) continue;
     history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
     const tasks = tasksOf(history, run);
+    history.stops.opened(history, runId);
     reopen(history, run, options);
     // Begun anew, it has left them: what waited is cancelled.
     if (options.fromStart) for (const { id } of tasks) followStore(history, id);
