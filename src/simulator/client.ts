@@ -77,7 +77,11 @@ export class Client {
     const answer = await this.#insist(ask, true);
     const outcome = answer?.outcome === "requested" && !answer.acknowledged ? "unheard" : answer?.outcome;
     if (outcome === "requested" || outcome === "cancelled" || outcome === "paused")
-      this.#history?.stops.answered(this.#history, runId, askedAt);
+      this.#history?.promises.answered(runId, {
+        askedAt,
+        now: this.#history.now,
+        disturbedAt: this.#history.disturbedAt,
+      });
   }
 
   async resume(runId: string): Promise<void> {

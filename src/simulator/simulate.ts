@@ -124,7 +124,7 @@ class Simulation {
     const { violations } = this.#history;
     for (const { state } of this.#history.runs.values()) this.#tally.add(`run ${state}`);
     this.#tally.add("looks at bounds", this.#history.calm?.looks);
-    this.#tally.add("stops answered", this.#history.stops.promises);
+    this.#tally.add("stops answered", this.#history.promises.count);
     return { seed: this.#swarm.seed, violations, hash, virtualMs, events, tally: this.#tally.counts, trace };
   }
 

@@ -8,6 +8,7 @@ import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } fr
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
+import { opened } from "./stops.js";
 import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
@@ -33,7 +34,10 @@ const CHECKS: Checks = {
   breakers: checkBreakers,
   probe: checkProbe,
   pause: checkOperation,
-  resume: checkOperation,
+  resume: (history, applied) => {
+    checkOperation(history, applied);
+    opened(history, applied.runId);
+  },
   cancelTasks: checkOperation,
   reconcile: checkReconcile,
 };

@@ -10,7 +10,7 @@ import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
 import type { Gathering, ModelEntry, ModelRun, Probe } from "./model.js";
 import { foundSkipped } from "./overflow.js";
-import { Stops } from "./stops.js";
+import { Promises } from "./promises.js";
 
 export interface Violation {
   /** As in ARCHITECTURE.md: S4, L3, … */
@@ -43,7 +43,7 @@ export class History {
   /** When leases last stopped meaning what their holders think: a failover, or the database's clock jumped. */
   disturbedAt = -1;
   jumpedAt = -1;
-  readonly stops = new Stops();
+  readonly promises = new Promises();
   /** Set once everything has healed. */
   calm: Calm | null = null;
   /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
@@ -183,7 +183,7 @@ export class History {
       this.runs = runs;
       Object.assign(this, { keys, subscriptions, gathering, probes });
       this.disturbedAt = this.now;
-      this.stops.clear();
+      this.promises.clear();
     };
   }
 

@@ -59,9 +59,8 @@ function isOpen({ runs }: History, id: string): boolean {
   return need !== undefined && !isEnded(need.state);
 }
 
-export function checkOperation(history: History, { op, runId }: Of<"pause" | "resume" | "cancelTasks">): void {
+export function checkOperation(history: History, { runId }: Of<"pause" | "resume" | "cancelTasks">): void {
   if (history.runs.has(runId)) followStore(history, runId);
-  if (op === "resume") history.stops.opened(history, runId);
 }
 
 export function checkReconcile(history: History, { answer }: Of<"reconcile">): void {
