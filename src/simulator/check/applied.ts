@@ -34,10 +34,7 @@ const CHECKS: Checks = {
   breakers: checkBreakers,
   probe: checkProbe,
   pause: checkOperation,
-  resume: (history, applied) => {
-    checkOperation(history, applied);
-    opened(history, applied.runId);
-  },
+  resume: checkOperation,
   cancelTasks: checkOperation,
   reconcile: checkReconcile,
 };
@@ -47,6 +44,7 @@ export function checkApplied(history: History, applied: Applied, by: string): vo
   history.by = by;
   history.calm?.look(history);
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
+  if (applied.op === "resume") opened(history, applied.runId);
   history.tellParents();
   checkLimits(history);
   checkTasks(history);
