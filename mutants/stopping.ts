@@ -36,18 +36,13 @@ export const stopping: readonly Mutant[] = [
     killedBy: [{ file: LATE, test: "has its result when it finishes on abort" }],
   },
   {
-    name: "a result is judged when it is written, not when it came",
+    name: "a result that waits to be written is dropped with the abort",
     breaks: "what was done in time counts",
     edits: [
       {
-        file: STEP,
-        find: 'this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));',
-        put: 'const entry = "entry" in result ? result.entry : await this.#write(kind, result.payload);\n    this.#expectWanted();\n    this.#end(entry);',
-      },
-      {
         file: "src/engine/session.ts",
-        find: '    if (last?.kind === "handBack") await this.#lastClaim;\n',
-        put: '    if (last?.kind === "handBack") await this.#lastClaim;\n    if (last?.kind === "append") await sleep(this.world, 60);\n    if (last?.kind === "append") this.workSignal.throwIfAborted();\n',
+        find: "      if (this.signal.aborted) throw this.signal.reason;\n      try {\n        return await write();",
+        put: "      if (this.workSignal.aborted) throw this.workSignal.reason;\n      try {\n        return await write();",
       },
     ],
     killedBy: [{ file: LATE, test: "came before the abort counts" }],
