@@ -16,6 +16,7 @@ import { ownership } from "./ownership.js";
 import { rights } from "./rights.js";
 import { poison } from "./poison.js";
 import { routing } from "./routing.js";
+import { stopping } from "./stopping.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
@@ -27,6 +28,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...node,
   ...ownership,
   ...rights,
+  ...stopping,
   ...routing,
   ...flow,
   ...schedules,

@@ -15,6 +15,7 @@ export {
 export { type Exhausted, type Expectation, type ExpectationOptions, expectation } from "./actor/expectation.js";
 export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./actor/named-strategy.js";
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
+export type { Cancelled, Paused, Requested } from "./client/ask-to-stop.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
 export { createNode, type InstanceOptions, type Node } from "./client/create-node.js";
 export {

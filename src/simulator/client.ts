@@ -1,5 +1,6 @@
 // A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
 
+import type { Cancelled, Paused } from "../client/ask-to-stop.js";
 import type { Node } from "../client/create-node.js";
 import type { RedriveOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
@@ -16,12 +17,15 @@ const ASK_AGAIN_MS = 50;
 export class Client {
   readonly #node: Node;
   readonly #world: World;
+  readonly #history: History | null;
   readonly #runs: string[] = [];
   readonly #signals: { readonly runId: string; readonly key: string }[] = [];
 
-  constructor(node: Node, world: World) {
+  /** `history`: told of what this client was promised. */
+  constructor(node: Node, world: World, history: History | null = null) {
     this.#node = node;
     this.#world = world;
+    this.#history = history;
   }
 
   /** Answers the run's id; null when the outcome stays unknown, which it does only without a key. */
@@ -61,11 +65,23 @@ export class Client {
   }
 
   async cancel(runId: string): Promise<void> {
-    await this.#insist(() => this.#node.run(runId).cancel({ by: "client" }), true);
+    await this.#stop(runId, () => this.#node.run(runId).cancel({ by: "client" }));
   }
 
   async pause(runId: string): Promise<void> {
-    await this.#insist(() => this.#node.run(runId).pause({ by: "client" }), true);
+    await this.#stop(runId, () => this.#node.run(runId).pause({ by: "client" }));
+  }
+
+  async #stop(runId: string, ask: () => Promise<Cancelled | Paused>): Promise<void> {
+    const askedAt = this.#history?.now ?? 0;
+    const answer = await this.#insist(ask, true);
+    const outcome = answer?.outcome === "requested" && !answer.acknowledged ? "unheard" : answer?.outcome;
+    if (outcome === "requested" || outcome === "cancelled" || outcome === "paused")
+      this.#history?.promises.answered(runId, {
+        askedAt,
+        now: this.#history.now,
+        disturbedAt: this.#history.disturbedAt,
+      });
   }
 
   async resume(runId: string): Promise<void> {

@@ -24,6 +24,8 @@ export interface EffectRecord {
   /** What it answered; null while it runs or when it failed. */
   result: string | null;
   failed: boolean;
+  /** It had been asked to stop when it ended. */
+  aborted: boolean;
 }
 
 export interface EffectWatcher {
@@ -57,6 +59,7 @@ export class EffectLog {
       after,
       result: null,
       failed: false,
+      aborted: false,
     };
     this.records.push(record);
     this.#watcher.started(record);
@@ -65,6 +68,7 @@ export class EffectLog {
 
   /** The work is done; `aborted`: whether it was told that nobody wants it any more. */
   finish(record: EffectRecord, aborted: boolean): void {
+    record.aborted = aborted;
     this.#watcher.finished(record, aborted);
   }
 

@@ -68,6 +68,7 @@ export class ScriptWorkload implements Workload {
         if (ids.length > 0) void client.cancel(chance.one(ids));
       });
     }
+    this.#pause(options);
     for (let i = chance.int(0, 3); i > 0; i--) {
       at(chance.between(0, swarm.faultsForMs * 1.5), () => {
         const ids = runIds();
@@ -76,9 +77,24 @@ export class ScriptWorkload implements Workload {
     }
   }
 
+  /** Drawn apart: more of them shift nothing else. */
+  #pause({ client, chance, swarm, at, runIds }: DriveOptions): void {
+    const own = chance.split("pauses");
+    for (let i = own.int(0, 4); i > 0; i--) {
+      const forMs = own.between(0, swarm.leaseMs * 2);
+      at(own.between(0, swarm.faultsForMs * 1.3), () => {
+        const ids = runIds();
+        if (ids.length === 0) return;
+        const id = own.one(ids);
+        void client.pause(id).then(() => at(forMs, () => void client.resume(id)));
+      });
+    }
+  }
+
   /** Not all at once: what comes while the first is looked into is the interesting part. */
   urge({ client, chance, swarm, at }: DriveOptions, run: ModelRun): void {
     const { id, program, state, wakeAtUs, messages, baseSeq } = run;
+    if (state === "paused") at(0, () => void client.resume(id));
     // What does not park has all it needs; what has a deadline comes back by itself.
     if (program !== "script" || state !== "parked" || wakeAtUs !== null) return;
     const soon = () => chance.between(0, swarm.leaseMs / 4);

@@ -127,6 +127,7 @@ class Simulation {
     const { violations } = this.#history;
     for (const { state } of this.#history.runs.values()) this.#tally.add(`run ${state}`);
     this.#tally.add("looks at bounds", this.#history.calm?.looks);
+    this.#tally.add("stops answered", this.#history.promises.count);
     return { seed: this.#swarm.seed, violations, hash, virtualMs, events, tally: this.#tally.counts, trace };
   }
 
@@ -248,6 +249,7 @@ class Simulation {
       cable: newCable(),
       chance: chance.split("link"),
     });
-    return new Client(new Node({ store: remoteStore(link), programs: [], ...settings }, world), world);
+    const node = new Node({ store: remoteStore(link), programs: [], ...settings }, world);
+    return new Client(node, world, this.#history);
   }
 }

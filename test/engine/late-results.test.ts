@@ -178,6 +178,7 @@ onBothStores(
       const commits = deferred<void>();
       const asked = deferred<void>();
       let calls = 0;
+      let failed = 0;
       const quick = workflow("late-commit", (ctx) => ctx.step("work", () => ++calls));
       const runs = {
         ...bench.store.runs,
@@ -185,6 +186,7 @@ onBothStores(
           if (all[0].some(({ effects }) => effects.some(({ kind }) => kind === "append"))) {
             asked.resolve();
             await commits.promise;
+            if (failed++ === 0) throw Object.assign(new Error("away"), { code: "STORE_UNAVAILABLE" });
           }
           return bench.store.runs.commit(...all);
         },

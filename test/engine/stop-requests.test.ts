@@ -193,7 +193,7 @@ onBothStores(
       const node = await bench.open({
         programs: [one],
         concurrency: 1,
-        prefetch: 2,
+        prefetch: 1,
         lease: "60s",
         housekeeping: "10s",
       });
@@ -229,6 +229,39 @@ onBothStores(
       }
       expect(seen.has("ended") || seen.has("paused")).toBe(true);
     });
+
+    test.each(["a workflow", "a graph"])(
+      "a pause of %s that was acknowledged takes effect, also when its last work finishes",
+      async (what) => {
+        const begun = deferred<AbortSignal>();
+        let calls = 0;
+        const run = async (signal: AbortSignal) => {
+          calls++;
+          begun.resolve(signal);
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+          return calls;
+        };
+        const last: AnyDefinition =
+          what === "a graph"
+            ? graph("stop-last-node", {
+                state: S,
+                start: "last",
+                nodes: { last: S.node({ finishOnAbort: true }, async ({ signal }) => ({ n: await run(signal) })) },
+                edges: { last: "end" },
+              })
+            : workflow("stop-last", async (ctx) => ({
+                n: await ctx.step("last", { finishOnAbort: true }, ({ signal }) => run(signal)),
+              }));
+        const node = await bench.open({ programs: [last] });
+        const handle = await node.start(last, { n: 0 });
+        await begun.promise;
+        expect(["requested", "paused"]).toContain((await handle.pause()).outcome);
+        await expect.poll(async () => (await handle.status()).state, { timeout: 10_000 }).toBe("paused");
+        await handle.resume();
+        expect(await handle.result({ timeout: "10s" })).toEqual({ n: 1 });
+        expect(calls).toBe(1);
+      },
+    );
 
     test("a holder that hears nothing does not keep the caller waiting: the answer says that it did not acknowledge", async () => {
       const [groupId] = await bench.store.runs.groupIds([

@@ -97,6 +97,6 @@ export class Scene {
   attempt({ runId, epoch }: Claim, more: Partial<EffectRecord> = {}): EffectRecord {
     const idempotencyKey = `${runId}:0:step:a:1`;
     const made = { no: 0, kind: "step", attempts: 3, runId, by: "n0.1", idempotencyKey, epoch, attempt: 1 } as const;
-    return { ...made, at: this.world.monotonicNow(), after: [], result: null, failed: false, ...more };
+    return { ...made, at: this.world.monotonicNow(), after: [], result: null, failed: false, aborted: false, ...more };
   }
 }

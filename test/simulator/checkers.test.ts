@@ -185,6 +185,30 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     },
   ],
   [
+    "S23",
+    "a step that begins after the caller of a cancel was answered",
+    async (s) => {
+      const claim = await s.inserted();
+      const { runId } = claim;
+      s.tell({ op: "cancel", runId, answer: await s.store.runs.cancel(runId, { by: "ann" }) });
+      s.history.promises.answered(runId, { askedAt: 0, now: 1, disturbedAt: -1 });
+      checkAttempt(s.history, s.attempt(claim));
+    },
+  ],
+  [
+    "S24",
+    "a result of a step that was asked to stop",
+    async (s) => {
+      const effects = new EffectLog(() => 0, nobody);
+      const claim = await s.inserted();
+      const info = { idempotencyKey: `${claim.runId}:0:step:a:1`, fence: 1n, attempt: 1, signal: AbortSignal.abort() };
+      const record = effects.start("n0.1", claim.runId, info, { do: "step", attempts: 3 }, []);
+      effects.finish(record, true);
+      await s.commit(claim, entry("step", "a", "1", JSON.stringify(effects.answer(record))));
+      checkResults(s.history, effects);
+    },
+  ],
+  [
     "S6",
     "a transaction that is recorded, and whose insert is not there",
     async (s) => {

@@ -393,6 +393,7 @@ export class Steps {
       [1, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
       [waits.length > 0 ? 2 : 0, step("cancelTasks", (store) => store.runs.cancelTasks(waits[0]!.id, { by: "me" }))],
       [2, step("cancel", (store) => store.runs.cancel(runId, { by: "me" }))],
+      [3, step("stopping", (store) => store.runs.stopping(runId))],
       [1, step("reconcile", (store) => store.runs.reconcile())],
     ]);
   }

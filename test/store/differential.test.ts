@@ -105,6 +105,7 @@ const EXPECTED = [
   ...["cancelled", "requested", "ended", "unknown"].map((outcome) => `cancel ${outcome}`),
   ...["paused", "requested", "ended", "unknown"].map((outcome) => `pause ${outcome}`),
   ...["resumed", "not paused", "unknown"].map((outcome) => `resume ${outcome}`),
+  ...["stopping some", "stopping none"],
   ...["cancelTasks true", "cancelTasks false", "reconcile some", "journal.peek some", "journal.peek none"],
   "sweepExpired paused",
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),

@@ -57,6 +57,7 @@ import { dueSchedules } from "../../src/store/postgres/schedules.js";
 import { sendMessages } from "../../src/store/postgres/send-messages.js";
 import { settleDebounced } from "../../src/store/postgres/settle-debounced.js";
 import { startEvents } from "../../src/store/postgres/start-events.js";
+import { stopProgress } from "../../src/store/postgres/stop-requests.js";
 import { matchEvents } from "../../src/store/postgres/subscriptions.js";
 import { sweepExpired } from "../../src/store/postgres/sweep-expired.js";
 import { deadTimeouts, expiredTimeouts } from "../../src/store/postgres/timeouts.js";
@@ -247,6 +248,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(leaveTasks, [troubled]),
     hot(cancelTasks, [parked[0], "ann", "{}"]),
     hot(pauseRun, [parked[0], "ann"]),
+    hot(stopProgress, [parked[0]]),
     hot(buryTask, [tasks[0], 0, true, "dead", OWNER, 5]),
     { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
     hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),

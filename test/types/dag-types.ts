@@ -87,3 +87,6 @@ task({ needs: { clean, train }, when: and(allSucceeded(["clean"]), not(noneFaile
 task({ needs: { clean, train }, when: anySucceeded(["clean", "train"]) }, async () => 1);
 // @ts-expect-error the rule asks for what is not needed
 task({ needs: { clean }, when: allSucceeded(["train"]) }, async () => 1);
+task({ finishOnAbort: true }, async () => 1);
+// @ts-expect-error yes or no
+task({ finishOnAbort: 1 }, async () => 1);

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import type { Node } from "../../src/client/create-node.js";
+import type { EndedState } from "../../src/kernel/run-state.js";
 import { signal } from "../../src/workflow/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
@@ -71,4 +72,23 @@ export async function starts(): Promise<void> {
   await run.signal(paid, { cents: "1" });
   // @ts-expect-error: payload is missing
   await run.signal(paid);
+}
+
+workflow("finishes", async (ctx) => {
+  const n = await ctx.step("all", { finishOnAbort: true }, () => 1);
+  is<Is<typeof n, number>>();
+  await ctx.transaction("all", { finishOnAbort: true }, () => 1);
+  // @ts-expect-error: yes or no
+  await ctx.step("all", { finishOnAbort: "yes" }, () => 1);
+});
+
+export async function stops(): Promise<void> {
+  const run = await node.start(nothing);
+  const answer = await run.cancel();
+  if (answer.outcome === "requested") is<Is<typeof answer.acknowledged, boolean>>();
+  if (answer.outcome === "ended") is<Is<typeof answer.state, EndedState>>();
+  const paused = await run.pause();
+  is<Is<typeof paused.outcome, "paused" | "requested" | "ended" | "unknown">>();
+  // @ts-expect-error: only a request is acknowledged
+  paused.acknowledged;
 }

@@ -9,6 +9,7 @@ import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
 import { checkClean } from "./tables.js";
+import { opened } from "./stops.js";
 import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };
@@ -45,6 +46,7 @@ export function checkApplied(history: History, applied: Applied, by: string): vo
   history.by = by;
   history.calm?.look(history);
   (CHECKS[applied.op] as (history: History, applied: Applied) => void)(history, applied);
+  if (applied.op === "resume") opened(history, applied.runId);
   history.tellParents();
   checkLimits(history);
   checkTasks(history);

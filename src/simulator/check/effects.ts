@@ -4,6 +4,7 @@ import { codecs } from "../../kernel/codecs.js";
 import type { EffectLog, EffectRecord } from "../effect-log.js";
 import type { History } from "./history.js";
 import { hasEnded } from "./model.js";
+import { checkStopped } from "./stops.js";
 
 export function checkAttempt(history: History, record: EffectRecord): void {
   history.working.add(record);
@@ -27,6 +28,7 @@ export function checkAttempt(history: History, record: EffectRecord): void {
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);
   const held = run.state === "running" && run.epoch === epoch;
   if (held) history.expect(baseOf(record) === run.baseSeq, "S7", run, `${idempotencyKey} in generation ${run.baseSeq}`);
+  if (held) checkStopped(history, run, callOf(record));
   history.expect(held, "L5", run, `${callOf(record)} was started under epoch ${epoch}; ${run.state}, ${run.epoch}`);
   // A transaction whose COMMIT had no answer is done again as a whole: the fence undoes it, which checkMarks proves.
   const again = record.kind === "transaction";
@@ -66,6 +68,8 @@ export function checkResults(history: History, effects: EffectLog): void {
       const record = answered.get(resultIn(decode(payload)));
       const mine = record && record.runId === run.id && callOf(record) === `${kind} ${name}:${key}`;
       history.expect(mine === true, "S6", run, `the result of ${name}:${key} is none of its attempts'`);
+      // It may be a part of the work.
+      history.expect(record?.aborted !== true, "S24", run, `${name}:${key} answered after its abort, and was recorded`);
     }
   }
 }

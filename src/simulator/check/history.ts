@@ -11,6 +11,7 @@ import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
 import type { Gathering, ModelEntry, ModelRun, Probe } from "./model.js";
 import { foundSkipped } from "./overflow.js";
+import { Promises } from "./promises.js";
 
 export interface Violation {
   /** As in ARCHITECTURE.md: S4, L3, … */
@@ -48,6 +49,7 @@ export class History {
   /** When leases last stopped meaning what their holders think: a failover, or the database's clock jumped. */
   disturbedAt = -1;
   jumpedAt = -1;
+  readonly promises = new Promises();
   /** Set once everything has healed. */
   calm: Calm | null = null;
   /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
@@ -230,6 +232,7 @@ export class History {
       this.runs = runs;
       Object.assign(this, { keys, subscriptions, gathering, probes });
       this.disturbedAt = this.now;
+      this.promises.clear();
     };
   }
 

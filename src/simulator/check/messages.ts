@@ -5,6 +5,7 @@ import { isEnded } from "../../kernel/run-state.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { decidedCall, type ModelRun, mustWake } from "./model.js";
+import { opened } from "./stops.js";
 import { followStore, tasksOf } from "./tasks.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
@@ -90,6 +91,7 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
     if (repeated) continue;
     history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
     const tasks = tasksOf(history, run);
+    opened(history, runId);
     reopen(history, run, options);
     // Begun anew, it has left them: what waited is cancelled.
     if (options.fromStart) for (const { id } of tasks) followStore(history, id);

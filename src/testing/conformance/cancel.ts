@@ -3,7 +3,13 @@
 import type { Effect } from "../../kernel/effect.js";
 import { cases } from "./case.js";
 import { holds, matches, same, some } from "./expect.js";
-import { complete, fail, LONG_MS, park, pause, retry } from "./scene.js";
+import { complete, fail, LONG_MS, park, pause, retry, type Scene } from "./scene.js";
+
+/** Forgets what it finds. It may take a moment: it comes from another connection. */
+async function heard(s: Scene, calls: string[], runId: string): Promise<void> {
+  for (let tries = 0; tries < 500 && !calls.includes(runId); tries++) await s.advance(10);
+  holds(calls.splice(0).includes(runId), "its holder was called");
+}
 
 export const cancelCases = cases("cancel", {
   "a waiting run is cancelled at once": async (s) => {
@@ -48,6 +54,39 @@ export const cancelCases = cases("cancel", {
     const last = [{ kind: "take", messageKey: "cancel" } as const, fail("cancelled")];
     await s.accept(claim, last);
     matches(await s.run(claim.runId), { state: "cancelled" }, "after the holder complied");
+  },
+
+  "a request is unanswered until the holder has taken it in": async (s) => {
+    const { store } = s;
+    const claim = await s.start();
+    same(await store.runs.stopping(claim.runId), { state: "running", running: 1, unanswered: 0 }, "before");
+    await store.runs.cancel(claim.runId, { by: "ann" });
+    same(await store.runs.stopping(claim.runId), { state: "running", running: 1, unanswered: 1 }, "asked");
+    await s.accept(claim, [{ kind: "take", messageKey: "cancel" }]);
+    same(await store.runs.stopping(claim.runId), { state: "running", running: 1, unanswered: 0 }, "taken in");
+    await s.accept(claim, [fail("cancelled")], 2);
+    same(await store.runs.stopping(claim.runId), { state: "cancelled", running: 0, unanswered: 0 }, "ended");
+    same(await store.runs.stopping(s.id()), null, "unknown");
+  },
+
+  "a holder is called by name when its run is asked to stop, and again by whoever looks how far that is": async (s) => {
+    const { store } = s;
+    const calls: string[] = [];
+    const incarnation = s.id();
+    const attendance = await store.attend({
+      incarnation,
+      onHint: () => {},
+      onCalled: (runIds) => calls.push(...runIds),
+    });
+    const claim = await s.start();
+    await store.runs.cancel(claim.runId, { by: "ann" });
+    await heard(s, calls, claim.runId);
+    await store.runs.stopping(claim.runId);
+    await heard(s, calls, claim.runId);
+    const other = await s.start();
+    await store.runs.pause(other.runId, { by: "ann" });
+    await heard(s, calls, other.runId);
+    await attendance.leave();
   },
 
   "asking twice is one request": async (s) => {

@@ -91,6 +91,22 @@ export const taskOperationCases = cases("tasks", {
     matches(await s.run(parent.runId), { pending: 2 }, "parent");
   },
 
+  "a request to a run and its tasks is unanswered while one of them has not taken it in": async (s) => {
+    const { parent, ids } = await family(s, [[], [0]]);
+    const claim = await one(s);
+    await s.store.runs.pause(parent.runId, ME);
+    same(await s.store.runs.stopping(parent.runId), { state: "paused", running: 1, unanswered: 1 }, "paused");
+    const [asked] = await s.store.inbox.unread(claim.runId);
+    await s.store.runs.resume(parent.runId, ME);
+    matches(await s.store.runs.stopping(parent.runId), { unanswered: 0 }, "resumed: nobody waits for the pause");
+    await s.store.runs.cancel(parent.runId, ME);
+    matches(await s.store.runs.stopping(parent.runId), { running: 1, unanswered: 2 }, "cancelled: it and its task");
+    const takes = [some(asked, "the pause").key, "cancel"].map((messageKey) => ({ kind: "take", messageKey }) as const);
+    await s.accept(claim, takes);
+    matches(await s.store.runs.stopping(parent.runId), { unanswered: 1 }, "the task has it");
+    matches(await s.run(some(ids[1], "behind")), { state: "cancelled" }, "behind");
+  },
+
   "a cancel ends all at once when nothing runs": async (s) => {
     const { parent, ids } = await family(s, [[], [0], [1]]);
     same(await s.store.runs.cancel(parent.runId, ME), { outcome: "cancelled" }, "answer");

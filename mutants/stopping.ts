@@ -1,0 +1,202 @@
+// Planted bugs in how work is stopped: what it answers too late, what begins after a request, signals; and in values that refuse to be read.
+
+import type { Mutant } from "./mutant.js";
+
+const STEP = "src/workflow/step-call.ts";
+const REPLAY = "src/replay/replay.ts";
+const SIGNALS = "src/client/process-signals.ts";
+const REQUESTS = "test/engine/stop-requests.test.ts";
+const LATE = "test/engine/late-results.test.ts";
+const VALUES = "test/workflow/hostile-values.test.ts";
+const CODEC = "test/kernel/json-codec.test.ts";
+
+export const stopping: readonly Mutant[] = [
+  {
+    name: "a step's answer counts after its abort",
+    breaks: "a part of the work is never recorded as all of it",
+    edits: [{ file: STEP, find: "      if (!finishOnAbort) this.#expectWanted();\n", put: "" }],
+    killedBy: [{ seeds: 20 }, { file: LATE, test: "done again elsewhere" }],
+  },
+  {
+    name: "a task's answer counts after its abort",
+    breaks: "a part of the work is never recorded as all of it",
+    edits: [
+      {
+        file: "src/dag/run-task.ts",
+        find: '(outcome.kind === "returned" && !task.finishOnAbort)',
+        put: "false",
+      },
+    ],
+    killedBy: [{ file: LATE, test: "a task that answers after the abort" }],
+  },
+  {
+    name: "finishOnAbort is ignored",
+    breaks: "work that finishes whatever happens is not done twice",
+    edits: [{ file: STEP, find: "if (!finishOnAbort) this", put: "this" }],
+    killedBy: [{ file: LATE, test: "has its result when it finishes on abort" }],
+  },
+  {
+    name: "a result that waits to be written is dropped with the abort",
+    breaks: "what was done in time counts",
+    edits: [
+      {
+        file: "src/engine/session.ts",
+        find: "      if (this.signal.aborted) throw this.signal.reason;\n      try {\n        return await write();",
+        put: "      if (this.workSignal.aborted) throw this.workSignal.reason;\n      try {\n        return await write();",
+      },
+    ],
+    killedBy: [{ file: LATE, test: "came before the abort counts" }],
+  },
+  {
+    name: "a cancel or a pause is answered before its holder has taken it in",
+    breaks: "S23: nothing begins after the answer",
+    edits: [
+      {
+        file: "src/client/ask-to-stop.ts",
+        find: "if (progress.unanswered === 0) return",
+        put: "if (progress.unanswered >= 0) return",
+      },
+    ],
+    killedBy: [{ seeds: 40 }, { file: REQUESTS, test: "begins nothing after" }],
+  },
+  {
+    name: "calls begin before the inbox is looked into",
+    breaks: "S23: nothing begins after the answer",
+    edits: [
+      {
+        file: REPLAY,
+        find: "      if (mail.isDue) {\n",
+        put: "      if (this.#startCalls()) continue;\n      if (mail.isDue) {\n",
+      },
+    ],
+    killedBy: [{ file: REQUESTS, test: "a loop of steps" }],
+  },
+  {
+    name: "the gate is open while a request is taken in",
+    breaks: "S23: nothing begins after the answer",
+    edits: [
+      {
+        file: "src/workflow/take-messages.ts",
+        find: "      if (messages.some(isStopRequest)) replay.gate.close();\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: "test/replay/stop-gate.test.ts" }],
+  },
+  {
+    name: "the holder is not called by name",
+    breaks: "a run whose step takes long is stopped at once",
+    edits: [
+      {
+        file: "src/engine/engine.ts",
+        find: "      onCalled: (runIds) => this.#keeper.call(new Set(runIds)),\n",
+        put: "",
+      },
+    ],
+    killedBy: [{ file: REQUESTS, test: "is asked at once" }],
+  },
+  {
+    name: "a run that waits for a slot hears of no cancel",
+    breaks: "S23: a request is taken in whatever the run waits for",
+    edits: [
+      { file: "src/engine/slots.ts", find: '      if (await session.isAskedToStop()) return "stop";\n', put: "" },
+    ],
+    killedBy: [{ file: REQUESTS, test: "claimed ahead" }],
+  },
+  {
+    name: "a run that returns while it is being paused completes",
+    breaks: "a pause that was acknowledged takes effect",
+    edits: [
+      {
+        file: REPLAY,
+        find: '    if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };\n',
+        put: "",
+      },
+    ],
+    killedBy: [{ file: REQUESTS, test: "acknowledged takes effect" }],
+  },
+  {
+    name: "a cancel counts as taken in when its run was given back",
+    breaks: "S23: the tasks of a run that was given back with its request begin",
+    edits: [
+      {
+        file: "src/store/memory/stop-requests.ts",
+        find: "    if (isEnded(state)) return false;\n",
+        put: '    if (isEnded(state) || state !== "running") return false;\n',
+      },
+    ],
+    killedBy: [{ file: "test/conformance/memory.test.ts", test: "one of them has not taken it in" }],
+  },
+  {
+    name: "a node listens to signals only when it has started",
+    breaks: "a SIGTERM in the first moments of a process stops it in order",
+    edits: [
+      {
+        file: "src/client/create-node.ts",
+        find: "  const listening = stopOnSignals(signalsOf(options.signals), stop, world);\n",
+        put: "  await sleep(world, 300);\n  const listening = stopOnSignals(signalsOf(options.signals), stop, world);\n",
+      },
+    ],
+    killedBy: [{ file: "test/client/signals.test.ts", test: "at whatever moment" }],
+  },
+  {
+    name: "nobody listens unless asked to",
+    breaks: "a deployment orphans nothing",
+    edits: [
+      {
+        file: SIGNALS,
+        find: "return { signals: DEFAULT_SIGNALS, yields: true };",
+        put: "return { signals: [], yields: true };",
+      },
+    ],
+    killedBy: [{ file: "test/client/signals.test.ts", test: "says goodbye" }],
+  },
+  {
+    name: "a node takes the application's signal",
+    breaks: "an application that listens decides by itself",
+    edits: [{ file: SIGNALS, find: "    if (yields && applicationListens(signal)) return;\n", put: "" }],
+    killedBy: [{ file: "test/client/signals.test.ts", test: "leaves the signal to an application" }],
+  },
+  {
+    name: "our listener comes after those for one signal only",
+    breaks: "an application that listens decides by itself",
+    edits: [{ file: SIGNALS, find: "process.prependListener(signal, dispatch)", put: "process.on(signal, dispatch)" }],
+    killedBy: [{ file: "test/client/signals.test.ts", test: "listens itself" }],
+  },
+  {
+    name: "what a step threw is looked at as it is",
+    breaks: "a thrown Proxy is a failure like any other",
+    edits: [{ file: STEP, find: "return { error: tamed(error), unstorable };", put: "return { error, unstorable };" }],
+    killedBy: [{ file: VALUES, test: "thrown in a step" }],
+  },
+  {
+    name: "a Promise as input is awaited",
+    breaks: "what is passed is what is stored",
+    edits: [
+      {
+        file: "src/program/parse-input.ts",
+        find: '  if (isThenable(input)) throw new InvalidInput("input", UNAWAITED);\n',
+        put: "",
+      },
+    ],
+    killedBy: [{ file: VALUES, test: "a Promise as input" }],
+  },
+  {
+    name: "an invalid Date is stored",
+    breaks: "what is stored comes back as it was",
+    edits: [
+      {
+        file: "src/kernel/json-prepare.ts",
+        find: "        if (Number.isNaN((value as Date).getTime())) this.#refuse(depth, INVALID_DATE);\n",
+        put: "        if (Number.isNaN((value as Date).getTime())) return null;\n",
+      },
+    ],
+    killedBy: [{ file: CODEC, test: "an invalid Date" }],
+  },
+  {
+    name: "an object without prototype comes back with one",
+    breaks: "what is stored comes back as it was",
+    edits: [{ file: "src/kernel/value-kind.ts", find: 'return "bare";', put: 'return "object";' }],
+    killedBy: [{ file: CODEC, test: "without prototype" }],
+  },
+];
