@@ -15,6 +15,7 @@ import { History, type Violation } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import { mustWake } from "./check/model.js";
 import { checkTables } from "./check/tables.js";
+import { checkTrouble } from "./check/trouble.js";
 import { Client } from "./client.js";
 import { Cluster } from "./cluster.js";
 import { Database } from "./database.js";
@@ -55,7 +56,7 @@ export interface Verdict {
 const CLIENT = 2;
 const CLIENTS = ["client", "client-2", "client-3"];
 /** Codes with which a round of work may end besides a lost claim: the lease brings the run back. */
-const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
+const EXPECTED_BREAKS: readonly unknown[] = ["JOURNAL_MOVED"];
 
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
   return new Simulation(drawSwarm(seed), options).run();
@@ -117,6 +118,7 @@ class Simulation {
     await this.#stop();
     checkTables(this.#history);
     checkResults(this.#history, this.#effects);
+    checkTrouble(this.#history);
     for (const client of this.#drive.clients) client.check(this.#history);
     await this.#workload.check(this.#history, this.#effects);
     const { now: virtualMs, events } = this.#scheduler;
@@ -222,6 +224,7 @@ class Simulation {
         if (this.#history.calm) this.#history.calm.since = Number.POSITIVE_INFINITY;
       },
       onReady: () => this.#calmDown(),
+      onHeld: (code) => this.#tally.add(`held ${code}`),
       onBroken: (runId, error) => {
         const { code } = error as { code?: unknown };
         this.#tally.add(`broken ${String(code)}`);
@@ -240,7 +243,7 @@ class Simulation {
       database: this.#database,
       scheduler,
       weather,
-      cable: { cut: false },
+      cable: { cut: false, refused: null },
       chance: chance.split("link"),
     });
     return new Client(new Node({ store: remoteStore(link), programs: [], ...settings }, world), world);

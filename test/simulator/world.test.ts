@@ -31,7 +31,7 @@ function scene(weather: Partial<Weather> = {}) {
     onApplied: ({ op }) => applied.push(op),
     onThrown: (_, error) => applied.push(String(error)),
   });
-  const cable = { cut: false };
+  const cable = { cut: false, refused: null };
   const calm = { latencyMs: 1, loss: 0, late: 0, busy: 0, timeoutMs: 50, retryForMs: 0 };
   const link = new Link({ world, database, scheduler, cable, chance, weather: { ...calm, ...weather } });
   return { scheduler, world, database, cable, applied, store: remoteStore(link) };
