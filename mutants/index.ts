@@ -12,6 +12,7 @@ import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { routing } from "./routing.js";
+import { sessions } from "./sessions.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
 import { schedules } from "./triggers-schedules.js";
@@ -21,6 +22,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ground,
   ...engine,
   ...node,
+  ...sessions,
   ...routing,
   ...flow,
   ...schedules,
