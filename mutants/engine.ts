@@ -291,8 +291,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/transact.ts",
-        find: 'if (answer.outcome !== "accepted") await client.query("rollback");',
-        put: 'if (answer.outcome !== "accepted") await client.query("commit");',
+        find: 'await client.query(sent === null ? "rollback" : "commit");',
+        put: 'await client.query("commit");',
       },
     ],
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "taken over" }],
