@@ -111,8 +111,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: SESSION,
-        find: '        // Proven: what still runs in parallel must stop, too.\n        if (code === "CLAIM_LOST") this.lose();\n        if (code !== "STORE_UNAVAILABLE") throw error;\n',
-        put: '        if (code !== "STORE_UNAVAILABLE" && code !== "CLAIM_LOST") throw error;\n',
+        find: '        // Proven: what still runs in parallel must stop, too.\n        if (code === "CLAIM_LOST") this.lose();\n        if (!isStoreTrouble(error)) throw error;\n',
+        put: '        if (!isStoreTrouble(error) && code !== "CLAIM_LOST") throw error;\n',
       },
     ],
     killedBy: [{ file: "test/engine/session.test.ts", test: "ends all work" }],
@@ -291,8 +291,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/transact.ts",
-        find: 'if (answer.outcome !== "accepted") await client.query("rollback");',
-        put: 'if (answer.outcome !== "accepted") await client.query("commit");',
+        find: 'await client.query(sent === null ? "rollback" : "commit");',
+        put: 'await client.query("commit");',
       },
     ],
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "taken over" }],

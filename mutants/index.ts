@@ -13,9 +13,10 @@ import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
 import { node } from "./node.js";
 import { ownership } from "./ownership.js";
-import { rights } from "./rights.js";
 import { poison } from "./poison.js";
+import { rights } from "./rights.js";
 import { routing } from "./routing.js";
+import { sessions } from "./sessions.js";
 import { stopping } from "./stopping.js";
 import { timeouts } from "./timeouts.js";
 import { triggersEvents } from "./triggers-events.js";
@@ -29,6 +30,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...ownership,
   ...rights,
   ...stopping,
+  ...sessions,
   ...routing,
   ...flow,
   ...schedules,

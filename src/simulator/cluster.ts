@@ -27,6 +27,8 @@ export interface ClusterOptions {
   readonly onReady: () => void;
   /** The engine itself broke. */
   readonly onBroken: (runId: string, error: unknown) => void;
+  /** Work is held because of the store. */
+  readonly onHeld: (code: string) => void;
 }
 
 export class SimNode {
@@ -82,7 +84,7 @@ export class SimNode {
   }
 
   #boot(): void {
-    const { scheduler, chance, swarm, database, workload, placeOf, onTold, onBroken } = this.#options;
+    const { scheduler, chance, swarm, database, workload, placeOf, onTold, onBroken, onHeld } = this.#options;
     const name = `${this.name}.${++this.#lives}`;
     const own = chance.split(name);
     const clock = { offsetMs: own.between(-600_000, 600_000), drift: own.between(-0.1, 0.1) };
@@ -106,6 +108,7 @@ export class SimNode {
       world,
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));
+    node.on("store.trouble", ({ code }) => onHeld(code));
     this.#world = world;
     workload.beside?.(store, world);
     node.open().then(
@@ -136,7 +139,7 @@ export class Cluster {
   }
 
   heal(): void {
-    for (const { cable } of this.nodes) Object.assign(cable, { cut: false, refused: false });
+    for (const { cable } of this.nodes) Object.assign(cable, { cut: false, refused: null, absent: false });
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
-import { StoreUnavailable } from "../store/postgres/errors.js";
+import { StoreRefused, StoreUnavailable } from "../store/postgres/errors.js";
 import type { Chance } from "./chance.js";
 import { DATABASE, type Database } from "./database.js";
 import type { Incarnation } from "./incarnation.js";
@@ -31,17 +31,24 @@ export interface Weather {
   readonly retryForMs: number;
 }
 
-/** Whether a node's cable is cut, and its presence refused; outlives the node's incarnations. */
+/** Whether a node's cable is cut, or the server refuses it or only its presence; outlives the node's incarnations. */
 export interface Cable {
   cut: boolean;
-  refused: boolean;
+  /** PostgreSQL's code for why; null: it is accepted. */
+  refused: string | null;
+  /** Its presence cannot be opened again. */
+  absent: boolean;
   /** Of the incarnation that attended last. */
   presence: { drop(): void } | null;
 }
 
 export function newCable(): Cable {
-  return { cut: false, refused: false, presence: null };
+  return { cut: false, refused: null, absent: false, presence: null };
 }
+
+/** A password, a right; a standby, a connection limit: the store repeats the latter by itself. */
+export const REFUSALS = ["28P01", "42501", "25006", "53300"] as const;
+const PASSING: readonly string[] = ["25006", "53300"];
 
 export interface LinkOptions {
   readonly world: Incarnation;
@@ -152,6 +159,8 @@ export class Link {
       if (this.#loses()) return lose();
       scheduler.after(this.#travelMs(), DATABASE, () => {
         if (database.down || database.boot !== boot || this.#options.cable.cut) return lose();
+        const { refused } = this.#options.cable;
+        if (refused !== null) return reply(() => reject(refusal(op, refused)));
         apply().then(
           (answer) => reply(() => resolve(answer)),
           (error) => {
@@ -173,4 +182,9 @@ export class Link {
     if (weather.late > 0 && chance.happens(weather.late)) return chance.between(1, 3 * weather.timeoutMs);
     return weather.latencyMs * (0.5 + chance.random());
   }
+}
+
+function refusal(op: string, code: string): HoldfastError {
+  if (PASSING.includes(code)) return new Unanswered(op);
+  return new StoreRefused(op, Object.assign(new Error("refused"), { code }));
 }

@@ -1,9 +1,10 @@
 // The nemesis: breaks processes, cables, the database and its clock at random moments, until everything heals.
 
-import type { Chance } from "./chance.js";
+import { Chance } from "./chance.js";
 import type { History } from "./check/history.js";
 import type { Cluster } from "./cluster.js";
 import type { Database } from "./database.js";
+import { REFUSALS } from "./link.js";
 import type { Scheduler } from "./scheduler.js";
 import { FAULTS, type Fault, type Swarm } from "./swarm.js";
 import type { Tally } from "./tally.js";
@@ -31,6 +32,9 @@ export class Nemesis {
   constructor(options: NemesisOptions) {
     this.#options = options;
     for (const kind of FAULTS) this.#plan(kind);
+    const { refuseEveryMs, seed } = options.swarm;
+    // With draws of its own: the others stay what they were.
+    if (refuseEveryMs !== null) this.#planRefusals(refuseEveryMs, new Chance(seed).split("refused"));
   }
 
   /** From here on nothing fails any more. */
@@ -53,6 +57,21 @@ export class Nemesis {
     });
   }
 
+  /** The server refuses one node for a while, whatever it asks. */
+  #planRefusals(meanMs: number, chance: Chance): void {
+    const { cluster, swarm, trace, tally, scheduler } = this.#options;
+    this.#after(-Math.log(1 - chance.random()) * meanMs, () => {
+      const { name, cable } = cluster.nodes[chance.int(0, cluster.nodes.length - 1)]!;
+      cable.refused = chance.one(REFUSALS);
+      trace.add(scheduler.now, `refuse ${name} ${cable.refused}`);
+      tally.add(`refused ${cable.refused}`);
+      this.#after(swarm.leaseMs * chance.between(0.1, 3), () => {
+        cable.refused = null;
+      });
+      this.#planRefusals(meanMs, chance);
+    });
+  }
+
   #strike(kind: Fault): void {
     const { cluster, chance, swarm, trace, tally, scheduler } = this.#options;
     const node = cluster.nodes[chance.int(0, cluster.nodes.length - 1)]!;
@@ -70,10 +89,10 @@ export class Nemesis {
         node.cable.cut = false;
       });
     } else if (kind === "absent") {
-      node.cable.refused = true;
+      node.cable.absent = true;
       node.cable.presence?.drop();
       this.#after(forMs, () => {
-        node.cable.refused = false;
+        node.cable.absent = false;
       });
     } else this.#strikeDatabase(kind, forMs);
   }

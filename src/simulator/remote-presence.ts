@@ -37,7 +37,7 @@ export class RemotePresence {
 
   async #connect(): Promise<void> {
     const { incarnation, onHint, onCalled, onSkipped } = this.#attendee;
-    if (this.#link.cable.refused) throw this.#link.refusal("attend");
+    if (this.#link.cable.absent) throw this.#link.refusal("attend");
     await this.#link.call("attend", async () => {
       this.#end();
       this.#session = await this.#link.database.store.attend({

@@ -15,6 +15,7 @@ import { History, type Violation } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import { mustWake } from "./check/model.js";
 import { checkTables } from "./check/tables.js";
+import { checkTrouble } from "./check/trouble.js";
 import { Client } from "./client.js";
 import { Cluster } from "./cluster.js";
 import { Database } from "./database.js";
@@ -57,7 +58,7 @@ export interface Verdict {
 const CLIENT = 2;
 const CLIENTS = ["client", "client-2", "client-3"];
 /** Codes with which a round of work may end besides a lost claim: the lease brings the run back. */
-const EXPECTED_BREAKS: readonly unknown[] = ["STORE_UNAVAILABLE", "JOURNAL_MOVED"];
+const EXPECTED_BREAKS: readonly unknown[] = ["JOURNAL_MOVED"];
 
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Verdict> {
   const swarm = drawSwarm(seed);
@@ -120,6 +121,7 @@ class Simulation {
     await this.#stop();
     checkTables(this.#history);
     checkResults(this.#history, this.#effects);
+    checkTrouble(this.#history);
     for (const client of this.#drive.clients) client.check(this.#history);
     await this.#workload.check(this.#history, this.#effects);
     const { now: virtualMs, events } = this.#scheduler;
@@ -228,6 +230,7 @@ class Simulation {
         if (this.#history.calm) this.#history.calm.since = Number.POSITIVE_INFINITY;
       },
       onReady: () => this.#calmDown(),
+      onHeld: (code) => this.#tally.add(`held ${code}`),
       onBroken: (runId, error) => {
         const { code } = error as { code?: unknown };
         this.#tally.add(`broken ${String(code)}`);

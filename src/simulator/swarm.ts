@@ -15,6 +15,8 @@ export interface Swarm {
   readonly weather: Weather;
   /** Mean time between two faults of a kind; missing: none of it. */
   readonly faults: Partial<Record<Fault, number>>;
+  /** Mean time between two refusals of the server's, each of one node for a while; null: none. */
+  readonly refuseEveryMs: number | null;
   /** How long faults go on; then everything heals. */
   readonly faultsForMs: number;
   readonly runs: number;
@@ -34,6 +36,7 @@ export function drawSwarm(seed: number): Swarm {
     weather: drawWeather(chance, leaseMs),
     // Drawn apart: the seeds that once found a bug stay what they were.
     faults: { ...drawFaults(chance, leaseMs), ...drawAbsence(new Chance(seed).split("absence"), leaseMs) },
+    refuseEveryMs: seed % 4 === 3 ? leaseMs * new Chance(seed).split("refusals").between(1, 4) : null,
     faultsForMs,
     runs: chance.int(3, 14),
     // Every fifth, by its number: the seeds that once found a bug stay what they were.

@@ -1,6 +1,6 @@
 // One look's timeouts: each claimed, fired and removed, several at a time, none held up by another.
 
-import type { World } from "../kernel/world.js";
+import { sleep, type World } from "../kernel/world.js";
 import { failureDetail } from "../lease/failure-detail.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";
@@ -26,6 +26,9 @@ export interface Round {
   /** Fired or stale: they are not found again. */
   readonly done: number;
 }
+
+/** A handler that met the store's trouble did nothing wrong: its timeout is given back uncounted after so long. */
+const HELD_MS = 1_000;
 
 type During = SweeperEvents["sweeper.error"]["during"];
 
@@ -118,7 +121,13 @@ export class FiringRounds<Id extends string, State extends string> {
     if (signal.aborted) return;
     this.#counts.errors++;
     const problem = failureDetail(error);
-    if (claim.attempts >= settings.maxAttempts && !isStoreTrouble(error)) {
+    if (isStoreTrouble(error)) {
+      bus.emit("timeout.failed", { ...factsOf(claim), error, retryInMs: HELD_MS });
+      await sleep(this.#world, HELD_MS);
+      await this.#try("release", () => store.release(claim));
+      return onPutOff(0);
+    }
+    if (claim.attempts >= settings.maxAttempts) {
       bus.emit("timeout.failed", { ...factsOf(claim), error, retryInMs: null });
       return this.#giveUp(claim, problem);
     }

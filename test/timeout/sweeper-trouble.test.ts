@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/kernel/world.js";
+import { StoreRefused } from "../../src/store/postgres/errors.js";
 import { bench, counting, HandlerFailed } from "./sweeper-scene.js";
 
 describe("a handler", () => {
@@ -31,6 +32,25 @@ describe("a handler", () => {
     expect(failed.every((ms, i) => ms <= 2 ** i * 1_000 && ms >= 0.79 * Math.min(2 ** i * 1_000, 300_000))).toBe(true);
     const { attempts } = (await timeouts.get("poison0"))!;
     expect(attempts).toBe(failed.length);
+  });
+
+  test("that meets the store's trouble is given back uncounted, however often, and fires when that has passed", async () => {
+    const { world, timeouts, instances, arm, sweep } = bench();
+    let refused = true;
+    await arm("a", 1_000);
+    const sweeper = sweep({
+      maxAttempts: 3,
+      fire: async (timeout) => {
+        if (refused) throw new StoreRefused("insert", Object.assign(new Error("no password"), { code: "28P01" }));
+        return instances.expire(timeout);
+      },
+    });
+    await world.advance(60_000);
+    expect(sweeper.metrics()).toMatchObject({ fired: 0, dead: 0 });
+    expect((await timeouts.get("a"))!.attempts).toBeLessThanOrEqual(1);
+    refused = false;
+    await world.advance(5_000);
+    expect(instances.fired).toHaveLength(1);
   });
 
   test("that always fails is given up after its attempts, kept and shown; redriven it is tried again", async () => {

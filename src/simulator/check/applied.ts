@@ -8,8 +8,8 @@ import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } fr
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
-import { checkClean } from "./tables.js";
 import { opened } from "./stops.js";
+import { checkClean } from "./tables.js";
 import { checkOperation, checkReconcile, checkTasks } from "./tasks.js";
 
 type Checks = { readonly [Op in Applied["op"]]: (history: History, applied: Extract<Applied, { op: Op }>) => void };

@@ -97,7 +97,7 @@ export class Database {
   /** Carries out one statement, repeating it while the fault is passing. */
   async run<Row>(statement: Statement, values: Values, options: RunOptions = {}): Promise<Row[]> {
     const { line = "main", tx, once = false, behind } = options;
-    if (tx) return rowsOf<Row>(await tx.query(this.#text(statement), literals(await valuesOf(values))));
+    if (tx) return this.#runIn<Row>(tx, statement, await valuesOf(values));
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);
     return this.repeat(statement.name, once ? 0 : this.#options.retryForMs, async () => {
       for (;;) {
@@ -114,6 +114,16 @@ export class Database {
         if (rows) return rows;
       }
     });
+  }
+
+  /** In a caller's transaction. A passing fault is told as the driver does: the caller may have an answer to it. */
+  async #runIn<Row>(tx: Transaction, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    try {
+      return rowsOf<Row>(await tx.query(this.#text(statement), literals(values)));
+    } catch (error) {
+      const fault = faultOf(error);
+      throw fault === "refused" || fault === "schema" ? this.trouble(statement.name, 0, error) : error;
+    }
   }
 
   async #query<Row>(client: pg.ClientBase, of: Statement, values: unknown[], timeoutMs: number): Promise<Row[]> {

@@ -97,7 +97,12 @@ export function isServerState(code: string | undefined): code is string {
  */
 export function isWrongServer(error: unknown): boolean {
   const code = sqlState(error);
-  return code === "25006" || code === "READ_ONLY_SERVER" || (isServerState(code) && SCHEMA_STATES.has(code));
+  return (
+    code === "25006" ||
+    code === "READ_ONLY_SERVER" ||
+    code === "SCHEMA_MISSING" ||
+    (isServerState(code) && SCHEMA_STATES.has(code))
+  );
 }
 
 /** Whether the connection is still good after this error: the server itself answered it, and stays. */

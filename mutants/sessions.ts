@@ -1,0 +1,117 @@
+// Planted bugs in what a transaction step may do to its session, in what is held while the server refuses, and in failovers by name.
+
+import type { Mutant } from "./mutant.js";
+
+const TRANSACT = "src/store/postgres/transact.ts";
+const CONNECTIONS = "src/store/postgres/connections.ts";
+const SESSION_TEST = "test/workflow/transaction-session.test.ts";
+const REFUSALS = "test/scenarios/refusals.test.ts";
+const MOVED = "test/scenarios/moved-name.test.ts";
+
+export const sessions: readonly Mutant[] = [
+  {
+    name: "a session that keeps what a transaction step left in it",
+    breaks: "isolation of steps",
+    edits: [{ file: CONNECTIONS, find: '      await client.query("discard all");\n', put: "" }],
+    killedBy: [{ file: SESSION_TEST, test: "direct connections" }],
+  },
+  {
+    name: "the step's own role writes its result",
+    breaks: "isolation of steps",
+    edits: [
+      {
+        file: "src/store/postgres/session-reset.ts",
+        find: 'const SETTINGS = "set session authorization default; reset role; reset all";',
+        put: 'const SETTINGS = "reset all";',
+      },
+    ],
+    killedBy: [{ file: SESSION_TEST, test: "direct connections > local role" }],
+  },
+  {
+    name: "behind a pooler the session is left as it is",
+    breaks: "isolation of steps",
+    edits: [{ file: CONNECTIONS, find: "return GIVE_BACK_POOLED;", put: 'return "select 1";' }],
+    killedBy: [{ file: SESSION_TEST, test: "PgBouncer" }],
+  },
+  {
+    name: "a connection is used again after its step failed",
+    breaks: "isolation of steps",
+    edits: [
+      {
+        file: TRANSACT,
+        find: "        if (error instanceof WorkFailed) throw error;\n",
+        put: '        if (error instanceof WorkFailed) throw Object.assign(error, { code: "P0001" });\n',
+      },
+    ],
+    killedBy: [{ file: SESSION_TEST, test: "what a failed transaction left" }],
+  },
+  {
+    name: "several statements in one text",
+    breaks: "S1",
+    edits: [{ file: "src/store/postgres/step-transaction.ts", find: ', queryMode: "extended"', put: "" }],
+    killedBy: [{ file: SESSION_TEST, test: "a COMMIT behind a statement" }],
+  },
+  {
+    name: "a COMMIT behind a comment is sent",
+    breaks: "S1",
+    edits: [
+      {
+        file: "src/store/check/transaction.ts",
+        find: '    else if (rest.startsWith("/*")) rest = behindComment(rest);\n',
+        put: "",
+      },
+    ],
+    killedBy: [{ file: SESSION_TEST, test: "behind a comment" }],
+  },
+  {
+    name: "statements that nobody awaits are not waited for",
+    breaks: "S1",
+    edits: [{ file: "src/store/postgres/step-transaction.ts", find: "    await this.#turn;\n", put: "" }],
+    killedBy: [{ file: SESSION_TEST, test: "not awaited" }],
+  },
+  {
+    name: "a refused password fails the work",
+    breaks: "L9",
+    edits: [
+      {
+        file: "src/store/contract/trouble.ts",
+        find: '["STORE_UNAVAILABLE", "STORE_REFUSED", "SCHEMA_MISSING"]',
+        put: '["STORE_UNAVAILABLE"]',
+      },
+    ],
+    killedBy: [{ seeds: 60 }, { file: REFUSALS, test: "beside open connections" }],
+  },
+  {
+    name: "a right that is missing is a mistake of ours",
+    breaks: "L9",
+    edits: [{ file: "src/store/postgres/sqlstate.ts", find: '  "42501", // a missing right\n', put: "" }],
+    killedBy: [{ file: REFUSALS, test: "42501" }],
+  },
+  {
+    name: "the store's trouble inside a step counts as its failure",
+    breaks: "L9",
+    edits: [
+      {
+        file: "src/workflow/step-call.ts",
+        find: "atMostOnce || !isStoreTrouble(result.error)) return result;",
+        put: "atMostOnce || attempt > 0) return result;",
+      },
+    ],
+    killedBy: [{ file: REFUSALS, test: "beside open connections" }],
+  },
+  {
+    name: "a connection to a read-only server is kept",
+    breaks: "L8",
+    edits: [
+      { file: CONNECTIONS, find: "      if (isWrongServer(error)) this.giveUpAll(client);\n", put: "" },
+      { file: "src/store/postgres/sqlstate.ts", find: "(08|57P|25P|25006|26000)", put: "(08|57P|25P|26000)" },
+    ],
+    killedBy: [{ file: MOVED, test: "a client that starts runs" }],
+  },
+  {
+    name: "who only reads stays with a standby",
+    breaks: "L8",
+    edits: [{ file: CONNECTIONS, find: 'readOnly === "on" ?', put: 'readOnly === "never" ?' }],
+    killedBy: [{ file: MOVED, test: "only reads" }],
+  },
+];
