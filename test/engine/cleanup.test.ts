@@ -5,7 +5,7 @@ import { createNode } from "../../src/client/create-node.js";
 import { keepClean } from "../../src/engine/cleanup.js";
 import { Modes } from "../../src/engine/modes.js";
 import { resolveSettings } from "../../src/kernel/settings.js";
-import type { Cleaned, CleanRound } from "../../src/store/contract/cleanup.js";
+import { CLEAN_PARTS, type Cleaned, type CleanRound } from "../../src/store/contract/cleanup.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { tablesOf } from "../../src/store/memory/open-stores.js";
@@ -38,9 +38,9 @@ test("does every part about twice a minute, in its own env, and ends with the no
   expect(calls).toEqual([]);
   await world.advance(580_000);
   const parts = calls.map(({ round }) => round.part);
-  expect(new Set(parts)).toEqual(new Set(["generations", "leases", "nodes", "rates"]));
-  expect(parts.length / 4).toBeGreaterThanOrEqual(15);
-  expect(parts.length / 4).toBeLessThanOrEqual(25);
+  expect(new Set(parts)).toEqual(new Set(CLEAN_PARTS));
+  expect(parts.length / CLEAN_PARTS.length).toBeGreaterThanOrEqual(15);
+  expect(parts.length / CLEAN_PARTS.length).toBeLessThanOrEqual(25);
   expect(new Set(calls.map(({ round }) => round.env))).toEqual(new Set(["mine"]));
   stop.abort();
   await done;
@@ -62,7 +62,7 @@ test("a part that fails is reported, and the others are done", async () => {
     return null;
   });
   await world.advance(37_000);
-  expect(calls.map(({ round }) => round.part)).toEqual(["generations", "leases", "nodes", "rates"]);
+  expect(calls.map(({ round }) => round.part)).toEqual(CLEAN_PARTS);
   expect(failed).toEqual([new Error("away")]);
 });
 

@@ -4,7 +4,7 @@ import type { Effect } from "../../kernel/effect.js";
 import type { CleanPart, CleanRound } from "../../store/contract/cleanup.js";
 import type { NodeRegistration } from "../../store/contract/nodes.js";
 import { cases } from "./case.js";
-import { holds, matches, rejects, same, some } from "./expect.js";
+import { ConformanceFailure, holds, matches, rejects, same, some } from "./expect.js";
 import { append, complete, fail, handBack, LONG_MS, PAST_MS, payload, type Scene, SHORT_MS, take } from "./scene.js";
 
 const anew = (input: unknown): Effect => ({ kind: "continue", input: payload(input), reopen: [] });
@@ -112,7 +112,7 @@ const leases = {
       await s.advance(PAST_MS);
       const token = s.token();
       const stolen = await s.store.leases.acquire({ ...request, token });
-      if (stolen.outcome === "busy") throw new Error("busy");
+      if (stolen.outcome === "busy") throw new ConformanceFailure("acquire", stolen, "a lease");
       epochs.push(stolen.lease.epoch);
       same(await removed(s, "leases"), 0, "one that is held");
       await s.advance(PAST_MS);
@@ -131,7 +131,7 @@ const leases = {
   "finished leases are removed, too, and those of another env are not": async (s: Scene) => {
     const token = s.token();
     const lease = await s.store.leases.acquire({ env: s.env, key: "a", owner: "one", token, leaseMs: LONG_MS });
-    if (lease.outcome === "busy") throw new Error("busy");
+    if (lease.outcome === "busy") throw new ConformanceFailure("acquire", lease, "a lease");
     same(await removed(s, "leases"), 0, "held");
     await s.store.leases.complete({ env: s.env, key: "a", epoch: lease.lease.epoch, token });
     same(await removed(s, "leases", { env: `${s.env}-other` }), 0, "of another env");
@@ -177,6 +177,21 @@ const others = {
     same(await removed(s, "rates", { env: `${s.env}-other` }), 0, "of another env");
     same(await removed(s, "rates"), 1, "removed");
     same(await removed(s, "rates"), 0, "again");
+  },
+
+  "a gathered event whose run was cancelled is removed, one that still gathers is not": async (s: Scene) => {
+    const gathered = (subject: string) => {
+      return { run: s.newRun(), ticket: { subscription: "work on updated", subject, windowMs: LONG_MS } };
+    };
+    const [live, cancelled] = [gathered('"a"'), gathered('"b"')];
+    await s.store.events.debounce([live, cancelled]);
+    same(await removed(s, "debounces"), 0, "both gather");
+    await s.store.runs.cancel(cancelled.run.id, { by: "ann" });
+    same(await removed(s, "debounces", { keepMs: LONG_MS }), 0, "cancelled just now");
+    same(await removed(s, "debounces", { env: `${s.env}-other` }), 0, "of another env");
+    same(await removed(s, "debounces"), 1, "cancelled");
+    const again = { ...gathered('"a"'), run: s.newRun() };
+    same(await s.store.events.debounce([again]), [{ outcome: "gathered", runId: live.run.id }], "the other gathers on");
   },
 
   "a round that is none is refused": async (s: Scene) => {
