@@ -3,6 +3,10 @@
 import type { Killer, Mutant } from "./mutant.js";
 
 const WATCHER: readonly Killer[] = [{ file: "test/engine/watcher.test.ts" }];
+const CLEANUP: readonly Killer[] = [{ file: "test/store/cleanup.test.ts" }];
+const MEMORY: readonly Killer[] = [{ file: "test/conformance/memory.test.ts" }];
+const POSTGRES: readonly Killer[] = [{ file: "test/conformance/postgres.test.ts" }];
+const LOOP: readonly Killer[] = [{ file: "test/engine/cleanup.test.ts" }];
 
 export const growth: readonly Mutant[] = [
   {
@@ -56,5 +60,119 @@ export const growth: readonly Mutant[] = [
       },
     ],
     killedBy: [{ file: "test/client/waiters.test.ts" }],
+  },
+  {
+    name: "clean-up removes the entry that a generation begins with",
+    breaks: "S8: the log has no gap",
+    edits: [
+      {
+        file: "src/store/postgres/clean-up.ts",
+        find: "where j.run_id = f.run_id and j.seq < f.seq and (j.seq < f.boundary",
+        put: "where j.run_id = f.run_id and j.seq <= f.seq and (j.seq <= f.boundary",
+      },
+    ],
+    killedBy: CLEANUP,
+  },
+  {
+    name: "clean-up removes the entry that a generation begins with, as the simulator sees it",
+    breaks: "S8: the log has no gap",
+    edits: [
+      {
+        file: "src/store/memory/clean-up.ts",
+        find: "entry.seq < seq && (entry.seq < boundary",
+        put: "entry.seq <= seq && (entry.seq <= boundary",
+      },
+    ],
+    killedBy: [{ seeds: 60 }],
+  },
+  {
+    name: "clean-up removes the starts by which restarts are counted",
+    breaks: "S17: crashes in a row are bounded",
+    edits: [
+      {
+        file: "src/store/postgres/clean-up.ts",
+        find: "and (j.seq < f.boundary or j.kind not in ('start', 'redriven'))",
+        put: "",
+      },
+    ],
+    killedBy: POSTGRES,
+  },
+  {
+    name: "clean-up forgets a message that may be sent again",
+    breaks: "S12: a message is accepted once",
+    edits: [
+      {
+        file: "src/store/memory/clean-up.ts",
+        find: "return !isOnce && atUs > nowUs - toUs(MESSAGE_MEMORY_MS);",
+        put: "return !isOnce && atUs > nowUs;",
+      },
+    ],
+    killedBy: MEMORY,
+  },
+  {
+    name: "a lease that was removed begins again at its first epoch",
+    breaks: "S2: epochs rise, so that a fence outside the store refuses the old owner",
+    edits: [
+      {
+        file: "src/store/postgres/clean-up.ts",
+        find: "greatest((select last_value from ${s}.lease_floor), (select max(epoch) from old))",
+        put: "(select last_value from ${s}.lease_floor)",
+      },
+    ],
+    killedBy: CLEANUP,
+  },
+  {
+    name: "the memory store forgets the epochs of leases that were removed",
+    breaks: "S2: epochs rise, so that a fence outside the store refuses the old owner",
+    edits: [
+      {
+        file: "src/store/memory/clean-up.ts",
+        find: "tables.leaseFloor.epoch = Math.max(tables.leaseFloor.epoch, epoch);",
+        put: "void epoch;",
+      },
+    ],
+    killedBy: MEMORY,
+  },
+  {
+    name: "clean-up removes a node that still holds a run",
+    breaks: "a sweep knows whose claim it takes",
+    edits: [
+      {
+        file: "src/store/postgres/clean-up.ts",
+        find: "where r.state = 'running' and r.owner = n.incarnation offset 0",
+        put: "where r.state = 'running' and r.owner = n.incarnation and false offset 0",
+      },
+    ],
+    killedBy: POSTGRES,
+  },
+  {
+    name: "clean-up goes through the runs of every env",
+    breaks: "what a node does stays in its env",
+    edits: [{ file: "src/store/postgres/clean-up.ts", find: "and g.env = $1 and r.base_seq", put: "and r.base_seq" }],
+    killedBy: POSTGRES,
+  },
+  {
+    name: "clean-up waits for rows that others have locked",
+    breaks: "one locked row stalls nothing",
+    edits: [
+      {
+        file: "src/store/postgres/clean-up.ts",
+        find: "order by j.seq limit $3 for update skip locked",
+        put: "order by j.seq limit $3 for update",
+      },
+    ],
+    killedBy: CLEANUP,
+  },
+  {
+    name: "a part of the clean-up that fails ends it",
+    breaks: "one part that fails holds up no other",
+    edits: [
+      {
+        file: "src/engine/cleanup.ts",
+        find: '.catch((error) => bus.emit("housekeeping.failed", { error }))',
+        put: "",
+      },
+    ],
+    killedBy: LOOP,
   },
 ];

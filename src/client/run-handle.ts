@@ -246,6 +246,9 @@ export type SignalArguments<T> = undefined extends T
   : [payload: T, options?: SignalOptions];
 
 export interface SignalOptions extends SendOptions {
-  /** The same id is taken once. Default: each call is a message of its own. */
+  /**
+   * The same id is taken once, as long as its generation lasts and for at least an hour. Default: each call is a message of its
+   * own.
+   */
   readonly id?: string;
 }

@@ -89,6 +89,10 @@ describe("the watcher", () => {
     const { world, looks, until } = scene(values);
     const ends = Array.from({ length: 4_500 }, (_, i) => until(`k${i}`, 1));
     await world.advance(5_000);
+    // The last one, while all before it wait on.
+    values.set("k4499", 1);
+    await world.advance(2_000);
+    await ends[4_499];
     for (let i = 0; i < 4_500; i++) values.set(`k${i}`, 1);
     await world.advance(3_000);
     await Promise.all(ends);

@@ -49,6 +49,11 @@ export class Scene {
     return run;
   }
 
+  async clean(): Promise<void> {
+    const round = { part: "generations", env: "default", everyMs: 0, keepMs: 0, limit: 100 } as const;
+    this.tell({ op: "clean", round, cleaned: await this.store.cleanUp(round) });
+  }
+
   async request(limit = 1): Promise<ClaimRequest> {
     const groupIds = await this.store.runs.groupIds([GROUP]);
     return { owner: this.world.token(), token: this.world.token(), groupIds, limit, leaseMs: LEASE_MS };

@@ -25,6 +25,17 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
     },
   ],
   [
+    "a run whose past generations are removed, with what they were told",
+    async (s) => {
+      const first = await s.inserted();
+      await s.send(first.runId, `signal:${s.world.token()}`);
+      await s.commit(first, entry("step"), { kind: "continue", input: { codec: "json", data: "[]" }, reopen: [] });
+      await s.world.advance(10);
+      await s.clean();
+      await s.commit(await s.claim(), done("null"));
+    },
+  ],
+  [
     "a run that is claimed, told something, taken over and completed",
     async (s) => {
       const first = await s.inserted();
@@ -232,6 +243,28 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       const claim = await s.inserted();
       checkAttempt(s.history, s.attempt(claim));
       await s.commit(claim, { kind: "handBack" });
+    },
+  ],
+  [
+    "S8",
+    "a clean-up that removes an entry of the current generation",
+    async (s) => {
+      const first = await s.inserted();
+      await s.commit(first, entry("step"));
+      s.tables.journal.get(first.runId)!.delete(2);
+      const round = { part: "generations", env: "default", everyMs: 0, keepMs: 0, limit: 10 } as const;
+      s.tell({ op: "clean", round, cleaned: { removed: 1, more: false } });
+    },
+  ],
+  [
+    "S12",
+    "a clean-up that removes a message that nobody has read",
+    async (s) => {
+      const { id } = await s.insert();
+      await s.send(id, "signal:1");
+      s.tables.inbox.delete(id);
+      const round = { part: "generations", env: "default", everyMs: 0, keepMs: 0, limit: 10 } as const;
+      s.tell({ op: "clean", round, cleaned: { removed: 1, more: false } });
     },
   ],
   [

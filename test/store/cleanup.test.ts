@@ -5,7 +5,14 @@ import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Effect } from "../../src/kernel/effect.js";
 import { type CleanPart, type CleanRound, KEPT_NODES } from "../../src/store/contract/cleanup.js";
-import { cleanGenerations, cleanLeases, cleanNodes, cleanRates, takeTurn } from "../../src/store/postgres/clean-up.js";
+import {
+  cleanDebounces,
+  cleanGenerations,
+  cleanLeases,
+  cleanNodes,
+  cleanRates,
+  takeTurn,
+} from "../../src/store/postgres/clean-up.js";
 import type { Statement } from "../../src/store/postgres/dialect.js";
 import { explain } from "./planner-explain.js";
 import { accept, append, claimFrom, commitOf, group, json, newRuns, scene, signal } from "./scene.js";
@@ -17,6 +24,7 @@ const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
   leases: cleanLeases,
   nodes: cleanNodes,
   rates: cleanRates,
+  debounces: cleanDebounces,
 };
 const opened: pg.Client[] = [];
 afterAll(async () => {
@@ -190,6 +198,8 @@ describe("plans", () => {
       from generate_series(1, 30000) n`);
     await s.rows(`insert into {s}.limit_rates
       select 'plans/' || n, clock_timestamp() - interval '1 second' from generate_series(1, 30000) n`);
+    await s.rows(`insert into {s}.debounces (env, subscription, subject, run_id, last_at, codec, data)
+      select 'plans', 'sub', 's-' || n, gen_random_uuid(), clock_timestamp(), 'json', '1' from generate_series(1, 30000) n`);
     for (const analyzed of [false, true]) {
       if (analyzed) await s.rows("analyze {s}.runs, {s}.inbox, {s}.journal, {s}.leases, {s}.nodes, {s}.limit_rates");
       for (const part of Object.keys(STATEMENTS) as CleanPart[]) {

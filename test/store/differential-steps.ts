@@ -457,7 +457,6 @@ export class Steps {
       [2, step("list", (store) => store.runs.list(filter, page))],
       [1, step("count", (store) => store.runs.count(filter))],
       [3, step("journal.peek", (store) => store.journal.peek(peeked))],
-      [3, step("glance", (store) => store.runs.glance(peeked.map(({ runId }) => runId)))],
       [3, step("journal.read", (store) => store.journal.read(runId, part))],
       [3, step("inbox.unread", (store) => store.inbox.unread(told))],
     ]);

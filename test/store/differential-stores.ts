@@ -15,7 +15,7 @@ const TABLES = [
   ...["runs", "journal", "inbox", "run_keys", "leases", "nodes"],
   ...["run_limits", "limit_rates", "paused_queues", "schedules"],
   ...["subscriptions", "subscribers", "debounces", "breaker_probes", "timeouts", "definitions", "run_needs"],
-  ...["definition_versions", "deferred_runs", "kept_modes", "taken_claims"],
+  ...["definition_versions", "deferred_runs", "kept_modes", "taken_claims", "cleanups"],
   ...["instances", "instance_events", "timers"],
 ];
 const START_MS = Date.UTC(2026, 0, 1);
@@ -52,10 +52,14 @@ export class BothStores {
     await this.#pool.query(`insert into ${this.#schema}.test_clock values (now())`);
   }
 
+  /** Of no run. */
+  readonly unknownId = "00000000-0000-7000-8000-000000000000";
+
   /** Both empty, at the same time. */
   async reset(): Promise<void> {
     const tables = TABLES.map((name) => `${this.#schema}.${name}`);
     await this.#pool.query(`truncate ${tables.join(", ")}`);
+    await this.#pool.query(`select setval('${this.#schema}.lease_floor', 0)`);
     await this.#pool.query(`update ${this.#schema}.claim_groups set recovery = null, limits = '[]'`);
     await this.#pool.query(`delete from ${this.#schema}.meta where key like '%_place'`);
     this.#nowMs = START_MS;

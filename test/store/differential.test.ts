@@ -3,13 +3,16 @@
 // A failure names its seed: HOLDFAST_SEED=<seed> repeats that history alone. HOLDFAST_STEPS=1000000 runs as many steps.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { CLEAN_PARTS } from "../../src/store/contract/cleanup.js";
 import { testSchema } from "../harness/database.js";
 import { GROUPS } from "./differential-step.js";
 import { Steps } from "./differential-steps.js";
-import { BothStores } from "./differential-stores.js";
+import { BothStores, type Call } from "./differential-stores.js";
 
 const STEPS_PER_SEED = 500;
 const SNAPSHOT_EVERY = process.env["HOLDFAST_SEED"] ? 1 : 50;
+const CLEAN_EVERY = 7;
+const GLANCE_EVERY = 25;
 const given = process.env["HOLDFAST_SEED"];
 const steps = Number(process.env["HOLDFAST_STEPS"] ?? 16_000);
 const seeds = given ? [Number(given)] : Array.from({ length: Math.ceil(steps / STEPS_PER_SEED) }, (_, i) => i + 1);
@@ -41,10 +44,33 @@ async function history(seed: number): Promise<void> {
     expectSame(postgres, memory, where);
     count(step.name, memory);
     if (!isThrown(raw)) step.learn?.(raw as never);
+    await between(i, where);
     if (i % SNAPSHOT_EVERY === 0) {
       const snapshots = await both.snapshots();
       expectSame(snapshots.postgres, snapshots.memory, `${where}, snapshot`);
     }
+  }
+}
+
+/**
+ * Looks and clean-ups beside the drawn steps, so that these stay what they were. Never of this very moment: on a clock that stands
+ * still, PostgreSQL's place in time would hide the rest of it.
+ */
+async function between(i: number, where: string): Promise<void> {
+  const part = CLEAN_PARTS[(i / CLEAN_EVERY) % CLEAN_PARTS.length];
+  const calls: [name: string, call: Call][] = [];
+  if (i % GLANCE_EVERY === 0) {
+    const ids = both.snapshot().runs.map(({ id }) => id);
+    calls.push(["glance", (store) => store.runs.glance([...ids, "no id", both.unknownId])]);
+  }
+  if (part) {
+    const round = { part, everyMs: i % 3 === 0 ? 5_000 : 0, keepMs: part === "generations" ? 1 : 200, limit: 1_000 };
+    for (const env of ["test", "other"]) calls.push(["cleanUp", (store) => store.cleanUp({ ...round, env })]);
+  }
+  for (const [name, call] of calls) {
+    const { memory, postgres } = await both.call(call);
+    expectSame(postgres, memory, `${where}, then ${name} ${part ?? ""}`);
+    count(name, memory);
   }
 }
 
@@ -62,6 +88,8 @@ function count(name: string, answer: unknown): void {
       (isThrown(one) ? "threw" : typeof one === "object" ? (one ? "some" : "none") : String(one > 0));
     seen.set(`${name} ${outcome}`, (seen.get(`${name} ${outcome}`) ?? 0) + 1);
   }
+  if ((answer as { removed?: number } | null)?.removed)
+    seen.set(`${name} removed`, (seen.get(`${name} removed`) ?? 0) + 1);
   if (Array.isArray(answer) && answer.length === 0) seen.set(`${name} empty`, (seen.get(`${name} empty`) ?? 0) + 1);
 }
 
@@ -108,6 +136,7 @@ const EXPECTED = [
   ...["stopping some", "stopping none"],
   ...["cancelTasks true", "cancelTasks false", "reconcile some", "journal.peek some", "journal.peek none"],
   "sweepExpired paused",
+  ...["cleanUp some", "cleanUp none", "cleanUp removed", "glance some", "glance none"],
   ...["accepted", "already", "ended", "unknown", "refused"].map((outcome) => `send ${outcome}`),
   ...["acquired", "stolen", "busy"].map((outcome) => `leases.acquire ${outcome}`),
   ...["renew", "complete", "fail", "release", "owns"].flatMap((name) => [

@@ -5,8 +5,9 @@
  * - `leases`: named leases that ended or expired and were not acquired again. A key that comes back gets a higher epoch.
  * - `nodes`: nodes that stopped or died.
  * - `rates`: start times of rate limits that have passed.
+ * - `debounces`: gathered events whose run was cancelled, skipped or pruned before it began.
  */
-export const CLEAN_PARTS = ["generations", "leases", "nodes", "rates"] as const;
+export const CLEAN_PARTS = ["generations", "leases", "nodes", "rates", "debounces"] as const;
 export type CleanPart = (typeof CLEAN_PARTS)[number];
 
 export interface CleanRound {

@@ -13,7 +13,7 @@ import {
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
 import { joinKey } from "./join-key.js";
 import { toUs } from "./micros.js";
-import type { JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./rows.js";
+import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./rows.js";
 import { runsInState, type Tables } from "./tables.js";
 
 interface Round {
@@ -40,6 +40,7 @@ const PARTS: Readonly<Record<CleanPart, (tables: Tables, round: Round) => Cleane
   leases: cleanLeases,
   nodes: cleanNodes,
   rates: cleanRates,
+  debounces: cleanDebounces,
 };
 
 function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round): Cleaned {
@@ -122,4 +123,16 @@ function cleanRates(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
   const gone = past.slice(0, limit);
   for (const [key] of gone) tables.rates.delete(key);
   return { removed: gone.length, more: gone.length >= limit };
+}
+
+/** A gatherer that failed or died may be retried, and takes its event then. */
+function cleanDebounces(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
+  const isOver = ({ runId, lastAtUs }: DebounceRow) => {
+    const run = tables.runs.get(runId);
+    if (!run) return lastAtUs <= untilUs;
+    return (run.state === "cancelled" || run.state === "skipped") && run.endedAtUs! <= untilUs;
+  };
+  const old = [...tables.debounces].filter(([, row]) => row.env === env && isOver(row)).slice(0, limit);
+  for (const [key] of old) tables.debounces.delete(key);
+  return { removed: old.length, more: old.length >= limit };
 }

@@ -161,11 +161,40 @@ with t as materialized (select ${now} as now
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
 });
 
+/** A walk along the subjects. A gatherer that failed or died may be retried, and takes its event then. */
+export const cleanDebounces = statement("clean_debounces", ({ schema: s, now }) => {
+  const until = `(select now from t) - ${interval("$2::float8")}`;
+  const isOver = `coalesce((select r.state in ('cancelled', 'skipped') and r.ended_at <= ${until} from ${s}.runs r where r.id = d.run_id),
+    d.last_at <= ${until})`;
+  return `
+with t as materialized (select ${now} as now
+), ${place(s, "debounces")}, page as materialized (
+  select d.subscription, d.subject, json_build_array(d.subscription, d.subject)::text as key, ${isOver} as is_over
+  from (select coalesce(nullif(place.after, ''), '["",""]')::json as after from place) p
+  cross join lateral ${s}.debounces_after($1, p.after ->> 0, p.after ->> 1, $3) d
+), old as materialized (
+  select x.ctid, x.run_id from page p cross join lateral (
+    select d.ctid, d.run_id from ${s}.debounces d
+    where p.is_over and d.env = $1 and d.subscription = p.subscription and d.subject = p.subject and ${isOver}
+    for update skip locked
+  ) x
+), gone as (
+  delete from ${s}.debounces d
+  where d.ctid = any(array(select ctid from old)) and d.run_id = any(array(select run_id from old)) returning 1
+), moved as (
+  update ${s}.cleanups c set after = case when (select count(*) from page) < $3 then ''
+    else (select p.key from page p order by p.subscription desc, p.subject desc limit 1) end
+  where c.env = $1 and c.part = 'debounces'
+)
+select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
+});
+
 const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
   generations: cleanGenerations,
   leases: cleanLeases,
   nodes: cleanNodes,
   rates: cleanRates,
+  debounces: cleanDebounces,
 };
 
 export async function cleanUp(db: Database, round: CleanRound): Promise<Cleaned | null> {

@@ -179,6 +179,21 @@ const others = {
     same(await removed(s, "rates"), 0, "again");
   },
 
+  "a gathered event whose run was cancelled is removed, one that still gathers is not": async (s: Scene) => {
+    const gathered = (subject: string) => {
+      return { run: s.newRun(), ticket: { subscription: "work on updated", subject, windowMs: LONG_MS } };
+    };
+    const [live, cancelled] = [gathered('"a"'), gathered('"b"')];
+    await s.store.events.debounce([live, cancelled]);
+    same(await removed(s, "debounces"), 0, "both gather");
+    await s.store.runs.cancel(cancelled.run.id, { by: "ann" });
+    same(await removed(s, "debounces", { keepMs: LONG_MS }), 0, "cancelled just now");
+    same(await removed(s, "debounces", { env: `${s.env}-other` }), 0, "of another env");
+    same(await removed(s, "debounces"), 1, "cancelled");
+    const again = { ...gathered('"a"'), run: s.newRun() };
+    same(await s.store.events.debounce([again]), [{ outcome: "gathered", runId: live.run.id }], "the other gathers on");
+  },
+
   "a round that is none is refused": async (s: Scene) => {
     for (const odd of [{ part: "runs" }, { everyMs: -1 }, { keepMs: Number.NaN }, { limit: 0.5 }, { env: "a\0b" }]) {
       await rejects(clean(s, "nodes", odd as Partial<CleanRound>), JSON.stringify(odd));

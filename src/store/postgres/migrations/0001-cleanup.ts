@@ -42,6 +42,13 @@ create function ${s}.leases_after(of_env text, after_key text, most int) returns
   select l.* from ${s}.leases l where l.env = of_env and l.key > after_key order by l.key limit most
 $$;
 
+create function ${s}.debounces_after(of_env text, after_subscription text, after_subject text, most int)
+  returns setof ${s}.debounces ${ORDERED} $$
+  select d.* from ${s}.debounces d
+  where d.env = of_env and (d.subscription, d.subject) > (after_subscription collate "C", after_subject collate "C")
+  order by d.subscription, d.subject limit most
+$$;
+
 -- The keys of an env begin with its name; '0' comes after '/'.
 create function ${s}.rates_after(of_env text, after_key text, most int) returns setof ${s}.limit_rates ${ORDERED} $$
   select r.* from ${s}.limit_rates r
