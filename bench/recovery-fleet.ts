@@ -40,6 +40,8 @@ export class Fleet implements AsyncDisposable {
 
   static async open(url: string): Promise<Fleet> {
     const fleet = new Fleet(url);
+    // On a server that was given, an earlier benchmark may have left it.
+    await fleet.#pool.query(`drop schema if exists ${fleet.schema} cascade`);
     await fleet.store.migrate();
     return fleet;
   }

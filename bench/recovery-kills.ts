@@ -51,7 +51,9 @@ export async function theOnlyNode(url: string, rounds: number, say: Say): Promis
     const at = performance.now();
     await end(node, "SIGKILL");
     await pass(500 - (performance.now() - at));
+    const startedAt = performance.now();
     node = await fleet.spawn();
+    say(`its process took ${Math.round(performance.now() - startedAt)} ms to start`);
     return fleet.takenOver(ids, at, LIMIT_MS);
   });
 }
