@@ -25,7 +25,7 @@ export const sessions: readonly Mutant[] = [
         put: 'const SETTINGS = "reset all";',
       },
     ],
-    killedBy: [{ file: SESSION_TEST, test: "direct connections > local role" }],
+    killedBy: [{ file: SESSION_TEST, test: "local role of one transaction" }],
   },
   {
     name: "behind a pooler the session is left as it is",
@@ -97,7 +97,7 @@ export const sessions: readonly Mutant[] = [
         put: "atMostOnce || attempt > 0) return result;",
       },
     ],
-    killedBy: [{ file: REFUSALS, test: "beside open connections" }],
+    killedBy: [{ file: "test/workflow/store-trouble.test.ts", test: "a step that meets it" }],
   },
   {
     name: "a connection to a read-only server is kept",

@@ -41,9 +41,10 @@ export async function transact(db: Database, work: (tx: Transaction) => Promise<
       } catch (error) {
         if (tx.wasIdle) throw new WorkFailed(new TransactionIdle());
         if (tx.wasInterrupted) throw new Interrupted(error instanceof WorkFailed ? error.error : error);
-        // Its connection is closed, which undoes it, too: but only this way it is known when.
+        // Its connection is closed, which undoes it, too: but only this way it is known when. Behind a pooler, only what is closed
+        // inside its transaction takes its session with it.
         const mayAnswer = !(error instanceof WorkFailed) ? connectionSurvives(error) : tx.abandon();
-        if (sent === null && mayAnswer) await client.query("rollback").catch(() => {});
+        if (sent === null && mayAnswer && !connections.pooled) await client.query("rollback").catch(() => {});
         if (error instanceof WorkFailed) throw error;
         if (isWrongServer(error)) connections.giveUpAll(client);
         throw new Broken(error, sent !== null);
