@@ -181,7 +181,9 @@ export class Steps {
     const token = this.#dice.chance(0.7) ? claimToken(this.#dice.uuid(), owner) : this.#dice.uuid();
     const build = this.#dice.one([null, ...BUILDS]);
     const leaseMs = this.#dice.one([0, 10, 40, 3000]);
-    const suspects = this.#dice.chance(0.3) ? { suspects: this.#dice.one([0, 1] as const) } : {};
+    // From the token, not drawn: the histories stay what they were.
+    const asks = { 0: 0, 1: 1, 2: 1 }[token[0]!] as 0 | 1 | undefined;
+    const suspects = asks === undefined ? {} : { suspects: asks };
     const all = untied(
       this.#both.snapshot(),
       wanted.map((i) => GROUPS[i]!),
