@@ -216,7 +216,11 @@ export const dags: readonly Mutant[] = [
     name: "what an abort does to a task is its failure",
     breaks: "a rolling deploy costs no attempt",
     edits: [
-      { file: "src/dag/run-task.ts", find: 'if (session.workSignal.aborted) return { kind: "handBack" };', put: "" },
+      {
+        file: "src/dag/run-task.ts",
+        find: 'const dropped = outcome.kind === "threw" || ',
+        put: "const dropped = ",
+      },
     ],
     killedBy: [{ file: "test/dag/claims.test.ts" }],
   },

@@ -153,8 +153,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/workflow/take-messages.ts",
-        find: "    ownUpTo = session.ownMail;\n    const messages = await session.unread();\n    if (messages.length === 0) return;\n    onTaking(messages);\n    await take(replay, messages);\n",
-        put: "    const messages = await session.unread();\n    if (messages.length > 0) await take(replay, messages);\n    mailUpTo = session.inboxSeq;\n    ownUpTo = session.ownMail;\n",
+        find: "      await takeAll(replay, messages);\n",
+        put: "      await takeAll(replay, messages);\n      mailUpTo = session.inboxSeq;\n      ownUpTo = session.ownMail;\n",
       },
     ],
     killedBy: [SEEDS],
@@ -336,7 +336,13 @@ export const engine: readonly Mutant[] = [
   {
     name: "a timeout sent to the own inbox counts as a message that was heard",
     breaks: "S12",
-    edits: [{ file: SESSION, find: "    this.ownMail++;\n", put: "    this.ownMail++;\n    this.#inboxSeq++;\n" }],
+    edits: [
+      {
+        file: SESSION,
+        find: "parking compares that number.\n    this.ownMail++;\n",
+        put: "parking compares that number.\n    this.ownMail++;\n    this.#inboxSeq++;\n",
+      },
+    ],
     killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],
   },
   {

@@ -168,8 +168,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-graph.ts",
-        find: "if (scene.isLast) return exceeded(plan.bounds, after.spent) ? NOTHING : this.#completion(after);",
-        put: "if (scene.isLast) return this.#completion(after);",
+        find: "exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING",
+        put: "replay.gate.isClosed ? NOTHING",
       },
     ],
     killedBy: [{ file: "test/graph/user-code.test.ts", test: "catches the end of its budget" }],

@@ -62,32 +62,40 @@ const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
 /**
  * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows
  * that are not cancelled here are counted down: the run's own, and that of a task which runs and has tasks itself. One that
- * failed and was opened again by itself was counted when it failed: its parent is told instead.
+ * failed and was opened again by itself was counted when it failed: its parent is told instead. One that wrote something between
+ * this statement's snapshot and its lock (`moved`) may have started tasks that are not in the tree: it is asked, as if it ran.
  */
 export const cancelTasks = statement("cancel_tasks", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive ${taskTree(d, "select $1::uuid")}
-, l as materialized (
-  select r.id, r.state, r.counts from ${s}.runs r where r.id = any(array(select id from tree)) order by r.id for no key update
+, seen as materialized (select r.id, r.seq from ${s}.runs r where r.id = any(array(select id from tree))
+), l as materialized (
+  select r.id, r.state, r.counts, r.seq from ${s}.runs r
+  where r.id = any(array(select id from tree)) order by r.id for no key update
+), moved as materialized (
+  select l.id from l join seen on seen.id = l.id where l.seq <> seen.seq and l.state not in ${ENDED}
 ), t as materialized (select ${now} as now
 ), cancelled as (
   update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now, counts = false
   from l, t
   where r.id = l.id and l.id <> $1 and l.state <> 'running' and l.state not in ${ENDED}
+    and l.id not in (select id from moved)
   returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited, l.counts as counted
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, 'cancelled', '', 'json', $3, t.now from cancelled, t
 ), requested as (
   ${into(d)}
-  select id, 'cancel', id, 'cancel', 'cancel', 'json', $3, $2, t.now from l, t where l.state = 'running' and l.id <> $1
+  select id, 'cancel', id, 'cancel', 'cancel', 'json', $3, $2, t.now from l, t
+  where (l.state = 'running' or l.id in (select id from moved)) and l.id <> $1
   on conflict do nothing
   returning run_id
 ), ended as (select run_id, parent_id, state, counted from cancelled
 ), ${endNotices(d)}, ${countDown(d, "x.id not in (select run_id from cancelled)")}
-select (select count(*)::int from l where state = 'running' and id <> $1) as running,
-  array(select run_id from requested) as requested, array(select run_id from told) as told,
+select (
+    select count(*)::int from l where (state = 'running' or id in (select id from moved)) and id <> $1
+  ) as running, array(select run_id from requested) as requested, array(select run_id from told) as told,
   array(select run_id from cancelled where limited) as left_lines,
   ${READY} as ready`;
 });
