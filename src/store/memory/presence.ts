@@ -15,13 +15,6 @@ import { toUs } from "./micros.js";
 import type { NodeRow } from "./rows.js";
 import type { Tables } from "./tables.js";
 
-/** Of sessions and not of rows: lost with the server that kept them. */
-export interface Presence {
-  /** By incarnation: those whose presence is held. */
-  readonly held: Set<string>;
-  serverStartedAtUs: number;
-}
-
 export function isHere(tables: Tables, { incarnation }: NodeRow): boolean {
   return tables.presence.held.has(incarnation);
 }

@@ -6,7 +6,6 @@ import type { SkippedRun } from "../contract/attend.js";
 import type { Subscription } from "../contract/events.js";
 import { GroupTable } from "./group-table.js";
 import { wallNowUs } from "./micros.js";
-import type { Presence } from "./presence.js";
 import type {
   DebounceRow,
   DeferredRow,
@@ -22,6 +21,7 @@ import type {
   MessageRow,
   NodeRow,
   PausedQueueRow,
+  Presence,
   ProbeRow,
   RunRow,
   ScheduleRow,
