@@ -30,7 +30,7 @@ import { Session } from "./session.js";
 import type { Slots } from "./slots.js";
 import { Subscriber } from "./subscriber.js";
 import { tellReclaimed } from "./sweep-counts.js";
-import { SweeperLease } from "./sweeper-lease.js";
+import { sweeperLease } from "./sweeper-lease.js";
 import { within } from "./within.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */
@@ -114,6 +114,7 @@ export class Engine {
     const { store, settings, world, bus, incarnation, alone } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
+    const registeredAt = world.monotonicNow();
     await this.#options.onRegistered();
     this.#attendance = await store.attend({
       incarnation,
@@ -140,9 +141,10 @@ export class Engine {
       bus,
       incarnation,
       env: this.#options.env,
+      registeredAt,
       presence: this.#presence,
       door: this.#door,
-      sweeper: this.#sweeper(),
+      sweeper: sweeperLease(this.#options),
       alone,
       onForgotten: () => this.#registerAgain(),
       onMissed: () => this.#keeper.hurry(),
@@ -164,9 +166,8 @@ export class Engine {
   /** Others miss it from now on, or no more: they hear of it at once, and its claims are confirmed. */
   #presenceChanged(held: boolean): void {
     this.#presence.change(held);
-    if (!this.#attendance) return;
     this.#door.open();
-    this.#keeper.hurry();
+    if (this.#attendance) this.#keeper.hurry();
   }
 
   #tellStarted(): void {
@@ -255,13 +256,6 @@ export class Engine {
     if (left === null) return;
     bus.emit("node.drained", { left });
     if (how === "exit") onExit();
-  }
-
-  #sweeper(): SweeperLease | null {
-    const { store, settings, world, bus, env, incarnation, sweeper } = this.#options;
-    if (sweeper !== "one") return null;
-    const leaseMs = 3 * settings.housekeepingMs;
-    return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
   }
 
   /** There may be work: look now instead of at the next poll. */
