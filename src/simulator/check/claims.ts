@@ -80,6 +80,7 @@ export function checkSweep(history: History, { reclaimed, replaced = false }: Of
   for (const { runId, outcome, epoch, previousOwner } of reclaimed) {
     const run = history.find(runId, "a sweep of");
     if (!run) continue;
+    if (history.by.startsWith("foreign")) history.broken("S18", runId, "was swept by a node of another env");
     const left = run.leaseUntilUs - history.nowUs;
     const mayBeTaken = left <= 0 || history.isGone(previousOwner, replaced);
     history.expect(
