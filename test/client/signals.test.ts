@@ -126,9 +126,7 @@ describe("a process whose node listens", () => {
       const { runs } = await store.runs.list({ env: "default", states: ["running"] }, { limit: 10 });
       expect(runs).toHaveLength(1);
       await store.runs.sweepExpired({ env: "default", limit: 10 });
-      await expect
-        .poll(reclaimed, { timeout: 10_000 })
-        .toEqual([runs[0]!.id]);
+      await expect.poll(reclaimed, { timeout: 10_000 }).toEqual([runs[0]!.id]);
       await store.runs.cancel(runs[0]!.id, { by: "test" });
     }
   });
