@@ -146,6 +146,18 @@ export const ownership: readonly Mutant[] = [
     killedBy: [POSTGRES],
   },
   {
+    name: "a sweep takes runs of every env, in memory",
+    breaks: "isolation of envs",
+    edits: [
+      {
+        file: "src/store/memory/housekeep.ts",
+        find: "    group.env === witness.env &&\n",
+        put: "    group !== null &&\n",
+      },
+    ],
+    killedBy: [SEEDS],
+  },
+  {
     name: "the queue face reclaims the jobs of every env",
     breaks: "isolation of envs",
     edits: [

@@ -30,7 +30,7 @@ import { Session } from "./session.js";
 import type { Slots } from "./slots.js";
 import { Solitary } from "./solitary.js";
 import { Subscriber } from "./subscriber.js";
-import { SweeperLease } from "./sweeper-lease.js";
+import { sweeperLease } from "./sweeper-lease.js";
 import { untilIdle } from "./until-idle.js";
 import { within } from "./within.js";
 
@@ -127,6 +127,7 @@ export class Engine {
     const { store, settings, world, bus, env, incarnation, alone } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
+    const registeredAt = world.monotonicNow();
     await this.#options.onRegistered();
     this.#attendance = await store.attend({
       incarnation,
@@ -154,9 +155,10 @@ export class Engine {
       bus,
       env,
       incarnation,
+      registeredAt,
       presence: this.#presence,
       door: this.#door,
-      sweeper: this.#sweeper(),
+      sweeper: sweeperLease(this.#options),
       alone,
       onForgotten: () => this.#registerAgain(),
       onMissed: () => this.#keeper.hurry(),
@@ -182,9 +184,8 @@ export class Engine {
   /** Others miss it from now on, or no more: they hear of it at once, and its claims are confirmed. */
   #presenceChanged(held: boolean): void {
     this.#presence.change(held);
-    if (!this.#attendance) return;
     this.#door.open();
-    this.#keeper.hurry();
+    if (this.#attendance) this.#keeper.hurry();
   }
 
   #committed(runId: string): void {
@@ -272,13 +273,6 @@ export class Engine {
     if (left === null) return;
     bus.emit("node.drained", { left });
     if (how === "exit") onExit();
-  }
-
-  #sweeper(): SweeperLease | null {
-    const { store, settings, world, bus, env, incarnation, sweeper } = this.#options;
-    if (sweeper !== "one") return null;
-    const leaseMs = 3 * settings.housekeepingMs;
-    return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
   }
 
   /** There may be work: look now instead of at the next poll. */

@@ -32,6 +32,8 @@ export interface HousekeepingOptions {
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
+  /** When the registration was answered, which noted who is missing. */
+  readonly registeredAt: number;
   readonly presence: OwnPresence;
   /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
   readonly alone: boolean;
@@ -99,7 +101,7 @@ export class Door {
 /** Runs until the signal aborts. A round that fails is told and the next one comes, soon. */
 export async function keepHouse(options: HousekeepingOptions, signal: AbortSignal): Promise<void> {
   const { world, settings, bus, presence } = options;
-  const watch = new Watch(world, settings.housekeepingMs);
+  const watch = new Watch(world, settings.housekeepingMs, options.registeredAt);
   const chores = new Chores((error) => bus.emit("housekeeping.failed", { error }));
   while (!signal.aborted) {
     // Jitter, so that nodes that started together do not sweep together.

@@ -50,3 +50,18 @@ export class SweeperLease {
     if (changed) this.#options.bus.emit("sweeper.changed", { active: fence !== null });
   }
 }
+
+interface Sweeping extends Pick<SweeperLeaseOptions, "world" | "bus" | "env"> {
+  readonly store: { readonly leases: LeaseStore };
+  readonly settings: { readonly housekeepingMs: number };
+  readonly incarnation: string;
+  readonly sweeper: "every" | "one" | "off";
+}
+
+/** Null: this node needs no lease to reclaim, or never does. */
+export function sweeperLease({ store, settings, incarnation, sweeper, ...rest }: Sweeping): SweeperLease | null {
+  if (sweeper !== "one") return null;
+  const { world, bus, env } = rest;
+  const leaseMs = 3 * settings.housekeepingMs;
+  return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
+}

@@ -15,12 +15,12 @@ export class Watch {
   #seenAt: number;
   #troubled = false;
 
-  /** Contact was made with the registration. */
-  constructor(world: World, roundMs: number) {
+  /** `since`: contact was made with the registration. */
+  constructor(world: World, roundMs: number, since: number) {
     this.#world = world;
     this.#gapMs = Math.max(GAP_ROUNDS * roundMs, LONGEST_GAP_MS);
-    this.#seenAt = world.monotonicNow();
-    this.#since = this.#seenAt;
+    this.#seenAt = since;
+    this.#since = since;
   }
 
   get told(): Pick<Witness, "watchedMs" | "troubled"> {

@@ -2,6 +2,7 @@
 
 import { Node } from "../client/create-node.js";
 import type { Claim } from "../kernel/claim.js";
+import type { SettingOptions } from "../kernel/setting-options.js";
 import type { Store } from "../store/contract/store.js";
 import type { Chance } from "./chance.js";
 import type { Database } from "./database.js";
@@ -31,6 +32,14 @@ export interface ClusterOptions {
   readonly onHeld: (code: string) => void;
 }
 
+/** A node of another env: whatever its settings, it takes nothing from the cluster. */
+export const FOREIGN = "foreign";
+
+function impatient({ leaseMs }: Swarm): SettingOptions & { readonly env: string } {
+  const often = Math.max(10, Math.ceil(leaseMs / 40));
+  return { env: "foreign", presenceGrace: 0, lease: often, renewEvery: 1, housekeeping: often };
+}
+
 export class SimNode {
   readonly name: string;
   readonly cable: Cable = newCable();
@@ -41,8 +50,9 @@ export class SimNode {
   /** null until it has started. */
   #node: Node | null = null;
 
-  constructor(index: number, options: ClusterOptions) {
-    this.name = `n${index}`;
+  /** `name`: of a node that is no part of the cluster. */
+  constructor(index: number, options: ClusterOptions, name = `n${index}`) {
+    this.name = name;
     this.#owner = index + 10;
     this.#options = options;
     this.#boot();
@@ -104,7 +114,9 @@ export class SimNode {
       () => node,
     );
     const node: Node = new Node(
-      { store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
+      this.name === FOREIGN
+        ? { store, programs: [], identity: this.name, ...impatient(swarm) }
+        : { store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
       world,
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));
@@ -124,9 +136,12 @@ export class SimNode {
 
 export class Cluster {
   readonly nodes: readonly SimNode[];
+  readonly #foreign: SimNode | null;
 
   constructor(options: ClusterOptions) {
-    this.nodes = Array.from({ length: options.swarm.nodes }, (_, i) => new SimNode(i, options));
+    const { swarm } = options;
+    this.nodes = Array.from({ length: swarm.nodes }, (_, i) => new SimNode(i, options));
+    this.#foreign = swarm.foreign ? new SimNode(swarm.nodes, options, FOREIGN) : null;
   }
 
   get ready(): boolean {
@@ -136,6 +151,7 @@ export class Cluster {
   /** The database has lost every session. */
   dropAll(): void {
     for (const { cable } of this.nodes) cable.presence?.drop();
+    this.#foreign?.cable.presence?.drop();
   }
 
   heal(): void {

@@ -20,6 +20,8 @@ export interface Swarm {
   /** How long faults go on; then everything heals. */
   readonly faultsForMs: number;
   readonly runs: number;
+  /** A node of another env is there, too, with settings that know no patience. */
+  readonly foreign: boolean;
   /** How many of them may be at work at once, in the whole cluster; null: as many as there are. */
   readonly slots: number | null;
 }
@@ -39,6 +41,7 @@ export function drawSwarm(seed: number): Swarm {
     refuseEveryMs: seed % 4 === 3 ? leaseMs * new Chance(seed).split("refusals").between(1, 4) : null,
     faultsForMs,
     runs: chance.int(3, 14),
+    foreign: seed % 7 === 0,
     // Every fifth, by its number: the seeds that once found a bug stay what they were.
     slots: seed % 5 === 0 ? new Chance(seed).split("slots").int(1, 3) : null,
   };

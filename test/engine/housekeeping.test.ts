@@ -79,7 +79,7 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
   };
   const presence = new OwnPresence(world, settings);
   presence.attend();
-  const who = { incarnation: world.token(), env: "test", alone: false, presence };
+  const who = { incarnation: world.token(), env: "test", registeredAt: 0, alone: false, presence };
   const modes = new Modes();
   const obeyed: (ModeState | null)[] = [];
   const onRound = async (mode: ModeState | null) => void obeyed.push(mode);

@@ -138,12 +138,12 @@ describe("a line whose head is locked", () => {
     const group = { env, stack: null, queue: "serial", program: "serial", version: null };
     const newRun = (key: string) => {
       const id = `00000000-0000-7000-8000-${randomUUID().slice(24)}`;
-      const limits = [{ kind: "serial" as const, key, max: 1 }];
+      const limits = [{ kind: "slots" as const, key, max: 2 }];
       return { id, group, priority: 0, delayMs: 0, crashLimit: 5, input: { codec: "json", data: "{}" }, limits };
     };
     const tx = await pool.connect();
     await tx.query("begin");
-    const runs = [newRun("a"), newRun("a"), newRun("b")];
+    const runs = [newRun("a"), newRun("a"), newRun("a"), newRun("b")];
     await store.runs.insert(runs, { tx });
     await tx.query("commit");
     tx.release();
@@ -152,10 +152,10 @@ describe("a line whose head is locked", () => {
     await store.runs.admit({ keys: 100 });
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     const states = async () => Promise.all(runs.map(async ({ id }) => (await store.runs.get(id))!.state));
-    expect(await states()).toEqual(["held", "held", "waiting"]);
+    expect(await states()).toEqual(["held", "held", "held", "waiting"]);
     await outsider!.query("rollback");
     await store.runs.admit({ keys: 100 });
-    expect(await states()).toEqual(["waiting", "held", "waiting"]);
+    expect(await states()).toEqual(["waiting", "waiting", "held", "waiting"]);
   });
 });
 

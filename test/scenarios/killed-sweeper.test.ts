@@ -78,7 +78,7 @@ async function census(): Promise<{ free: number; held: number; neither: number }
 async function sweepAll(): Promise<void> {
   const swept = new Set<string>();
   for (;;) {
-    const reclaimed = await store.runs.sweepExpired({ env: "default", limit: 500 });
+    const reclaimed = await store.runs.sweepExpired({ env: "test", limit: 500 });
     if (reclaimed.length === 0) return;
     for (const { runId } of reclaimed) {
       expect(swept.has(runId)).toBe(false);
@@ -145,11 +145,11 @@ test("killed in the middle of its statement, it has done nothing, and another do
 }, async () => {
   const child = await stuckSweep();
   expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
-  expect(await store.runs.sweepExpired({ env: "default", limit: 500 }), "what another has locked").toEqual([]);
+  expect(await store.runs.sweepExpired({ env: "test", limit: 500 }), "what another has locked").toEqual([]);
   await killed(child);
   await hurry();
   expect(await census()).toEqual({ free: 0, held: 100, neither: 0 });
-  expect(await store.runs.sweepExpired({ env: "default", limit: 500 })).toHaveLength(100);
+  expect(await store.runs.sweepExpired({ env: "test", limit: 500 })).toHaveLength(100);
   expect(await census()).toEqual({ free: 100, held: 0, neither: 0 });
 });
 

@@ -8,6 +8,6 @@ const incarnation = crypto.randomUUID();
 process.send!("ready");
 process.on("uncaughtException", () => process.exit(1));
 for (;;) {
-  await store.reclaim({ incarnation, env: "default", watchedMs: 60_000, troubled: false, limit: Number(limit) });
-  await store.runs.sweepExpired({ env: "default", limit: Number(limit) });
+  await store.reclaim({ incarnation, env: "test", watchedMs: 60_000, troubled: false, limit: Number(limit) });
+  await store.runs.sweepExpired({ env: "test", limit: Number(limit) });
 }

@@ -91,6 +91,7 @@ export function checkSweep(history: History, { reclaimed, replaced = false }: Of
     const { runId, outcome, epoch, previousOwner } = one;
     const run = history.find(runId, "a sweep of");
     if (!run) continue;
+    if (history.by.startsWith("foreign")) history.broken("S18", runId, "was swept by a node of another env");
     const left = run.leaseUntilUs - history.nowUs;
     const mayBeTaken = left <= 0 || history.isGone(previousOwner, replaced);
     history.expect(

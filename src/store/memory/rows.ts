@@ -174,6 +174,13 @@ export interface NodeRow
   declares: boolean;
 }
 
+/** Of sessions and not of rows: lost with the server that kept them. */
+export interface Presence {
+  /** By incarnation: those whose presence is held. */
+  readonly held: Set<string>;
+  serverStartedAtUs: number;
+}
+
 /** Who may try while a circuit breaker is half-open. */
 export interface ProbeRow {
   readonly env: string;
