@@ -100,7 +100,7 @@ export class HouseSteps {
         [1, { stack: "lone", leaseMs: 50, heartbeatMs: 30 }],
       ]),
     };
-    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
+    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.6));
     const stopped = this.#dice.chance(0.5);
     return this.#dice.pick<Step>([
       [
