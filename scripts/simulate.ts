@@ -1,5 +1,6 @@
-// `npm run simulate -- --seeds N [--seed S] [--events | --dags | --actors] [--bail] [--json]`: the real engine under seeded faults, checked by
+// `npm run simulate -- --seeds N [--seed S] [--events | --dags | --actors | --rolling] [--bail] [--json]`: the real engine under seeded faults, checked by
 // separate eyes. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs. `--actors`: episodes.
+// `--rolling`: nodes with two versions of the code.
 // A failing seed is printed with the command that replays it; `--seed S` alone prints that seed's trace. With --json also
 // `--hashes`: what each seed's trace comes to.
 
@@ -7,6 +8,7 @@ import { setImmediate } from "node:timers/promises";
 import { ActorWorkload } from "../src/simulator/actor-workload.js";
 import { DagWorkload } from "../src/simulator/dag-workload.js";
 import { EventWorkload } from "../src/simulator/event-workload.js";
+import { RollingWorkload } from "../src/simulator/rolling-workload.js";
 import { type SimulateOptions, simulate, type Verdict } from "../src/simulator/simulate.js";
 
 const SHOWN = 5;
@@ -23,6 +25,7 @@ const first = numberAfter("--seed", 1);
 const WORKLOADS: Readonly<Record<string, SimulateOptions>> = {
   "--events": { workload: (swarm) => new EventWorkload(swarm) },
   "--dags": { workload: (swarm) => new DagWorkload(swarm) },
+  "--rolling": { workload: (swarm) => new RollingWorkload(swarm) },
   "--actors": { workload: () => new ActorWorkload() },
 };
 const flag = Object.keys(WORKLOADS).find((name) => process.argv.includes(name));

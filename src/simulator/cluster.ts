@@ -100,7 +100,7 @@ export class SimNode {
       () => node,
     );
     const node: Node = new Node(
-      { store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
+      { store, programs: workload.programs(place, this.name), identity: this.name, ...swarm.settings },
       world,
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));

@@ -6,7 +6,9 @@ import type { RunRow } from "../../store/memory/rows.js";
 import type { History } from "./history.js";
 
 /** Of a claim that was not a repeat, just after it was applied. */
-export function checkFair(history: History, { groupIds, limit }: ClaimRequest, granted: readonly ClaimedRun[]): void {
+export function checkFair(history: History, request: ClaimRequest, granted: readonly ClaimedRun[]): void {
+  const { groupIds, limit, owner, build } = request;
+  const names = [owner, build];
   const { runs, pausedQueues } = history.tables;
   const paused = [...pausedQueues.values()];
   const isPaused = ({ env, queue }: RunRow["group"]) => paused.some((one) => one.env === env && one.queue === queue);
@@ -14,6 +16,8 @@ export function checkFair(history: History, { groupIds, limit }: ClaimRequest, g
   for (const row of runs.values()) {
     if (row.state !== "waiting" || row.availableAtUs > history.nowUs) continue;
     if (!groupIds.includes(row.groupId) || isPaused(row.group)) continue;
+    // Its code does not fit: left to others.
+    if (row.misfits?.some((tried) => names.includes(tried))) continue;
     const behind = taken.find((one) => isBefore(row, one));
     if (behind) history.broken("L6", row.id, `${behind.id} of ${behind.group.queue} was granted before it`);
     else if (granted.length < limit) history.broken("L6", row.id, `left waiting by a claim with room for ${limit}`);
