@@ -232,7 +232,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/commit-sql.ts",
-        find: "crashes = case when f.failed then greatest(r.crashes - 1, 0) else 0 end,",
+        find: 'crashes = case when f.failed${more ? " or f.build is not null" : ""} then greatest(r.crashes - 1, 0) else 0 end,',
         put: "crashes = case when f.failed then greatest(r.crashes - 1, 0) else r.crashes end,",
       },
     ],
