@@ -87,7 +87,7 @@ export class Steps {
       [3, () => this.#modes.recovery()],
       [2, () => this.#modes.deferred()],
       [2, () => this.#modes.mode()],
-      [8, () => this.#house.misfits()],
+      [16, () => this.#house.misfits()],
       [8, () => this.#timeouts.next()],
       [12, () => this.#machines.next()],
       [10, () => this.#read()],
