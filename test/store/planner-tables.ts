@@ -310,6 +310,7 @@ async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
       statement: commitTasksAndMore,
       values: [...fenced(starts), ...more, ...taskColumns(starts), misfitColumn(starts)],
       alsoReads: reads,
+      readsWhole: ["nodes"],
     },
     { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
   ];
