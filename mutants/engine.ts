@@ -232,8 +232,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/commit-sql.ts",
-        find: "                     else 0 end,",
-        put: "                     else r.crashes end,",
+        find: "then greatest(r.crashes - 1, 0) else 0 end,",
+        put: "then greatest(r.crashes - 1, 0) else r.crashes end,",
       },
     ],
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "progress sets the crashes back" }],

@@ -3,6 +3,7 @@
 import { actors } from "./actors.js";
 import { chaos } from "./chaos.js";
 import { dags } from "./dag.js";
+import { deploying } from "./deploying.js";
 import { engine } from "./engine.js";
 import { flow } from "./flow.js";
 import { graph } from "./graph.js";
@@ -45,4 +46,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...poison,
   ...modes,
   ...growth,
+  ...deploying,
 ];

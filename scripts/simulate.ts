@@ -1,5 +1,6 @@
-// `npm run simulate -- --seeds N [--seed S] [--events | --dags | --actors] [--bail] [--json]`: the real engine under seeded faults, checked by
-// separate eyes. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs. `--actors`: episodes. `--poison`: runs that kill.
+// `npm run simulate -- --seeds N [--seed S] [--events | --dags | --actors | --poison | --rolling] [--bail] [--json]`: the real engine under
+// seeded faults, checked by separate eyes. `--events`: the workload of triggers instead of scripts. `--dags`: DAGs. `--actors`: episodes.
+// `--poison`: runs that kill their process. `--rolling`: nodes with two versions of the code.
 // A failing seed is printed with the command that replays it; `--seed S` alone prints that seed's trace. With --json also
 // `--hashes`: what each seed's trace comes to.
 
@@ -8,6 +9,7 @@ import { ActorWorkload } from "../src/simulator/actor-workload.js";
 import { DagWorkload } from "../src/simulator/dag-workload.js";
 import { EventWorkload } from "../src/simulator/event-workload.js";
 import { PoisonWorkload, poisonSwarm } from "../src/simulator/poison-workload.js";
+import { RollingWorkload } from "../src/simulator/rolling-workload.js";
 import { type SimulateOptions, simulate, type Verdict } from "../src/simulator/simulate.js";
 
 const SHOWN = 5;
@@ -25,6 +27,7 @@ const WORKLOADS: Readonly<Record<string, SimulateOptions>> = {
   "--events": { workload: (swarm) => new EventWorkload(swarm) },
   "--dags": { workload: (swarm) => new DagWorkload(swarm) },
   "--poison": { workload: (swarm) => new PoisonWorkload(swarm), adjust: poisonSwarm },
+  "--rolling": { workload: (swarm) => new RollingWorkload(swarm) },
   "--actors": { workload: () => new ActorWorkload() },
 };
 const flag = Object.keys(WORKLOADS).find((name) => process.argv.includes(name));

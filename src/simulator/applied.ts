@@ -16,6 +16,7 @@ import type {
   Subscription,
 } from "../store/contract/events.js";
 import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
+import type { MisfitReviewed } from "../store/contract/misfits.js";
 import type { Redrive, RedriveAnswer } from "../store/contract/redrive.js";
 import type {
   CancelAnswer,
@@ -55,6 +56,7 @@ export type Applied =
   /** `replaced`: at the start of a process, from earlier lives of it. */
   | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly replaced?: boolean }
   | { readonly op: "expire"; readonly runIds: readonly string[] }
+  | { readonly op: "review"; readonly reviewed: readonly MisfitReviewed[] }
   | { readonly op: "wake"; readonly count: number }
   | { readonly op: "admit"; readonly count: number }
   | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
@@ -107,6 +109,8 @@ export function describeApplied(applied: Applied): string {
       return `redrive ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
     case "sweep":
       return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
+    case "review":
+      return `review ${list(applied.reviewed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
     case "expire":
       return `expire ${list(applied.runIds, id)}`;
     case "wake":

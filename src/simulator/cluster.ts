@@ -116,7 +116,7 @@ export class SimNode {
     const node: Node = new Node(
       this.name === FOREIGN
         ? { store, programs: [], identity: this.name, ...impatient(swarm) }
-        : { store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
+        : { store, programs: workload.programs(place, this.name), identity: this.name, ...swarm.settings },
       world,
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));

@@ -179,6 +179,10 @@ function recordedRuns(link: Link, recorded: Recorder): Partial<Store["runs"]> {
       link.call("recover", () =>
         recorded(runs.recover(decisions, options), (reclaimed) => ({ op: "sweep", reclaimed })),
       ),
+    reviewMisfits: (review) =>
+      link.call("review misfits", () =>
+        recorded(runs.reviewMisfits(review), (reviewed) => ({ op: "review", reviewed })),
+      ),
     expireDeferred: (options) =>
       link.call("expire deferred", () =>
         recorded(runs.expireDeferred(options), (expired) => ({

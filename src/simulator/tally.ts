@@ -18,6 +18,7 @@ export class Tally {
     else if (applied.op === "renew" || applied.op === "commit") {
       for (const { outcome } of applied.answers) this.add(`${applied.op} ${outcome}`);
     } else if (applied.op === "transact") this.add(`transact ${applied.answer.outcome}`);
+    else if (applied.op === "review") for (const { outcome } of applied.reviewed) this.add(`review ${outcome}`);
     else if (applied.op === "settle") this.add(`settle ${applied.answer.outcome}`);
     else if (applied.op === "probe") this.add(`probe ${applied.taken ? "taken" : "refused"}`);
     else if (applied.op === "breakers") for (const { state } of applied.answers) this.add(`breaker ${state}`);
@@ -30,6 +31,8 @@ export class Tally {
     } else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
     else if (applied.op === "clean") this.add("cleaned", applied.cleaned?.removed ?? 0);
     else this.add(applied.op);
+    if (applied.op === "commit")
+      this.add("misfit", applied.commits.filter(({ effects }) => effects.at(-1)?.kind === "misfit").length);
     if (applied.op === "commit" && applied.commits.some(({ effects }) => effects.at(-1)?.kind === "continue"))
       this.add("begun anew");
   }

@@ -47,7 +47,8 @@ export interface DriveOptions {
 }
 
 export interface Workload {
-  programs(place: Place): readonly AnyDefinition[];
+  /** `node`: the same in all lives of a process. */
+  programs(place: Place, node: string): readonly AnyDefinition[];
   /** Starts what runs in a node's process beside the node, and dies with it. */
   beside?(store: Store, world: World): void;
   /** Plans what clients do while faults go on. */

@@ -76,8 +76,21 @@ export class HouseSteps {
   misfits(): Step {
     const env = this.#dice.one(["test", "test", "other"]);
     const { nodes } = this.#drawn;
-    const newcomer = nodes.length > 0 && this.#dice.chance(0.4) ? { newcomer: this.#dice.one(nodes.slice(-6)) } : {};
-    return step("reviewMisfits", (store) => store.runs.reviewMisfits({ env, limit: 1000, ...newcomer }));
+    const known = nodes.length > 0 ? this.#dice.one(nodes.slice(-6)) : this.#dice.uuid();
+    const newcomer = this.#dice.chance(0.4) ? { newcomer: known } : {};
+    const node = { stack: null, identity: "m", name: "m", env, build: this.#dice.one(BUILDS), heartbeatMs: 1000 };
+    const incarnation = this.#dice.uuid();
+    return this.#dice.pick<Step>([
+      [6, step("reviewMisfits", (store) => store.runs.reviewMisfits({ env, limit: 1000, ...newcomer }))],
+      [
+        3,
+        () => {
+          nodes.push(incarnation);
+          return step("nodes.register", (store, ids) => store.nodes.register({ ...node, incarnation, serves: ids }));
+        },
+      ],
+      [3, step("nodes.stop", (store) => store.nodes.stop(known))],
+    ]);
   }
 
   node(): Step {
@@ -100,7 +113,7 @@ export class HouseSteps {
         [1, { stack: "lone", leaseMs: 50, heartbeatMs: 30 }],
       ]),
     };
-    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.3));
+    const serves = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.6));
     const stopped = this.#dice.chance(0.5);
     return this.#dice.pick<Step>([
       [

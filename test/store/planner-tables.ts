@@ -318,6 +318,7 @@ async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
       statement: commitTasksAndMore,
       values: [...fenced(starts), ...more, ...taskColumns(starts), misfitColumn(starts)],
       alsoReads: reads,
+      readsWhole: ["nodes"],
     },
     { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
     { statement: glanceRuns, values: [ids], alsoReads: 0 },

@@ -3,7 +3,7 @@
 import type { Applied } from "../applied.js";
 import { checkBreakers, checkProbe } from "./breakers.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
-import { checkCommits, checkTransact } from "./commits.js";
+import { checkCommits, checkReview, checkTransact } from "./commits.js";
 import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
@@ -21,6 +21,7 @@ const CHECKS: Checks = {
   commit: checkCommits,
   sweep: checkSweep,
   expire: checkExpire,
+  review: checkReview,
   admit: () => {},
   wake: checkWake,
   cancel: checkCancel,

@@ -109,7 +109,29 @@ function settle(history: History, run: ModelRun, effect: Effect): void {
   }
   const row = history.observe(run);
   if (row?.state === "parked") history.expect(!mustWake(run), "S12", run, "parked over an unread message");
-  if (row?.state === "quarantined") history.broken("S9", run.id, `quarantined: ${run.journal.at(-1)?.payload?.data}`);
+  if (effect.kind === "misfit") checkMisfit(history, run, effect.build);
+  else if (row?.state === "quarantined")
+    history.broken("S9", run.id, `quarantined: ${run.journal.at(-1)?.payload?.data}`);
+}
+
+/** Code that does not fit is found out once: nodes of that build leave the run alone in this generation. */
+function checkMisfit(history: History, run: ModelRun, build: string): void {
+  const log = run.journal.slice(run.baseSeq);
+  const tries = log.filter(({ kind, name }) => kind === "misfit" && name === build).length;
+  history.expect(tries === 1, "S9", run, `build ${build} was tried ${tries} times`);
+}
+
+/** Runs that some code does not fit: quarantined without a claim, or claimable again. */
+export function checkReview(history: History, { reviewed }: Extract<Applied, { op: "review" }>): void {
+  for (const { runId, outcome } of reviewed) {
+    const run = history.find(runId, "a review of");
+    if (!run) continue;
+    const from = outcome === "lifted" ? "quarantined" : "waiting";
+    history.expect(run.state === from, "S16", run, `${outcome} while ${run.state}`);
+    if (outcome === "quarantined")
+      history.append(run, null, { kind: "quarantined", name: "", key: null, payload: null });
+    history.observe(run);
+  }
 }
 
 function takeMessage(history: History, run: ModelRun, key: string) {

@@ -8,7 +8,8 @@ import type { History } from "./history.js";
 
 /** Of a claim that was not a repeat, just after it was applied. */
 export function checkFair(history: History, request: ClaimRequest, granted: readonly ClaimedRun[]): void {
-  const { groupIds, limit, suspects } = request;
+  const { groupIds, limit, suspects, owner, build } = request;
+  const names = [owner, build];
   const { runs, pausedQueues } = history.tables;
   const paused = [...pausedQueues.values()];
   const isPaused = ({ env, queue }: RunRow["group"]) => paused.some((one) => one.env === env && one.queue === queue);
@@ -19,6 +20,8 @@ export function checkFair(history: History, request: ClaimRequest, granted: read
     // One suspect at most: others are left, and so is what stood behind them.
     if (suspects === 1 && granted.some(({ suspect }) => suspect)) continue;
     if (suspects === 0 && row.crashes >= suspectFrom(row.crashLimit)) continue;
+    // Its code does not fit: left to others.
+    if (row.misfits?.some((tried) => names.includes(tried))) continue;
     const behind = taken.find((one) => isBefore(row, one));
     if (behind) history.broken("L6", row.id, `${behind.id} of ${behind.group.queue} was granted before it`);
     else if (granted.length < limit) history.broken("L6", row.id, `left waiting by a claim with room for ${limit}`);

@@ -204,7 +204,7 @@ export class History {
   tellParents(): void {
     for (const { id, parentId, state, needs } of this.#ended.splice(0)) {
       // A task is counted; only trouble is told.
-      if (needs && !["failed", "dead", "quarantined"].includes(state)) continue;
+      if (needs && !["failed", "dead"].includes(state)) continue;
       const parent = parentId === null ? undefined : this.runs.get(parentId);
       const key = `child:${id}`;
       if (!parent || isEnded(parent.state) || parent.messages.some((message) => message.key === key)) continue;

@@ -45,9 +45,10 @@ export function giveToOthers(tables: Tables, row: RunRow, { build }: MisfitEffec
   if (shut) row.endedAtUs = nowUs;
 }
 
-function lastWriter(tables: Tables, { id }: RunRow): NodeRow | undefined {
+/** Before this claim. */
+function lastWriter(tables: Tables, { id, token: own }: RunRow): NodeRow | undefined {
   const log = [...(tables.journal.get(id)?.values() ?? [])].sort((a, b) => a.seq - b.seq);
-  const last = log.findLast(({ token, kind }) => token !== null && !ANYBODYS_ENTRIES.includes(kind));
+  const last = log.findLast(({ token, kind }) => token !== null && token !== own && !ANYBODYS_ENTRIES.includes(kind));
   if (!last) return undefined;
   return [...tables.nodes.values()].find(({ incarnation }) => isTokenOf(incarnation, last.token!));
 }

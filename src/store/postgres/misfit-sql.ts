@@ -13,7 +13,7 @@ const ANYBODYS = ANYBODYS_ENTRIES.map((kind) => `'${kind}'`).join(", ");
 
 /**
  * The rows of `l` (with build, misfits, owner and claim_group), given `t`; of a misfit also who has tried by now, whether another
- * live node may, and which build wrote last. When that is the holder's own build on another node, its name stands for two codes:
+ * live node may, and which build wrote last before this claim. When that is the holder's own build on another node, its name stands for two codes:
  * then only this node counts as tried. Incarnations that are gone are dropped, or each restart would leave one.
  */
 export function withMisfits({ schema: s }: Dialect): string {
@@ -27,7 +27,7 @@ export function withMisfits({ schema: s }: Dialect): string {
     left join lateral (
       select n.build, n.incarnation from (
         select j.token from ${s}.journal j
-        where j.run_id = l.run_id and j.token is not null and j.kind not in (${ANYBODYS}) order by j.seq desc limit 1
+        where j.run_id = l.run_id and j.token <> l.token and j.kind not in (${ANYBODYS}) order by j.seq desc limit 1
       ) j cross join lateral (
         select n.build, n.incarnation from ${s}.nodes n where right(n.incarnation::text, 17) = right(j.token::text, 17) limit 1
       ) n

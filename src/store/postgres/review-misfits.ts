@@ -1,7 +1,7 @@
 // Looks after runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
 
 import { checkLimit, checkText, checkUuid, optional, refuse } from "../check/value.js";
-import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, NO_FITTING_NODE } from "../contract/misfits.js";
+import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, noFittingNode } from "../contract/misfits.js";
 import { admitAfter } from "./admit-runs.js";
 import type { Database } from "./database.js";
 import { type Dialect, statement } from "./dialect.js";
@@ -9,9 +9,9 @@ import { ENDED } from "./ended-states.js";
 import { interval } from "./instant.js";
 import { isLiveNode, NAMES } from "./misfit-sql.js";
 
-/** As `noFittingNode` makes it, with the names of each row put in. */
-const REASON = `json_build_object('name', 'NoFittingNode', 'code', '${NO_FITTING_NODE}', 'message',
-    'No live node has code that fits the journal. Tried: ' || array_to_string(misfits, ', ') || '.')::text`;
+const [BEFORE, AFTER] = JSON.stringify(noFittingNode(["$"])).split("$");
+/** What `noFittingNode` makes, with the names of each row put in. */
+const REASON = `'${BEFORE}' || trim(both '"' from to_json(array_to_string(misfits, ', '))::text) || '${AFTER}'`;
 
 /**
  * `look` names the runs; rows that others have locked are left to the next time. Judged is the row as it was locked; the UPDATEs
