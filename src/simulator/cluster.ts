@@ -33,6 +33,7 @@ export class SimNode {
   readonly name: string;
   readonly cable: Cable = { cut: false };
   readonly #owner: number;
+  readonly #stack: string | null;
   readonly #options: ClusterOptions;
   #lives = 0;
   #world: Incarnation | null = null;
@@ -42,6 +43,7 @@ export class SimNode {
   constructor(index: number, options: ClusterOptions) {
     this.name = `n${index}`;
     this.#owner = index + 10;
+    this.#stack = options.workload.stackOf?.("node", index) ?? null;
     this.#options = options;
     this.#boot();
   }
@@ -100,7 +102,10 @@ export class SimNode {
       () => node,
     );
     const node: Node = new Node(
-      { store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
+      {
+        ...{ store, programs: workload.programs(place), identity: this.name, ...swarm.settings },
+        ...(this.#stack !== null && { stack: this.#stack }),
+      },
       world,
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));

@@ -47,6 +47,8 @@ export interface DriveOptions {
 }
 
 export interface Workload {
+  /** In which stack the nth node, or the nth client, is; not given: in none. */
+  stackOf?(who: "node" | "client", nth: number): string | null;
   programs(place: Place): readonly AnyDefinition[];
   /** Starts what runs in a node's process beside the node, and dies with it. */
   beside?(store: Store, world: World): void;

@@ -114,7 +114,7 @@ const READS = [
   `select id, env, stack, queue, program, version, key, spec, ${ms("anchor")} as anchor, ${ms("last_at")} as last,
     ${ms("next_at")} as next, ${ms("paused_at")} as "pausedAt", paused_by as "pausedBy", ${ms("seen_at")} as "seenAt"
    from {s}.schedules order by env collate "C", program collate "C", key collate "C", stack collate "C"`,
-  `select env, id, stack, event, program, queue, version, filters as "where", subject, debounce_ms as "debounceMs", lifetime,
+  `select env, id, scope, stack, event, program, queue, version, filters as "where", subject, debounce_ms as "debounceMs", lifetime,
     key_ms as "forMs", crash_limit as "crashLimit", threshold, half_open_ms as "halfOpenMs",
     array(select incarnation::text from {s}.subscribers b where (b.env, b.subscription) = (u.env, u.id) order by 1) as by
    from {s}.subscriptions u order by env collate "C", id`,

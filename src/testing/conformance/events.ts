@@ -16,6 +16,7 @@ const QUIET_MS = 500;
 function subscription(s: Scene, more: Partial<Subscription> = {}): Subscription {
   return {
     id: "work on updated",
+    scope: more.id ?? "work on updated",
     env: s.env,
     stack: null,
     event: "updated",
