@@ -117,7 +117,7 @@ export class Runs {
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
     if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` makes a run of another's state");
-    const { name: program, queue, version, limits, stacks } = startable;
+    const { name: program, queue, version, limits, recovery, stacks } = startable;
     const { world, codecs, env, crashLimit } = this.#options;
     return {
       id: world.id(),
@@ -126,6 +126,7 @@ export class Runs {
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
       input: codecs.encode(input, "input"),
+      ...(recovery && { recovery }),
       ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
       ...(options.key !== undefined && { key: newKey(program, options, input, this.#options.stack) }),
     };

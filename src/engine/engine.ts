@@ -90,7 +90,7 @@ export class Engine {
     this.#keeper = new LeaseKeeper(store.runs, settings, world, bus, options.alone);
     this.#assignments = new Assignments(options);
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
-    this.#subscriber = new Subscriber(options);
+    this.#subscriber = new Subscriber({ ...options, onRound: () => this.#assignments.declare() });
     this.#breakers = new BreakerWatch(options);
   }
 
@@ -174,9 +174,9 @@ export class Engine {
   }
 
   /** Null, or why it cannot work. */
-  async #register(): Promise<HoldfastError | null> {
+  async #register(again = false): Promise<HoldfastError | null> {
     const { store, settings, env, stack, incarnation, identity, name, build, alone, bus, modes, mode } = this.#options;
-    await this.#assignments.declare();
+    await this.#assignments.number();
     const { housekeepingMs: heartbeatMs, leaseMs } = settings;
     const { groupIds: serves, executors } = this.#assignments;
     const who = { incarnation, identity, name, env, stack, build, alone };
@@ -184,7 +184,9 @@ export class Engine {
     if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
     if (answer.outcome === "stopped") return new NodeReplaced(identity);
     modes.set(answer.mode);
-    if (this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
+    // At its start in full mode, the registration says so.
+    if (again || this.#assignments.claimable().length < serves.length) await this.#assignments.tell();
+    await this.#assignments.declare();
     for (const reclaimed of answer.reclaimed) bus.emit("run.reclaimed", reclaimed);
     return null;
   }
@@ -192,7 +194,7 @@ export class Engine {
   /** A failover has lost that it is registered, and maybe the numbers of its groups; or another took it for dead. */
   async #registerAgain(): Promise<void> {
     if (this.#stopping) return;
-    const refused = await this.#register();
+    const refused = await this.#register(true);
     if (!refused) return this.#attendance?.again();
     this.#options.bus.emit("node.replaced", { error: refused });
     this.#options.onReplaced();
@@ -208,6 +210,7 @@ export class Engine {
     this.hint();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
+    await this.#assignments.declare();
   }
 
   /** Hands back what was claimed before the mode changed and has not begun. */

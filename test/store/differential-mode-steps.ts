@@ -20,6 +20,8 @@ export class ModeSteps {
       limits: [],
       recovery: this.#dice.one(RECOVERIES),
     }));
+    const { nodes } = this.#drawn;
+    const node = nodes.length > 0 ? this.#dice.one(nodes.slice(-4)) : this.#dice.uuid();
     const staleMs = this.#dice.one([0, 0, 20]);
     const env = this.#dice.one(["test", "other", undefined]);
     const stack = this.#dice.one(["blue", "green", undefined]);
@@ -31,7 +33,7 @@ export class ModeSteps {
       policy: this.#dice.one(RECOVERIES),
     }));
     return this.#dice.pick<Step>([
-      [1, step("declare", (store) => store.runs.declare(declared))],
+      [2, step("declare", (store) => store.runs.declare(node, declared))],
       [2, step("orphans", (store) => store.runs.orphans(filter))],
       [4, step("recover", (store) => store.runs.recover(decisions, { staleMs }))],
     ]);

@@ -4,6 +4,7 @@ import type { Claim } from "../../src/kernel/claim.js";
 import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
 import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
+import { RECOVERIES } from "../../src/kernel/recovery.js";
 import { RUN_STATES } from "../../src/kernel/run-state.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
 import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
@@ -122,6 +123,7 @@ export class Steps {
         [2, () => this.#dice.int(1, 50)],
       ]),
       crashLimit: this.#dice.int(1, 3),
+      ...(this.#dice.chance(0.3) && { recovery: this.#dice.one(RECOVERIES) }),
       input: json(this.#dice.int(0, 9)),
       ...(parentId ? { parentId } : {}),
       ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),

@@ -87,7 +87,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
 const READS = [
   `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
-    r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
+    r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit", r.recovery,
     r.parent_id as "parentId", (select count(*)::int from {s}.taken_claims k where k.run_id = r.id) as recoveries,
     (select k.owner from {s}.taken_claims k where k.run_id = r.id order by k.epoch desc limit 1) as "recoveredFrom",
     ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",

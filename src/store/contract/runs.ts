@@ -216,12 +216,26 @@ export interface DeclaredProgram {
   readonly recovery?: Recovery;
 }
 
+/** Two nodes that take runs of one group have declared different things. */
+export interface DeclarationConflict {
+  readonly group: RunGroup;
+  readonly of: readonly ("limits" | "recovery")[];
+  /** The identity of the node whose declaration holds, and of the one whose does not. */
+  readonly holds: string;
+  readonly overruled: string;
+}
+
 export interface RunStore {
   /** The numbers of these groups, in the same order; made when new. */
   groupIds(groups: readonly RunGroup[]): Promise<readonly number[]>;
 
-  /** Told by a node at its start; the last one counts. */
-  declare(programs: readonly DeclaredProgram[]): Promise<void>;
+  /**
+   * What a registered node's code asks, for runs whose start does not say it. Only groups that the node serves and takes runs of now
+   * count: one that is disabled, leaves the work to others or has stopped changes nothing. Of two such nodes the one that
+   * started later decides, and the older one when that one is gone. May be repeated at any time. Answers where another that
+   * is there has declared something else.
+   */
+  declare(incarnation: string, programs: readonly DeclaredProgram[]): Promise<readonly DeclarationConflict[]>;
 
   /** What was declared; empty when nobody did. */
   limitsOf(group: RunGroup): Promise<readonly LimitRule[]>;

@@ -48,7 +48,7 @@ export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>, by: st
 }
 
 function declared(tables: Tables): (row: ExpiredRow) => Recovery {
-  return ({ groupId }) => tables.groups.recoveryOf(groupId) ?? "resume";
+  return ({ recovery, groupId }) => recovery ?? tables.groups.recoveryOf(groupId) ?? "resume";
 }
 
 interface Sweep {

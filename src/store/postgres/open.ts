@@ -226,7 +226,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   };
   return {
     groupIds: (wanted) => groups.declared(wanted),
-    declare: (programs) => declare(db, groups, programs),
+    declare: (incarnation, programs) => declare(db, groups, incarnation, programs),
     limitsOf: (group) => limitsOf(db, groups, group),
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
     admit: (whom) => admit(db, whom),

@@ -39,7 +39,7 @@ with t as materialized (select ${d.now} as now
   select e.position, e.env, e.key, e.payload_hash, e.codec, e.data, x.*
   from e cross join lateral (
     select ${RUN_ID} as id, ${keyHash("e.env", "u.scope", "e.key")} as key_hash, u.id as subscription, u.scope, u.program as name,
-      u.lifetime, u.key_ms, u.crash_limit, g.id as claim_group, 0 as priority, 0::float8 as delay_ms, null::uuid as parent_id,
+      u.lifetime, u.key_ms, u.crash_limit, g.id as claim_group, 0 as priority, 0::float8 as delay_ms, null::uuid as parent_id, null::text as recovery,
       coalesce(u.debounce_ms is null and u.threshold is null and g.limits = '[]', false) as plain
     from ${s}.subscriptions u
     left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true

@@ -141,7 +141,7 @@ export const eventStartCases = cases("events: what they start", {
     }
     await declare(s);
     const limits = [{ kind: "slots", path: [], max: 1, perMs: null } as const];
-    await s.store.runs.declare([{ group: s.group({ program: "b" }), limits }]);
+    await s.declare([{ group: s.group({ program: "b" }), limits }]);
     same(await start(s, event(s)), [IDS.map((id) => `${id} left`)], "limits");
     const [answer] = await s.store.events.start([event(s)]);
     same(answer?.outcome === "left" && answer.matched.map((one) => one.limits), [[], limits], "limits, as declared");

@@ -6,6 +6,7 @@ import type { ConformanceCase } from "./case.js";
 import { childCases } from "./children.js";
 import { claimCases, renewCases } from "./claims.js";
 import { commitCases } from "./commits.js";
+import { declarationCases } from "./declarations.js";
 import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
 import { eventCases } from "./events.js";
@@ -52,6 +53,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...sweepCases,
   ...wakeCases,
   ...recoveryCases,
+  ...declarationCases,
   ...holderCases,
   ...cancelCases,
   ...journalCases,

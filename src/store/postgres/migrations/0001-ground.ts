@@ -45,10 +45,13 @@ create table ${s}.claim_groups (
   queue    text not null,
   program  text not null,
   version  text not null,
-  -- As its nodes declared them, for those who start a run without the code.
+  -- As a node that serves it declared them, for those who start a run without the code.
   limits   text not null default '[]',
   -- What becomes of its runs when their holder died; NULL: no node has said.
   recovery text check (recovery in ('resume', 'restart', 'fail')),
+  -- The node that declared both, and when it started: one that started earlier does not change them while it lives.
+  declared_by    uuid,
+  declared_start timestamptz,
   unique (env, stack, queue, program, version)
 );
 create index claim_groups_program on ${s}.claim_groups (env, program);
@@ -74,6 +77,8 @@ create table ${s}.runs (
   failures      int not null default 0,
   crashes       int not null default 0,
   crash_limit   int not null,
+  -- What becomes of it when its holder died; NULL: what was declared for its group.
+  recovery      text,
   limited       boolean not null default false,
   parent_id     uuid,
   -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
@@ -227,6 +232,8 @@ create table ${s}.nodes (
   drain        text check (drain in ('stay', 'exit')),
   heartbeat_ms bigint,
   lease_ms     bigint,
+  -- By group: a digest of the limits and the recovery that it declares.
+  declared     jsonb not null default '{}',
   -- Whether it has said which events start its programs.
   declares     boolean not null default false
 ) with (fillfactor = 50);
