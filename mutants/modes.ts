@@ -9,6 +9,42 @@ const HOUSE: readonly Killer[] = [{ file: "test/engine/housekeeping.test.ts" }];
 
 export const modes: readonly Mutant[] = [
   {
+    name: "deferred runs of every env expire",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/store/postgres/deferred-runs.ts",
+        find: "r.id = f.run_id and g.env = $2)",
+        put: "r.id = f.run_id and $2 <> '')",
+      },
+    ],
+    killedBy: [{ file: "test/modes/scope.test.ts", test: "on PostgreSQL" }],
+  },
+  {
+    name: "held runs of every env are admitted",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/store/postgres/admit-runs.ts",
+        find: "where key = $2 || ' limit_place'), $2 || '/') as at",
+        put: "where key = $2 || ' limit_place'), '') as at",
+      },
+    ],
+    killedBy: [{ file: "test/modes/scope.test.ts", test: "on PostgreSQL" }],
+  },
+  {
+    name: "retention takes ended runs of every env",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/store/memory/retain-runs.ts",
+        find: "row.group.env === options.env && wanted(row)",
+        put: "row.group.env !== '' && wanted(row)",
+      },
+    ],
+    killedBy: [{ file: "test/modes/scope.test.ts", test: "on the memory store" }],
+  },
+  {
     name: "a disabled node declares limits and recovery",
     breaks: "others do not rewrite a policy",
     edits: [

@@ -104,7 +104,7 @@ export class Engine {
   }
 
   async start(): Promise<void> {
-    const { store, settings, world, bus, incarnation, alone } = this.#options;
+    const { store, settings, world, bus, env, incarnation, alone } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
     await this.#options.onRegistered();
@@ -130,6 +130,7 @@ export class Engine {
       settings,
       world,
       bus,
+      env,
       incarnation,
       door,
       sweeper: this.#sweeper(),

@@ -27,6 +27,7 @@ export interface HousekeepingOptions {
   readonly sweeper: SweeperLease | null;
   /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
   readonly alone: boolean;
+  readonly env: string;
   /** The store does not know this node any more. */
   readonly onForgotten: () => Promise<void>;
   /** Runs of ours that have unread messages: told to a node that is alone. */
@@ -109,7 +110,7 @@ async function mayReclaim({ sweeper, bus }: HousekeepingOptions): Promise<boolea
 }
 
 async function round(options: HousekeepingOptions, graceIsOver: boolean): Promise<number | null> {
-  const { store, bus, settings, incarnation, modes, alone, onWork } = options;
+  const { store, bus, settings, env, incarnation, modes, alone, onWork } = options;
   // A disabled node makes nothing, not even of others' runs.
   const reclaims = graceIsOver && options.reclaims && modes.state.mode !== "disabled";
   const { told } = modes;
@@ -126,9 +127,9 @@ async function round(options: HousekeepingOptions, graceIsOver: boolean): Promis
   if (report.reclaimed.length > 0)
     bus.emit("recovery.sweep", { ...sweepCounts(report.reclaimed, report.reclaimed.length), staleAfterMs: 0 });
   // A second statement, but only while somebody waits for a limit.
-  const admitted = report.held ? await store.runs.admit({ keys: LINES }) : 0;
+  const admitted = report.held ? await store.runs.admit({ env, keys: LINES }) : 0;
   if (report.overdue) {
-    for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
+    for (const expired of await store.runs.expireDeferred({ env, limit: PAGE })) bus.emit("run.expired", expired);
   }
   // Set by this node itself meanwhile: the report may be older than that.
   await options.onRound(modes.told === told ? report.mode : null);

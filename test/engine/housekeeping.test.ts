@@ -38,7 +38,7 @@ function house(answer: (at: number) => HouseReport | Error = () => QUIET) {
   const onWork = () => work.push(world.monotonicNow());
   const [sweeper, door] = [null, new Door(world)];
   const told = { onWork, onCalled: () => {}, onForgotten: async () => {} };
-  const who = { incarnation: world.token(), alone: false };
+  const who = { env: "default", incarnation: world.token(), alone: false };
   const modes = new Modes();
   const obeyed: (ModeState | null)[] = [];
   const onRound = async (mode: ModeState | null) => void obeyed.push(mode);

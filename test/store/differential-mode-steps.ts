@@ -15,7 +15,7 @@ export class ModeSteps {
   }
 
   recovery(): Step {
-    const declared = GROUPS.filter(() => this.#dice.chance(0.4)).map((group) => ({
+    const declared = GROUPS.filter(() => this.#dice.chance(0.8)).map((group) => ({
       group,
       limits: [],
       recovery: this.#dice.one(RECOVERIES),
@@ -33,7 +33,7 @@ export class ModeSteps {
       policy: this.#dice.one(RECOVERIES),
     }));
     return this.#dice.pick<Step>([
-      [2, step("declare", (store) => store.runs.declare(node, declared))],
+      [5, step("declare", (store) => store.runs.declare(node, declared))],
       [2, step("orphans", (store) => store.runs.orphans(filter))],
       [4, step("recover", (store) => store.runs.recover(decisions, { staleMs }))],
     ]);
@@ -51,7 +51,7 @@ export class ModeSteps {
       programs: programs.filter(() => this.#dice.chance(0.6)),
     };
     return this.#dice.pick<Step>([
-      [4, step("expireDeferred", (store) => store.runs.expireDeferred({ limit }))],
+      [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
       [1, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);

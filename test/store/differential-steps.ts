@@ -158,7 +158,7 @@ export class Steps {
     const runIds = this.#dice.many(1, 5, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
     // All keys fit into one window: which ones a smaller one would see is nobody's promise.
-    const whom = this.#dice.chance(0.5) ? { runIds } : { keys: 100 };
+    const whom = this.#dice.chance(0.5) ? { runIds } : { env: this.#dice.one(["test", "test", "other"]), keys: 100 };
     return { name: "admit", call: (store) => store.runs.admit(whom) };
   }
 

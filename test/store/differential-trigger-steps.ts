@@ -73,7 +73,7 @@ export class TriggerSteps {
         ),
       ],
       [5, step("events.debounce", (store) => store.events.debounce(gathered))],
-      [6, () => this.#settleDebounced()],
+      [9, () => this.#settleDebounced()],
     ]);
   }
 

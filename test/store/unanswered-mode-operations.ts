@@ -52,7 +52,7 @@ function deferredOperations(): Operation[] {
       answersWhatItDid: true,
       prepare: async (store) => {
         await store.runs.insert([{ ...late, deferred }]);
-        return () => store.runs.expireDeferred({ limit: 10 });
+        return () => store.runs.expireDeferred({ env: "test", limit: 10 });
       },
     },
   ];

@@ -22,8 +22,8 @@ export type InsertAnswer =
   | { readonly outcome: "conflict"; readonly runId: string }
   | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
 
-/** Runs whose keys are looked at, or how many keys of the whole store are looked at in one call. */
-export type Admission = { readonly runIds: readonly string[] } | { readonly keys: number };
+/** Runs whose keys are looked at, or how many keys of an env are looked at in one call. */
+export type Admission = { readonly runIds: readonly string[] } | { readonly env: string; readonly keys: number };
 
 export interface ClaimRequest {
   /** The node's incarnation. */
@@ -279,8 +279,8 @@ export interface RunStore {
    */
   recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
 
-  /** Cancels deferred runs that nobody took in time. Answers them. */
-  expireDeferred(options: { readonly limit: number }): Promise<readonly ExpiredRun[]>;
+  /** Cancels deferred runs of an env that no node took in time. Answers them. */
+  expireDeferred(options: { readonly env: string; readonly limit: number }): Promise<readonly ExpiredRun[]>;
 
   /**
    * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there

@@ -236,7 +236,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     sweepExpired: ({ limit }) => sweep(db, limit),
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),
-    expireDeferred: ({ limit }) => expireDeferred(db, limit),
+    expireDeferred: ({ env, limit }) => expireDeferred(db, env, limit),
     unservedGroups: (query) => unservedGroups(db, query),
     keyOf: (runId) => keyOf(db, runId),
     wakeParked: ({ limit }) => wake(db, limit),
