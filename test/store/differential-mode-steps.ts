@@ -15,13 +15,13 @@ export class ModeSteps {
   }
 
   recovery(): Step {
-    const declared = GROUPS.filter(() => this.#dice.chance(0.8)).map((group) => ({
+    const declared = GROUPS.filter(() => this.#dice.chance(0.4)).map((group) => ({
       group,
       limits: [],
       recovery: this.#dice.one(RECOVERIES),
     }));
     const { nodes } = this.#drawn;
-    const node = nodes.length > 0 ? this.#dice.one(nodes.slice(-4)) : this.#dice.uuid();
+    const node = nodes.at(-2) ?? "00000000-0000-7000-8000-000000000000";
     const staleMs = this.#dice.one([0, 0, 20]);
     const env = this.#dice.one(["test", "other", undefined]);
     const stack = this.#dice.one(["blue", "green", undefined]);
@@ -33,7 +33,7 @@ export class ModeSteps {
       policy: this.#dice.one(RECOVERIES),
     }));
     return this.#dice.pick<Step>([
-      [5, step("declare", (store) => store.runs.declare(node, declared))],
+      [1, step("declare", (store) => store.runs.declare(node, declared))],
       [2, step("orphans", (store) => store.runs.orphans(filter))],
       [4, step("recover", (store) => store.runs.recover(decisions, { staleMs }))],
     ]);

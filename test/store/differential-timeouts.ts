@@ -46,7 +46,7 @@ export class TimeoutSteps {
       [6, () => this.#schedule()],
       [8, () => this.#claim()],
       [3, step("cancel", (store) => store.timeouts.cancel(key))],
-      [4, step("get", (store) => store.timeouts.get(key))],
+      [3, step("get", (store) => store.timeouts.get(key))],
       [2, step("expired", (store) => store.timeouts.expired(key, limit))],
       [2, step("complete", (store) => store.timeouts.complete(fences))],
       [3, step("release", (store) => store.timeouts.release(releases))],

@@ -29,8 +29,8 @@ export class TriggerSteps {
         .map((one, i) => ({
           ...one,
           id: `${program} on ${i}`,
-          // Of two stacks, sometimes the same.
-          scope: this.#dice.chance(0.5) ? `on ${i}` : `${program} on ${i}`,
+          // Of the first, the same in both stacks.
+          scope: i === 0 ? "on 0" : `${program} on ${i}`,
           event: this.#dice.one(["x", "y"]),
           where: this.#dice.one([[], [{ a: 1 }], [{ a: 1, b: { c: "d" } }, { a: 2 }]]),
           subject: null,
@@ -73,7 +73,7 @@ export class TriggerSteps {
         ),
       ],
       [5, step("events.debounce", (store) => store.events.debounce(gathered))],
-      [9, () => this.#settleDebounced()],
+      [6, () => this.#settleDebounced()],
     ]);
   }
 

@@ -80,6 +80,15 @@ function nodeOperations(): Operation[] {
       },
     },
     {
+      name: "declare",
+      statement: "declare_programs",
+      prepare: async (store) => {
+        const group = { env: "test", stack: null, queue: "p", program: "p", version: null };
+        await store.nodes.register({ ...node, serves: await store.runs.groupIds([group]) });
+        return () => store.runs.declare(node.incarnation, [{ group, limits: [], recovery: "fail" }]);
+      },
+    },
+    {
       name: "subscribe, at the withdrawal",
       statement: "withdraw_subscriptions",
       prepare: async (store) => () => store.events.subscribe({ ...withdrawn, withdrawn: ["p on x"] }),
