@@ -9,6 +9,98 @@ const HOUSE: readonly Killer[] = [{ file: "test/engine/housekeeping.test.ts" }];
 
 export const modes: readonly Mutant[] = [
   {
+    name: "deferred runs of every env expire",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/store/postgres/deferred-runs.ts",
+        find: "r.id = f.run_id and g.env = $2)",
+        put: "r.id = f.run_id and $2 <> '')",
+      },
+    ],
+    killedBy: [{ file: "test/modes/scope.test.ts", test: "on PostgreSQL" }],
+  },
+  {
+    name: "held runs of every env are admitted",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/store/postgres/admit-runs.ts",
+        find: "where key = $2 || ' limit_place'), $2 || '/') as at",
+        put: "where key = $2 || ' limit_place'), '') as at",
+      },
+    ],
+    killedBy: [{ file: "test/modes/scope.test.ts", test: "on PostgreSQL" }],
+  },
+  {
+    name: "retention takes ended runs of every env",
+    breaks: "isolation",
+    edits: [
+      {
+        file: "src/store/memory/retain-runs.ts",
+        find: "row.group.env === options.env && wanted(row)",
+        put: "row.group.env !== '' && wanted(row)",
+      },
+    ],
+    killedBy: [{ file: "test/modes/scope.test.ts", test: "on the memory store" }],
+  },
+  {
+    name: "a disabled node declares limits and recovery",
+    breaks: "others do not rewrite a policy",
+    edits: [
+      {
+        file: "src/store/postgres/program-limits.ts",
+        find: " and d.id = any(n.claims) and d.id = any(n.serves)",
+        put: "",
+      },
+    ],
+    killedBy: [
+      { file: "test/conformance/postgres.test.ts", test: "a node that takes no runs of a group changes nothing" },
+    ],
+  },
+  {
+    name: "the last declaration counts, however old the node",
+    breaks: "others do not rewrite a policy",
+    edits: [
+      {
+        file: "src/store/postgres/program-limits.ts",
+        find: "(g.declared_start, g.declared_by) <= (d.started_at, d.incarnation)",
+        put: "true",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "of two the one that started later decides" }],
+  },
+  {
+    name: "a declaration outlives its node",
+    breaks: "an older node's policy holds again",
+    edits: [
+      {
+        file: "src/store/postgres/program-limits.ts",
+        find: "n.incarnation = g.declared_by and not ${stands(now)}",
+        put: "n.incarnation = g.declared_by and false",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "when the newer one is gone" }],
+  },
+  {
+    name: "a run is judged by what was declared, whatever it says",
+    breaks: "a policy belongs to the run",
+    edits: [
+      {
+        file: "src/store/postgres/sweep-expired.ts",
+        find: "coalesce(r.recovery, (select g.recovery",
+        put: "coalesce(null, (select g.recovery",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run that says what becomes of it" }],
+  },
+  {
+    name: "a start does not say what becomes of its run",
+    breaks: "a policy belongs to the run",
+    edits: [{ file: "src/client/runs.ts", find: "      ...(recovery && { recovery }),\n", put: "" }],
+    killedBy: [{ file: "test/modes/policies.test.ts", test: "a run keeps the policy of the code that started it" }],
+  },
+  {
     name: "a decision on an orphan counts for whoever holds it now",
     breaks: "a sweep never acts on an old list",
     edits: [{ file: RECOVER, find: " and r.epoch = w.epoch and", put: " and" }],

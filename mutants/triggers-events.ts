@@ -10,6 +10,48 @@ const CONFORMANCE = { file: "test/conformance/postgres.test.ts" };
 
 export const triggersEvents: readonly Mutant[] = [
   {
+    name: "an event's key names the stack",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/trigger/subscription.ts",
+        find: 'scope: per === "stack" ? id : idOf(name, [name, event, where]),',
+        put: "scope: per ? id : id,",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit.test.ts", test: "has one run, in the stack of the first that emitted it" }],
+  },
+  {
+    name: "an event's key is kept apart by the subscription",
+    breaks: "S10",
+    edits: [{ file: START, find: 'keyHash("e.env", "u.scope", "e.key")', put: 'keyHash("e.env", "u.id", "e.key")' }],
+    killedBy: [{ ...CONFORMANCE, test: "one scope in two stacks" }],
+  },
+  {
+    name: "the events of a subject gather in each stack",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/trigger/wish.ts",
+        find: "{ scope, subject: path }: Matched",
+        put: "{ id: scope, subject: path }: Matched",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit.test.ts", test: "debounced per env" }],
+  },
+  {
+    name: "per stack is not heard by a key",
+    breaks: 'per: "stack"',
+    edits: [
+      {
+        file: "src/client/runs.ts",
+        find: "programScope(program, perOf(per), stack)",
+        put: "programScope(program, 'env', stack)",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/emit.test.ts", test: "is one run for the env" }],
+  },
+  {
     name: "a random id in the hash of an event",
     breaks: "S10",
     edits: [

@@ -7,6 +7,24 @@ const SCHEDULER = "src/trigger/scheduler.ts";
 
 export const schedules: readonly Mutant[] = [
   {
+    name: "each stack has a schedule of its own",
+    breaks: "S10",
+    edits: [{ file: SCHEDULER, find: 'stack: spec.per === "env" ? null : stack,', put: "stack," }],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "each window has one run for the env" }],
+  },
+  {
+    name: "a schedule of the env is removed with the stack that drops it",
+    breaks: "catch-up after everything was down",
+    edits: [
+      {
+        file: "src/store/postgres/schedules.ts",
+        find: 'and seen_at <= ${now} - ${interval("$4::float8")}\n',
+        put: "and $4::float8 is not null\n",
+      },
+    ],
+    killedBy: [{ file: "test/trigger/scheduler.test.ts", test: "when one of them drops the schedule" }],
+  },
+  {
     name: "a window by the node's own clock",
     breaks: "S10",
     edits: [

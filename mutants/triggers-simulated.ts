@@ -8,6 +8,30 @@ const GATHER = "src/store/memory/debounce-events.ts";
 
 export const triggersSimulated: readonly Mutant[] = [
   {
+    name: "simulated: an event's key names the stack",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/trigger/subscription.ts",
+        find: 'scope: per === "stack" ? id : idOf(name, [name, event, where]),',
+        put: "scope: per ? id : id,",
+      },
+    ],
+    killedBy: SIMULATED,
+  },
+  {
+    name: "simulated: each stack has a schedule of its own",
+    breaks: "S10",
+    edits: [
+      {
+        file: "src/trigger/scheduler.ts",
+        find: 'stack: spec.per === "env" ? null : stack,',
+        put: "stack,",
+      },
+    ],
+    killedBy: SIMULATED,
+  },
+  {
     name: "simulated: a random id in the hash of an event",
     breaks: "S10",
     edits: [

@@ -108,6 +108,7 @@ export { jsonCodec } from "./kernel/json-codec.js";
 export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
 export type { Overflow } from "./kernel/new-run.js";
 export type { Drain, ModeState, NodeMode } from "./kernel/node-mode.js";
+export type { Per } from "./kernel/per.js";
 export { RecordedError } from "./kernel/recorded-error.js";
 export type { Recovery } from "./kernel/recovery.js";
 export { RUN_STATES, type RunState } from "./kernel/run-state.js";

@@ -20,7 +20,8 @@ export const nodes: Command = {
   details:
     "alive: heard of within three of its heartbeats. silent: not heard of for longer, and never stopped in order; what it\n" +
     "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version; with several\n" +
-    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).",
+    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).\n" +
+    "overruled: PROGRAM: a newer node declares other limits or another recovery for it, and those hold.",
   options: {
     all: { type: "boolean", says: "also those that stopped in order" },
     watch: WATCH_OPTION,
@@ -65,7 +66,13 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
 /** Full mode goes without saying. */
 function stateText(node: NodeRecord): string {
   const mode = modeText(node);
-  return [presence(node), ...(node.alone ? ["alone"] : []), ...(mode === "full" ? [] : [mode])].join(", ");
+  const overruled = [...new Set(node.overruled.map(({ program }) => program))];
+  return [
+    presence(node),
+    ...(node.alone ? ["alone"] : []),
+    ...(mode === "full" ? [] : [mode]),
+    ...(overruled.length > 0 ? [`overruled: ${overruled.join(" ")}`] : []),
+  ].join(", ");
 }
 
 function presence({ stoppedAt, alive }: NodeRecord): Presence {

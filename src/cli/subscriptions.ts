@@ -1,7 +1,7 @@
 // `holdfast subscriptions`: which events start which programs.
 
 import { formatDuration } from "../kernel/duration.js";
-import type { Subscription } from "../store/contract/events.js";
+import { isPerStack, type Subscription } from "../store/contract/events.js";
 import type { Call, Command, Report } from "./command.js";
 import { tableLines } from "./table.js";
 import { visible } from "./visible.js";
@@ -40,7 +40,7 @@ async function listSubscriptions({ store, env, arguments: words, width, paint }:
     one.stack ?? "",
     visible(one.where.map((filter) => JSON.stringify(filter)).join(" ")),
     debounceText(one),
-    onceText(one),
+    [onceText(one), ...(isPerStack(one) ? ["per stack"] : [])].filter((text) => text !== "").join(", "),
     one.breaker ? String(one.breaker.threshold) : "",
   ]);
   return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };

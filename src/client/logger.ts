@@ -26,6 +26,7 @@ type EventName =
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "node.started": "info",
   "node.unserved": "warn",
+  "program.conflict": "warn",
   "node.replaced": "error",
   "node.stopping": "info",
   "node.stopped": "info",

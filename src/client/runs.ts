@@ -9,6 +9,7 @@ import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
 import type { NewKey, NewRun } from "../kernel/new-run.js";
+import { type Per, perOf, programScope } from "../kernel/per.js";
 import type { World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
 import type { Startable } from "../program/startable.js";
@@ -23,6 +24,8 @@ export interface StartOptions {
   readonly key?: string;
   /** How long the key is taken: while its run lives, until it is archived, or for a time. Default: until archived. */
   readonly once?: "while live" | "until archived" | Duration;
+  /** Whether the key is one for the env, or each stack has its own. Default: env. */
+  readonly per?: Per;
   /** Lower first. Default 0. */
   readonly priority?: number;
   readonly delay?: Duration;
@@ -113,7 +116,7 @@ export class Runs {
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
     if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` makes a run of another's state");
-    const { name: program, queue, version, limits, stacks } = startable;
+    const { name: program, queue, version, limits, recovery, stacks } = startable;
     const { world, codecs, env, crashLimit } = this.#options;
     return {
       id: world.id(),
@@ -122,8 +125,9 @@ export class Runs {
       delayMs: options.delay === undefined ? 0 : toMs(options.delay, "delay"),
       crashLimit,
       input: codecs.encode(input, "input"),
+      ...(recovery && { recovery }),
       ...(limits.length > 0 && { limits: newLimits(limits, queue, input) }),
-      ...(options.key !== undefined && { key: newKey(program, options, input) }),
+      ...(options.key !== undefined && { key: newKey(program, options, input, this.#options.stack) }),
     };
   }
 
@@ -170,9 +174,10 @@ export class Runs {
   }
 }
 
-function newKey(scope: string, { key, once }: StartOptions, input: unknown): NewKey {
+function newKey(program: string, { key, once, per }: StartOptions, input: unknown, stack: string | null): NewKey {
   const payload = payloadHash(input, "input");
   const lifetime = lifetimeOf(once);
+  const scope = programScope(program, perOf(per), stack);
   return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime, onMismatch: "conflict" };
 }
 

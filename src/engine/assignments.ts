@@ -5,6 +5,8 @@ import type { RunGroup } from "../kernel/new-run.js";
 import type { NodeExecutor } from "../store/contract/nodes.js";
 import type { DeclaredProgram } from "../store/contract/runs.js";
 import type { Store } from "../store/contract/store.js";
+import type { Telemetry } from "../telemetry/bus.js";
+import type { EngineEvents } from "./events.js";
 import type { Modes } from "./modes.js";
 import { OtherStacks } from "./other-stacks.js";
 import type { Program } from "./program.js";
@@ -19,6 +21,7 @@ export interface AssignmentOptions {
   readonly stack: string | null;
   readonly incarnation: string;
   readonly modes: Modes;
+  readonly bus: Telemetry<EngineEvents>;
   /** Not undefined: works on what waits in these other stacks and is worked on by nobody there; null: in all. */
   readonly takeDeferred: readonly string[] | null | undefined;
 }
@@ -31,6 +34,8 @@ export class Assignments {
   #listed: readonly Program[];
   readonly #others: OtherStacks | null;
   readonly #executors = new Map<string, string | null>();
+  /** As text: what was told of those that are still there. */
+  #conflicts: ReadonlySet<string> = new Set();
 
   constructor(options: AssignmentOptions) {
     this.#options = options;
@@ -39,7 +44,7 @@ export class Assignments {
     this.#others = from === undefined ? null : new OtherStacks({ ...options, programs: () => this.#ours(), from });
   }
 
-  /** They may change while the node works; `declare` makes it so. */
+  /** They may change while the node works; `number` makes it so. */
   set programs(programs: readonly Program[]) {
     this.#listed = programs;
   }
@@ -74,19 +79,28 @@ export class Assignments {
     });
   }
 
-  /** The groups are numbered, and what the programs ask of their runs is told to all, also of programs that others work on. */
-  async declare(): Promise<void> {
-    const { store, env, stack } = this.#options;
+  /** The groups have numbers, which a node is registered with. */
+  async number(): Promise<void> {
     const served = this.#served();
-    const ids = await store.runs.groupIds(served.map(({ group }) => group));
+    const ids = await this.#options.store.runs.groupIds(served.map(({ group }) => group));
     for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
     this.#groupIds = [...new Set(ids)];
-    await store.runs.declare(
-      this.#listed.flatMap((program) => {
-        const { limits, recovery = "resume" } = program;
-        return groupsOf(program, env, stack).map((group): DeclaredProgram => ({ group, limits, recovery }));
-      }),
-    );
+  }
+
+  /** What the programs ask of their runs, for whoever starts one without the code. The store counts those that it takes runs of. */
+  async declare(): Promise<void> {
+    const { store, incarnation, bus } = this.#options;
+    const declared = this.#served().map(({ program, group }): DeclaredProgram => {
+      return { group, limits: program.limits, recovery: program.recovery ?? "resume" };
+    });
+    const told = this.#conflicts;
+    const conflicts = await store.runs.declare(incarnation, declared);
+    this.#conflicts = new Set(conflicts.map((one) => JSON.stringify(one)));
+    for (const conflict of conflicts.filter((one) => !told.has(JSON.stringify(one)))) {
+      const { group, ...facts } = conflict;
+      const { env: _, ...where } = group;
+      bus.emit("program.conflict", { ...where, ...facts });
+    }
   }
 
   /** The groups of which it takes runs now, in its mode; or those of one executor. */

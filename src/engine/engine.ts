@@ -109,7 +109,7 @@ export class Engine {
       onOpen: () => this.hint(),
     });
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
-    this.#subscriber = new Subscriber(options);
+    this.#subscriber = new Subscriber({ ...options, onRound: () => this.#assignments.declare() });
     this.#breakers = new BreakerWatch(options);
   }
 
@@ -217,14 +217,14 @@ export class Engine {
     this.hint();
   }
 
-  #register(): Promise<HoldfastError | null> {
-    return registerNode(this.#options, this.#assignments, this.#attendance !== null);
+  #register(again = false): Promise<HoldfastError | null> {
+    return registerNode(this.#options, this.#assignments, again);
   }
 
   /** A failover has lost that it is registered, and maybe the numbers of its groups; or another took it for dead. */
   async #registerAgain(): Promise<void> {
     if (this.#stopping) return;
-    const refused = await this.#register();
+    const refused = await this.#register(true);
     if (!refused) return this.#attendance?.again();
     this.#options.bus.emit("node.replaced", { error: refused });
     this.#options.onReplaced();
@@ -240,6 +240,7 @@ export class Engine {
     this.hint();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
+    await this.#assignments.declare();
   }
 
   /** Hands back what was claimed, has not begun and is not to. */

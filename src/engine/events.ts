@@ -4,7 +4,7 @@ import type { RunGroup } from "../kernel/new-run.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { SkippedRun } from "../store/contract/attend.js";
 import type { NodeExecutor } from "../store/contract/nodes.js";
-import type { ExpiredRun, Reclaimed } from "../store/contract/runs.js";
+import type { DeclarationConflict, ExpiredRun, Reclaimed } from "../store/contract/runs.js";
 import type { Served } from "./routing.js";
 
 interface OfRun {
@@ -137,6 +137,8 @@ export interface EngineEvents {
     readonly delayMs: number;
     readonly error: unknown;
   };
+  /** Another node that takes runs of this program has declared other limits or another recovery: the newer one's hold. */
+  "program.conflict": Omit<RunGroup, "env"> & Omit<DeclarationConflict, "group">;
   "housekeeping.failed": { readonly error: unknown };
   /** With `sweeper: "one"`: whether this node is the one that reclaims. */
   "sweeper.changed": { readonly active: boolean };

@@ -196,12 +196,12 @@ async function wakeIn(options: HousekeepingOptions, chores: Chores): Promise<voi
   }
 }
 
-async function admitIn({ store, onWork }: HousekeepingOptions): Promise<void> {
-  if ((await store.runs.admit({ keys: LINES })) > 0) onWork();
+async function admitIn({ store, env, onWork }: HousekeepingOptions): Promise<void> {
+  if ((await store.runs.admit({ env, keys: LINES })) > 0) onWork();
 }
 
-async function expireIn({ store, bus }: HousekeepingOptions): Promise<void> {
-  for (const expired of await store.runs.expireDeferred({ limit: PAGE })) bus.emit("run.expired", expired);
+async function expireIn({ store, env, bus }: HousekeepingOptions): Promise<void> {
+  for (const expired of await store.runs.expireDeferred({ env, limit: PAGE })) bus.emit("run.expired", expired);
 }
 
 async function reviewIn({ store, bus, env, onWork }: HousekeepingOptions): Promise<void> {

@@ -36,7 +36,7 @@ export async function registerNode(
   again: boolean,
 ): Promise<HoldfastError | null> {
   const { store, settings, env, stack, incarnation, identity, name, build, alone, bus, modes, mode } = options;
-  await assignments.declare();
+  await assignments.number();
   const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
   const { groupIds: serves, executors } = assignments;
   const who = { incarnation, identity, name, env, stack, build, alone };
@@ -47,6 +47,7 @@ export async function registerNode(
   modes.set(answer.mode);
   // The store knows what it serves; what it claims from differs in another mode, and after a change of programs.
   if (again || assignments.claimable().length < serves.length) await assignments.tell();
+  await assignments.declare();
   tellReclaimed(bus, answer.reclaimed);
   await reviewMisfits({ store, bus, env, newcomer: incarnation });
   return null;

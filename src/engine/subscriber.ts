@@ -18,6 +18,8 @@ export interface SubscriberOptions {
   readonly env: string;
   readonly subscriptions: readonly Subscription[];
   readonly modes: Modes;
+  /** What else is said now and then. */
+  readonly onRound: () => Promise<void>;
 }
 
 export class Subscriber {
@@ -61,7 +63,9 @@ export class Subscriber {
       if (this.#subscriptions.length > 0) this.#changed = () => changed.abort("changed");
       await sleep(world, EVERY_MS, AbortSignal.any([this.#over.signal, changed.signal])).catch(() => {});
       if (this.#over.signal.aborted) return;
-      await this.#declare(this.#wanted(), false).catch((error) => bus.emit("housekeeping.failed", { error }));
+      await this.#declare(this.#wanted(), false)
+        .then(() => this.#options.onRound())
+        .catch((error) => bus.emit("housekeeping.failed", { error }));
     }
   }
 

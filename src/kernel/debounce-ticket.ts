@@ -1,6 +1,7 @@
 // What a run that gathers events knows of it: it stands as the key of its first journal entry until it has begun.
 
 export interface DebounceTicket {
+  /** The scope of the subscription. */
   readonly subscription: string;
   /** Which events belong together. */
   readonly subject: string;

@@ -19,6 +19,7 @@ export interface AcceptedEvent {
 /** What a subscription says about its runs. */
 export interface RunsOfSubscription {
   readonly id: string;
+  readonly scope: string;
   readonly queue: string;
   readonly program: string;
   readonly version: string | null;
@@ -46,6 +47,6 @@ export function eventRun({ id, env, stack, key, payloadHash, input }: AcceptedEv
     delayMs: 0,
     crashLimit,
     input,
-    key: { scope: of.id, key, payloadHash, lifetime, onMismatch: "skip" },
+    key: { scope: of.scope, key, payloadHash, lifetime, onMismatch: "skip" },
   };
 }

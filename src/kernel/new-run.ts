@@ -1,6 +1,7 @@
 // What it takes to put a run into the store.
 
 import type { Payload } from "./payload.js";
+import type { Recovery } from "./recovery.js";
 
 /** Who may claim a run: a small table gives each combination one number, so that a claim is one index range. */
 export interface RunGroup {
@@ -22,6 +23,8 @@ export interface NewRun {
   readonly delayMs: number;
   /** Claims in a row that may end in a crash before the run is dead. */
   readonly crashLimit: number;
+  /** What becomes of it when its holder died. Not given: what the nodes that serve it have declared. */
+  readonly recovery?: Recovery;
   readonly input: Payload;
   readonly parentId?: string;
   readonly key?: NewKey;

@@ -2,7 +2,6 @@
 
 import type { Program } from "../engine/program.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
-import type { Recovery } from "../kernel/recovery.js";
 import type { TriggerSpec } from "../trigger/trigger.js";
 import type { Household } from "./household.js";
 import type { Schema } from "./schema.js";
@@ -16,8 +15,6 @@ export interface Definition<Name extends string, In, Out, Parsed = In> extends S
   /** What starts it besides a call. */
   readonly triggers: readonly TriggerSpec[];
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
-  /** What becomes of its runs when their holder died. Default: resume. */
-  readonly recovery?: Recovery;
   /** What a node claims for it, each with the way to work on one claimed run. */
   readonly serve: (household: Household) => readonly Program[];
   /** Carries the types only. */

@@ -1,6 +1,7 @@
 // What the start of a run needs to know of its program.
 
 import type { LimitRule } from "../kernel/limit-rule.js";
+import type { Recovery } from "../kernel/recovery.js";
 import type { Schema } from "./schema.js";
 
 export interface Startable {
@@ -11,6 +12,8 @@ export interface Startable {
   readonly schema: Schema | null;
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];
+  /** What becomes of its runs when their holder died; not given, because the code is not there: as its nodes declared. */
+  readonly recovery?: Recovery;
   /** Served only by nodes of these stacks; not given: by any. */
   readonly stacks?: readonly string[];
 }

@@ -44,6 +44,7 @@ export class SimNode {
   readonly name: string;
   readonly cable: Cable = newCable();
   readonly #owner: number;
+  readonly #stack: string | null;
   readonly #options: ClusterOptions;
   #lives = 0;
   #world: Incarnation | null = null;
@@ -54,6 +55,7 @@ export class SimNode {
   constructor(index: number, options: ClusterOptions, name = `n${index}`) {
     this.name = name;
     this.#owner = index + 10;
+    this.#stack = options.workload.stackOf?.("node", index) ?? null;
     this.#options = options;
     this.#boot();
   }
@@ -116,7 +118,10 @@ export class SimNode {
     const node: Node = new Node(
       this.name === FOREIGN
         ? { store, programs: [], identity: this.name, ...impatient(swarm) }
-        : { store, programs: workload.programs(place, this.name), identity: this.name, ...swarm.settings },
+        : {
+            ...{ store, programs: workload.programs(place, this.name), identity: this.name, ...swarm.settings },
+            ...(this.#stack !== null && { stack: this.#stack }),
+          },
       world,
     );
     node.on("run.broken", ({ runId, error }) => onBroken(runId, error));

@@ -8,7 +8,7 @@ import { event, on } from "../trigger/event.js";
 import { every } from "../trigger/schedule.js";
 import type { Context } from "../workflow/context.js";
 import { workflow } from "../workflow/workflow.js";
-import { checkGathered } from "./check/events.js";
+import { checkGathered, checkWindows } from "./check/events.js";
 import type { History } from "./check/history.js";
 import type { ModelRun } from "./check/model.js";
 import type { EffectLog } from "./effect-log.js";
@@ -32,6 +32,12 @@ export class EventWorkload implements Workload {
 
   constructor(swarm: Swarm) {
     this.#swarm = swarm;
+  }
+
+  /** Every second history has two stacks, and a client of none: the same events and windows in all of them. */
+  stackOf(who: "node" | "client", nth: number): string | null {
+    if (this.#swarm.seed % 2 === 1) return null;
+    return (who === "node" ? ["blue", "green"] : [null, "blue", "green"])[nth % (who === "node" ? 2 : 3)] ?? null;
   }
 
   programs(place: Place): readonly AnyDefinition[] {
@@ -88,6 +94,7 @@ export class EventWorkload implements Workload {
 
   async check(history: History, effects: EffectLog): Promise<void> {
     checkGathered(history);
+    checkWindows(history, "timed", 1000);
     const runs = runsByEvent(history);
     for (const [name, found] of runs) {
       if (found.length > 1) history.broken("S10", found[1]!.id, `${name} has ${found.length} runs`);

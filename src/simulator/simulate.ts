@@ -99,7 +99,7 @@ class Simulation {
       trace: this.#trace,
       tally: this.#tally,
     });
-    const [first, ...others] = CLIENTS.map((name) => this.#openClient(name, chance.split(name)));
+    const [first, ...others] = CLIENTS.map((name, i) => this.#openClient(name, i, chance.split(name)));
     this.#drive = {
       client: first!,
       clients: [first!, ...others],
@@ -240,7 +240,7 @@ class Simulation {
     });
   }
 
-  #openClient(name: string, chance: Chance): Client {
+  #openClient(name: string, nth: number, chance: Chance): Client {
     const scheduler = this.#scheduler;
     const world = new Incarnation(CLIENT, name, scheduler, chance, { offsetMs: 0, drift: 0 });
     const { weather, settings } = this.#swarm;
@@ -252,7 +252,8 @@ class Simulation {
       cable: newCable(),
       chance: chance.split("link"),
     });
-    const node = new Node({ store: remoteStore(link), programs: [], ...settings }, world);
-    return new Client(node, world, this.#history);
+    const stack = this.#workload.stackOf?.("client", nth) ?? null;
+    const options = { store: remoteStore(link), programs: [], ...(stack !== null && { stack }), ...settings };
+    return new Client(new Node(options, world), world, this.#history);
   }
 }

@@ -47,6 +47,8 @@ export interface DriveOptions {
 }
 
 export interface Workload {
+  /** In which stack the nth node, or the nth client, is; not given: in none. */
+  stackOf?(who: "node" | "client", nth: number): string | null;
   /** `node`: the same in all lives of a process. */
   programs(place: Place, node: string): readonly AnyDefinition[];
   /** Starts what runs in a node's process beside the node, and dies with it. */

@@ -5,6 +5,7 @@ import { InvalidInput } from "../kernel/error.js";
 import { parsePath, type ScalarPath } from "../kernel/input-path.js";
 import { eventName } from "../kernel/name.js";
 import type { KeyLifetime } from "../kernel/new-run.js";
+import { type Per, perOf } from "../kernel/per.js";
 import { filtersOf, type Where } from "./filter.js";
 import type { Trigger } from "./trigger.js";
 
@@ -32,6 +33,8 @@ export interface OnOptions<Payload> {
   readonly debounce?: Duration;
   /** How long the same event (its id, or else its payload) starts nothing again. Default: until its run is archived. */
   readonly once?: "while live" | "until archived" | Duration;
+  /** One run of an event for the env, whichever stack emits it first, or one in each stack that emits it. Default: env. */
+  readonly per?: Per;
 }
 
 /** The run's input is the payload, with the event's name as its `type`. */
@@ -39,7 +42,7 @@ export function on<const Name extends string, Payload extends object>(
   type: EventType<Name, Payload>,
   options: OnOptions<Payload> = {},
 ): Trigger<{ readonly type: Name } & Payload> {
-  const { where, subject, debounce, once = "until archived" } = options;
+  const { where, subject, debounce, once = "until archived", per } = options;
   const debounceMs = debounce === undefined ? null : toMs(debounce, "debounce");
   if (debounceMs !== null && subject === undefined) {
     throw new InvalidInput(
@@ -55,6 +58,7 @@ export function on<const Name extends string, Payload extends object>(
       subject: subject === undefined ? null : parsePath(subject, "subject"),
       debounceMs,
       lifetime: lifetimeOf(once),
+      per: perOf(per),
     },
   };
 }

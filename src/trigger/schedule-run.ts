@@ -2,16 +2,23 @@
 
 import { payloadHash } from "../kernel/canonical.js";
 import type { NewKey, RunGroup } from "../kernel/new-run.js";
+import { type Per, programScope } from "../kernel/per.js";
 import type { Tick } from "./trigger.js";
 
 export function tickOf(type: "cron" | "every", window: number, now: number): Tick<"cron" | "every"> {
   return { type, window: isoOf(window), at: isoOf(now) };
 }
 
-/** The second line of defence: a window has one run, also if a schedule is declared anew or its row is set back by hand. */
-export function windowKey({ stack, program }: RunGroup, scheduleKey: string, window: number): NewKey {
-  const key = `schedule:${stack ?? ""}:${scheduleKey}:${isoOf(window)}`;
-  return { scope: program, key, payloadHash: payloadHash(window), lifetime: "archived", onMismatch: "skip" };
+/** The second line of defence: a window has one run, also if a schedule is declared again or its row is set back by hand. */
+export function windowKey({ stack, program }: RunGroup, scheduleKey: string, per: Per, window: number): NewKey {
+  const key = `schedule:${scheduleKey}:${isoOf(window)}`;
+  return {
+    scope: programScope(program, per, stack),
+    key,
+    payloadHash: payloadHash(window),
+    lifetime: "archived",
+    onMismatch: "skip",
+  };
 }
 
 export function isoOf(ms: number): string {

@@ -2,6 +2,7 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
+import { type Per, perOf } from "../kernel/per.js";
 import type { CatchUp } from "./decide-fires.js";
 import type { Tick, Trigger } from "./trigger.js";
 import { cronWindows } from "./windows.js";
@@ -9,6 +10,8 @@ import { cronWindows } from "./windows.js";
 export interface ScheduleOptions {
   /** What happens to windows that no node was there for. Default: `last`. */
   readonly catchUp?: CatchUp;
+  /** One run of a window for the env, or one in each stack whose nodes have the program. Default: env. */
+  readonly per?: Per;
 }
 
 export interface CronOptions extends ScheduleOptions {
@@ -20,19 +23,19 @@ export interface CronOptions extends ScheduleOptions {
 const SHORTEST_MS = 1000;
 
 /** Five fields, or six with seconds first. A line that means nothing or is never due is refused here. */
-export function cron(line: string, { timezone = "UTC", catchUp }: CronOptions = {}): Trigger<Tick<"cron">> {
+export function cron(line: string, { timezone = "UTC", catchUp, per }: CronOptions = {}): Trigger<Tick<"cron">> {
   if (typeof line !== "string") throw new InvalidInput("cron", "must be a cron line");
   // One text for one line: it is the schedule's name.
   const plain = line.trim().split(/\s+/).join(" ");
   cronWindows(plain, timezone);
-  return { spec: { kind: "cron", line: plain, timezone, catchUp: catchUpOf(catchUp) } };
+  return { spec: { kind: "cron", line: plain, timezone, catchUp: catchUpOf(catchUp), per: perOf(per) } };
 }
 
 /** From when it was first seen by the database, across restarts and deploys. */
-export function every(duration: Duration, { catchUp }: ScheduleOptions = {}): Trigger<Tick<"every">> {
+export function every(duration: Duration, { catchUp, per }: ScheduleOptions = {}): Trigger<Tick<"every">> {
   const everyMs = toMs(duration, "every");
   if (everyMs < SHORTEST_MS) throw new InvalidInput("every", `must be at least ${SHORTEST_MS} ms; it is ${everyMs} ms`);
-  return { spec: { kind: "every", everyMs, catchUp: catchUpOf(catchUp) } };
+  return { spec: { kind: "every", everyMs, catchUp: catchUpOf(catchUp), per: perOf(per) } };
 }
 
 function catchUpOf(catchUp: CatchUp = "last"): CatchUp {

@@ -114,9 +114,15 @@ export class Scheduler {
   async declare(removeAfterMs: number | null): Promise<void> {
     const { store, env, stack } = this.#options;
     const programs = [...this.#programs.keys()].filter((name) => this.#mayFire(name));
-    const schedules = this.#declared.filter(({ group }) => this.#mayFire(group.program));
-    const ids = programs.length > 0 ? await store.declare({ env, stack, programs, schedules, removeAfterMs }) : [];
-    this.#active = schedules;
+    const active: DeclaredSchedule[] = [];
+    const ids: string[] = [];
+    // Those of the env and those of its stack: of both, what nobody declares any more is removed.
+    for (const place of programs.length === 0 ? [] : new Set([null, stack])) {
+      const schedules = this.#declared.filter(({ group }) => group.stack === place && this.#mayFire(group.program));
+      ids.push(...(await store.declare({ env, stack: place, programs, schedules, removeAfterMs })));
+      active.push(...schedules);
+    }
+    this.#active = active;
     this.#ids = ids;
   }
 
@@ -172,10 +178,12 @@ export class Scheduler {
     const due = { last: row.last, now, catchUp: spec.catchUp, limit: MOST_WINDOWS };
     const fires = decideFires(windows, due);
     const program = this.#programs.get(row.group.program)!;
-    const runs = fires.windows.map((window) => ({
-      ...this.#options.newRun(program, tickOf(spec.kind, window, now)),
-      key: windowKey(row.group, row.key, window),
-    }));
+    // What is due once for the env belongs to no stack: the stack of whoever was first may have nobody who works on it.
+    const runs = fires.windows.map((window) => {
+      const run = this.#options.newRun(program, tickOf(spec.kind, window, now));
+      const { stack } = row.group;
+      return { ...run, group: { ...run.group, stack }, key: windowKey(row.group, row.key, spec.per, window) };
+    });
     // More is to be made up for: not faster than this, however many nodes there are.
     const next = isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next;
     return {
@@ -246,13 +254,13 @@ function isBehind({ next }: Fires, now: number): boolean {
 /** Refuses what could not be started when its time has come. */
 function schedulesOf(program: ScheduledProgram, { env, stack, world }: SchedulerOptions): DeclaredSchedule[] {
   const { name, queue, version, limits, triggers } = program;
-  const group: RunGroup = { env, stack, queue, program: name, version };
   const specs = triggers.filter(isSchedule);
   const keys = specs.map(scheduleKey);
   const twice = keys.find((key, i) => keys.indexOf(key) !== i);
   if (twice !== undefined) throw new InvalidInput(`on of ${JSON.stringify(name)}`, `has "${twice}" twice; keep one`);
   return specs.map((spec, i) => {
     newLimits(limits, queue, tickOf(spec.kind, 0, 0));
+    const group: RunGroup = { env, stack: spec.per === "env" ? null : stack, queue, program: name, version };
     return { id: world.token(), group, key: keys[i]!, spec: writeSpec(spec) };
   });
 }

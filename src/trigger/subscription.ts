@@ -34,9 +34,11 @@ export function subscriptionsOf(programs: readonly Triggered[], place: Place): S
 
 function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, crashLimit }: Place): Subscription {
   const { name, queue, version, breaker } = program;
-  const { event, where, subject, debounceMs, lifetime } = trigger;
+  const { event, where, subject, debounceMs, lifetime, per } = trigger;
+  const id = idOf(name, [name, stack, event, where]);
   return {
-    id: idOf(name, stack, event, where),
+    id,
+    scope: per === "stack" ? id : idOf(name, [name, event, where]),
     env,
     stack,
     event,
@@ -54,9 +56,8 @@ function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, cr
 
 /**
  * What makes two wishes the same, also in two versions of the code: who is to be started, and by which events. A changed
- * debounce, queue or version changes the subscription; a changed filter makes another.
+ * debounce, queue, version or `per` changes the subscription; a changed filter makes another.
  */
-function idOf(program: string, stack: string | null, event: string, where: EventSpec["where"]): string {
-  const text = canonicalText([program, stack, event, where]);
-  return `${program} on ${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
+function idOf(program: string, wish: readonly unknown[]): string {
+  return `${program} on ${createHash("sha256").update(canonicalText(wish)).digest("hex").slice(0, 16)}`;
 }

@@ -7,9 +7,9 @@ import { event, on } from "./event.js";
 import { cron, every } from "./schedule.js";
 import type { Trigger } from "./trigger.js";
 
-const OF_EVENT = ["event", "where", "subject", "debounce", "once"];
-const OF_CRON = ["cron", "timezone", "catchUp"];
-const OF_INTERVAL = ["every", "catchUp"];
+const OF_EVENT = ["event", "where", "subject", "debounce", "once", "per"];
+const OF_CRON = ["cron", "timezone", "catchUp", "per"];
+const OF_INTERVAL = ["every", "catchUp", "per"];
 
 export function triggersOf(path: string, triggers: unknown): readonly Trigger<unknown>[] {
   if (triggers === undefined) return [];

@@ -2,6 +2,7 @@
 
 import type { Filter } from "../kernel/contains.js";
 import type { KeyLifetime } from "../kernel/new-run.js";
+import type { Per } from "../kernel/per.js";
 import type { CatchUp } from "./decide-fires.js";
 
 /** Data only: kept in the database, judged where nobody has the code. */
@@ -23,6 +24,8 @@ export interface EventSpec {
   readonly debounceMs: number | null;
   /** How long the same event starts nothing again. */
   readonly lifetime: KeyLifetime;
+  /** Whether it starts one run for the env, or one in each stack. */
+  readonly per: Per;
 }
 
 export interface CronSpec {
@@ -30,12 +33,15 @@ export interface CronSpec {
   readonly line: string;
   readonly timezone: string;
   readonly catchUp: CatchUp;
+  /** Whether a window has one run for the env, or one in each stack. */
+  readonly per: Per;
 }
 
 export interface IntervalSpec {
   readonly kind: "every";
   readonly everyMs: number;
   readonly catchUp: CatchUp;
+  readonly per: Per;
 }
 
 /** `In` is the input that a run gets which it starts. */

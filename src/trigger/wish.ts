@@ -8,7 +8,7 @@ import { readKey } from "../kernel/input-path.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import type { NewDeferral, NewRun } from "../kernel/new-run.js";
 import { LONGEST_SUBJECT } from "../store/check/subscription.js";
-import type { Matched } from "../store/contract/events.js";
+import { isPerStack, type Matched } from "../store/contract/events.js";
 import type { Occurrence } from "./occurrence.js";
 
 /** A run that one occurrence is to start. */
@@ -43,11 +43,13 @@ function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferr
   const limited = limits.length > 0 && { limits: newLimits(limits, queue, occurrence.value) };
   const { key, ...run } = { ...eventRun(occurrence, one), ...stamped, ...limited };
   if (debounceMs === null) return { run: { ...run, key }, ticket: null, breaker };
-  return { run, ticket: ticketOf(occurrence, one, debounceMs), breaker };
+  // One that gathers for all stacks belongs to none: left in the stack of its first event, it could wait for nodes that never come.
+  const group = isPerStack(one) ? run.group : { ...run.group, stack: null };
+  return { run: { ...run, group }, ticket: ticketOf(occurrence, one, debounceMs), breaker };
 }
 
 /** Refused here when it is too long for the store: nothing of the event may be stored then. */
-function ticketOf({ value }: Occurrence, { id, subject: path }: Matched, windowMs: number): DebounceTicket {
+function ticketOf({ value }: Occurrence, { scope, subject: path }: Matched, windowMs: number): DebounceTicket {
   const subject = readKey(value, path ?? [], "payload", "a trigger is debounced by it");
   if (subject.length > LONGEST_SUBJECT) {
     throw new InvalidInput(
@@ -55,5 +57,5 @@ function ticketOf({ value }: Occurrence, { id, subject: path }: Matched, windowM
       `is longer than ${LONGEST_SUBJECT} characters; a trigger is debounced by it`,
     );
   }
-  return { subscription: id, subject, windowMs };
+  return { subscription: scope, subject, windowMs };
 }

@@ -138,7 +138,7 @@ describe("a line whose head is locked", () => {
     const group = { env, stack: null, queue: "serial", program: "serial", version: null };
     const newRun = (key: string) => {
       const id = `00000000-0000-7000-8000-${randomUUID().slice(24)}`;
-      const limits = [{ kind: "slots" as const, key, max: 2 }];
+      const limits = [{ kind: "slots" as const, key: `${env}/${key}`, max: 2 }];
       return { id, group, priority: 0, delayMs: 0, crashLimit: 5, input: { codec: "json", data: "{}" }, limits };
     };
     const tx = await pool.connect();
@@ -149,12 +149,12 @@ describe("a line whose head is locked", () => {
     tx.release();
     expect(await hold(`select from {s}.runs where id = '${runs[0]!.id}' for update`)).toBe(1);
     const startedAt = performance.now();
-    await store.runs.admit({ keys: 100 });
+    await store.runs.admit({ env, keys: 100 });
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     const states = async () => Promise.all(runs.map(async ({ id }) => (await store.runs.get(id))!.state));
     expect(await states()).toEqual(["held", "held", "held", "waiting"]);
     await outsider!.query("rollback");
-    await store.runs.admit({ keys: 100 });
+    await store.runs.admit({ env, keys: 100 });
     expect(await states()).toEqual(["waiting", "waiting", "held", "waiting"]);
   });
 });

@@ -96,7 +96,7 @@ class Tenant {
       [1, (store) => store.runs.prune(old)],
       [2, (store) => store.runs.orphans({ env, staleMs: 0, limit: 10 })],
       [2, (store) => store.runs.keyOf(id)],
-      [2, (store) => store.runs.declare([{ group: groups[0]!, limits: [], recovery: "fail" }])],
+      [2, (store) => store.runs.declare(node, [{ group: groups[0]!, limits: [], recovery: "fail" }])],
       [2, (store) => store.runs.limitsOf(groups[0]!)],
       [
         4,
@@ -122,7 +122,8 @@ class Tenant {
         async (store) => {
           if (!this.#nodes.includes(owner)) this.#nodes.push(owner);
           const who = { incarnation: owner, identity: "i", name: "n", env, stack: null, build: null };
-          return store.nodes.register({ ...who, heartbeatMs: 600_000 });
+          const serves = await store.runs.groupIds(groups);
+          return store.nodes.register({ ...who, serves, heartbeatMs: 600_000 });
         },
       ],
       [2, (store) => store.nodes.changeMode(node, { set: "trigger_only" }, { keep: true, by: "me" })],

@@ -27,9 +27,13 @@ onBothStores((bench) => {
   async function orphan({ env, program = "work", stack = null, leaseMs = 0, declared }: Place) {
     const of = { ...group("q"), env, program, stack };
     const run = newRun({ group: of });
-    if (declared) await bench.store.runs.declare([{ group: of, limits: [], recovery: declared }]);
-    await bench.store.runs.insert([run]);
     const groupIds = await bench.store.runs.groupIds([of]);
+    if (declared) {
+      const who = { incarnation: randomUUID(), identity: "i", name: "n", env, stack, build: null, serves: groupIds };
+      await bench.store.nodes.register(who);
+      await bench.store.runs.declare(who.incarnation, [{ group: of, limits: [], recovery: declared }]);
+    }
+    await bench.store.runs.insert([run]);
     await bench.store.runs.claim({ owner: randomUUID(), token: randomUUID(), groupIds, limit: 1, leaseMs });
     const record = async () => (await bench.store.runs.get(run.id))!;
     return { id: run.id, state: async () => (await record()).state, record };
@@ -40,8 +44,7 @@ onBothStores((bench) => {
     const incarnation = randomUUID();
     const who = { incarnation, identity, name: identity, env, stack: null, build: null, leaseMs: 600_000 };
     const of = { ...group("q"), env, program: "work" };
-    const run = newRun({ group: of });
-    await bench.store.runs.declare([{ group: of, limits: [], recovery: "fail" }]);
+    const run = newRun({ group: of, recovery: "fail" });
     await bench.store.runs.insert([run]);
     const groupIds = await bench.store.runs.groupIds([of]);
     await bench.store.nodes.register(who);

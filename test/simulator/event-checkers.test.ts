@@ -1,7 +1,7 @@
 // The checkers of events and breakers are able to fail: each lie is noticed. A true history is not.
 
-import { expect, test } from "vitest";
-import { checkGathered } from "../../src/simulator/check/events.js";
+import { describe, expect, test } from "vitest";
+import { checkGathered, checkWindows } from "../../src/simulator/check/events.js";
 import { checkTables } from "../../src/simulator/check/tables.js";
 import type { Matched, NewDebounced } from "../../src/store/contract/events.js";
 import type { ClaimedRun } from "../../src/store/contract/runs.js";
@@ -9,7 +9,16 @@ import { done, Scene } from "./checkers-scene.js";
 
 const WINDOW_MS = 100;
 const SUBSCRIPTION: Matched = {
-  ...{ id: "script on x", env: "default", stack: null, event: "x", program: "script", queue: "q", version: null },
+  ...{
+    id: "script on x",
+    scope: "script on x",
+    env: "default",
+    stack: null,
+    event: "x",
+    program: "script",
+    queue: "q",
+    version: null,
+  },
   ...{ where: [{ kind: "a" }], subject: null, debounceMs: null, lifetime: "archived", crashLimit: 3, breaker: null },
   limits: [],
 };
@@ -203,6 +212,24 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     },
   ],
 ];
+
+describe("the windows of an interval, fired by two stacks", () => {
+  const windowsOf = async (...windows: readonly number[]) => {
+    const s = new Scene();
+    for (const at of windows) {
+      const data = JSON.stringify({ type: "every", window: new Date(at).toISOString() });
+      await s.insert({ input: { codec: "json", data } });
+    }
+    checkWindows(s.history, "script", 1000);
+    return s.broken;
+  };
+
+  test("are an interval apart: one more in between is broken, and so is one twice", async () => {
+    expect(await windowsOf(0, 1000, 3000)).toEqual([]);
+    expect(await windowsOf(0, 1000, 1500)).toEqual(["S10"]);
+    expect(await windowsOf(0, 1000, 1000)).toEqual(["S10"]);
+  });
+});
 
 test.for(LIES)("%s is broken by %s", async ([invariant, , story]) => {
   const s = new Scene();

@@ -20,6 +20,8 @@ export class ModeSteps {
       limits: [],
       recovery: this.#dice.one(RECOVERIES),
     }));
+    const { nodes } = this.#drawn;
+    const node = nodes.at(-2) ?? "00000000-0000-7000-8000-000000000000";
     const staleMs = this.#dice.one([0, 0, 20]);
     const env = this.#dice.one(["test", "other", undefined]);
     const stack = this.#dice.one(["blue", "green", undefined]);
@@ -31,7 +33,7 @@ export class ModeSteps {
       policy: this.#dice.one(RECOVERIES),
     }));
     return this.#dice.pick<Step>([
-      [1, step("declare", (store) => store.runs.declare(declared))],
+      [1, step("declare", (store) => store.runs.declare(node, declared))],
       [2, step("orphans", (store) => store.runs.orphans(filter))],
       [4, step("recover", (store) => store.runs.recover(decisions, { staleMs }))],
     ]);
@@ -49,7 +51,7 @@ export class ModeSteps {
       programs: programs.filter(() => this.#dice.chance(0.6)),
     };
     return this.#dice.pick<Step>([
-      [4, step("expireDeferred", (store) => store.runs.expireDeferred({ limit }))],
+      [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
       [1, step("keyOf", (store) => store.runs.keyOf(runId))],
       [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
     ]);

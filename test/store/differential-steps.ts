@@ -4,6 +4,7 @@ import { type Claim, claimToken } from "../../src/kernel/claim.js";
 import type { Effect } from "../../src/kernel/effect.js";
 import { isUuid } from "../../src/kernel/id.js";
 import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../src/kernel/new-run.js";
+import { RECOVERIES } from "../../src/kernel/recovery.js";
 import { RUN_STATES } from "../../src/kernel/run-state.js";
 import type { MessageKind, NewMessage } from "../../src/store/contract/inbox.js";
 import { namesOf } from "../../src/store/contract/misfits.js";
@@ -130,7 +131,9 @@ export class Steps {
       ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
       ...(this.#dice.chance(0.15) ? { deferred: { by: "host", expiresInMs: this.#dice.one([5, 40, null]) } } : {}),
     };
-    if (!this.#dice.chance(0.05)) return run;
+    // By its id and not by another draw: the histories stay what they were.
+    const recovery = RECOVERIES[Number.parseInt(run.id.at(-1)!, 16) % 8];
+    if (!this.#dice.chance(0.05)) return recovery ? { ...run, recovery } : run;
     return this.#dice.one<NewRun>([
       { ...run, input: { codec: "json", data: "\0" } },
       { ...run, id: "not-a-uuid" },
@@ -158,7 +161,7 @@ export class Steps {
     const runIds = this.#dice.many(1, 5, () => this.#runId());
     if (this.#dice.chance(0.05)) runIds.push("nobody");
     // All keys fit into one window: which ones a smaller one would see is nobody's promise.
-    const whom = this.#dice.chance(0.5) ? { runIds } : { keys: 100 };
+    const whom = this.#dice.chance(0.5) ? { runIds } : { env: runIds.length === 1 ? "other" : "test", keys: 100 };
     return { name: "admit", call: (store) => store.runs.admit(whom) };
   }
 

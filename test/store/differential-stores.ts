@@ -60,7 +60,8 @@ export class BothStores {
     const tables = TABLES.map((name) => `${this.#schema}.${name}`);
     await this.#pool.query(`truncate ${tables.join(", ")}`);
     await this.#pool.query(`select setval('${this.#schema}.lease_floor', 0)`);
-    await this.#pool.query(`update ${this.#schema}.claim_groups set recovery = null, limits = '[]'`);
+    await this.#pool.query(`update ${this.#schema}.claim_groups set recovery = null, limits = '[]',
+      declared_by = null, declared_start = null`);
     await this.#pool.query(`delete from ${this.#schema}.meta where key like '%_place'`);
     this.#nowMs = START_MS;
     await this.advance(0);

@@ -29,6 +29,8 @@ export class TriggerSteps {
         .map((one, i) => ({
           ...one,
           id: `${program} on ${i}`,
+          // Of the first, the same in both stacks.
+          scope: i === 0 ? "on 0" : `${program} on ${i}`,
           event: this.#dice.one(["x", "y"]),
           where: this.#dice.one([[], [{ a: 1 }], [{ a: 1, b: { c: "d" } }, { a: 2 }]]),
           subject: null,

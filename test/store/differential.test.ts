@@ -105,6 +105,7 @@ const EXPECTED = [
   ...["accepted", "recorded", "moved", "lost", "refused"].map((outcome) => `commit ${outcome}`),
   ...["waiting", "restarted", "failed", "dead", "empty"].map((outcome) => `sweepExpired ${outcome}`),
   ...["waiting", "restarted", "failed", "dead", "empty", "threw"].map((outcome) => `recover ${outcome}`),
+  "declare empty",
   ...["some", "empty"].flatMap((outcome) => ["orphans", "unservedGroups"].map((name) => `${name} ${outcome}`)),
   ...["some", "none", "threw"].map((outcome) => `nodes.changeMode ${outcome}`),
   ...["lifted", "empty"].map((outcome) => `reviewMisfits ${outcome}`),

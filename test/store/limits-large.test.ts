@@ -78,7 +78,7 @@ describe.each([false, true])("analyzed: %s", (analyzed) => {
   });
 
   test("a window over lines reads what it looks at", async () => {
-    const lines = await rowsRead(nextLines, [200]);
+    const lines = await rowsRead(nextLines, [200, "test"]);
     expect(lines.answered).toBe(200);
     expect(lines.read).toBeLessThan(500);
     const keys = Array.from({ length: 200 }, (_, n) => `test/k${n + 1}`);
@@ -100,7 +100,7 @@ test("with 10,000 lines, one whose call was lost has its turn within one round o
   const next = await idOf("next", 4321);
   let looks = 0;
   while ((await s.store.runs.get(next))?.state === "held" && looks < 60) {
-    await s.store.runs.admit({ keys: 200 });
+    await s.store.runs.admit({ env: "test", keys: 200 });
     looks++;
   }
   expect((await s.store.runs.get(next))?.state).toBe("waiting");

@@ -158,8 +158,8 @@ async function fillTasks(
 async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
   await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
     select 1000 + n, 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
-  await pool.query(`insert into ${s}.subscriptions (env, id, stack, event, program, queue, version, filters, lifetime, crash_limit)
-    select 'test', 'p on ' || n, '', 'event-' || n % 1000, 'p', 'q1', '',
+  await pool.query(`insert into ${s}.subscriptions (env, id, scope, stack, event, program, queue, version, filters, lifetime, crash_limit)
+    select 'test', 'p on ' || n, 'p on ' || n, '', 'event-' || n % 1000, 'p', 'q1', '',
       case when n % 2 = 0 then '{}' else array['{"kind": "disk"}'::jsonb] end, 'archived', 5 from generate_series(1, 10000) n`);
   await pool.query(`insert into ${s}.debounces (env, subscription, subject, run_id, last_at, codec, data)
     select 'test', 'p on 1', 'subject-' || n, md5('waiting' || n)::uuid, now(), 'json', '{}' from generate_series(1, 10000) n`);

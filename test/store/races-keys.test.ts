@@ -46,6 +46,7 @@ test("eight connections start the same events in shuffled batches: no deadlock, 
     return {
       ...of,
       id: `${program} on raced`,
+      scope: `${program} on raced`,
       program,
       queue: program,
       lifetime: "archived",

@@ -78,7 +78,7 @@ test("processes that claim, end, park and admit without pause never hold more th
       const claimed = await claimFrom(store, from, { limit: 2 });
       await Promise.all(claimed.map((claim, i) => settle(store, claim, (n + i) % 3 === 0)));
       await store.runs.wakeParked({ limit: 100 });
-      await store.runs.admit(n % 2 === 0 ? { keys: 100 } : { runIds: [runs[0]!.id] });
+      await store.runs.admit(n % 2 === 0 ? { env: "test", keys: 100 } : { runIds: [runs[0]!.id] });
     }
   };
   const settle = async (store: PostgresStore, claim: ClaimedRun, parks: boolean) => {
@@ -117,7 +117,7 @@ test("limits at several stages, asked for by all at once, meet in no deadlock", 
       await commitOne(asking[i]!, commitOf(claim, complete));
       await asking[i]!.runs.admit({ runIds: [claim.runId] });
     });
-    await Promise.all([...endings, ...asking.map((store) => store.runs.admit({ keys: 100 }))]);
+    await Promise.all([...endings, ...asking.map((store) => store.runs.admit({ env: "test", keys: 100 }))]);
     done += claimed.length;
   }
   // A deadlock would be passing: the store tries again.

@@ -88,7 +88,7 @@ export async function snapshotPostgres(pool: pg.Pool, schema: string): Promise<S
 const READS = [
   `select r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority, ${ms("available_at")} as "availableAt",
     ${ms("wake_at")} as "wakeAt", r.epoch, r.owner, r.token, ${ms("lease_until")} as "leaseUntil", r.seq,
-    r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit",
+    r.base_seq as "baseSeq", r.generation, r.inbox_seq as "inboxSeq", r.failures, r.crashes, r.crash_limit as "crashLimit", r.recovery,
     r.parent_id as "parentId", (select count(*)::int from {s}.taken_claims k where k.run_id = r.id) as recoveries,
     (select k.owner from {s}.taken_claims k where k.run_id = r.id order by k.epoch desc limit 1) as "recoveredFrom",
     ${ms("created_at")} as "createdAt", ${ms("ended_at")} as "endedAt",
@@ -118,7 +118,7 @@ const READS = [
   `select id, env, stack, queue, program, version, key, spec, ${ms("anchor")} as anchor, ${ms("last_at")} as last,
     ${ms("next_at")} as next, ${ms("paused_at")} as "pausedAt", paused_by as "pausedBy", ${ms("seen_at")} as "seenAt"
    from {s}.schedules order by env collate "C", program collate "C", key collate "C", stack collate "C"`,
-  `select env, id, stack, event, program, queue, version, filters as "where", subject, debounce_ms as "debounceMs", lifetime,
+  `select env, id, scope, stack, event, program, queue, version, filters as "where", subject, debounce_ms as "debounceMs", lifetime,
     key_ms as "forMs", crash_limit as "crashLimit", threshold, half_open_ms as "halfOpenMs",
     array(select incarnation::text from {s}.subscribers b where (b.env, b.subscription) = (u.env, u.id) order by 1) as by
    from {s}.subscriptions u order by env collate "C", id`,

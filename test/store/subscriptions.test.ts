@@ -10,6 +10,7 @@ const s = scene();
 
 const wish = (n: number, more: Partial<Subscription> = {}): Subscription => ({
   id: `work on ${n}`,
+  scope: `work on ${n}`,
   env: "test",
   stack: null,
   event: "updated",

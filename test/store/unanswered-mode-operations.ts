@@ -52,7 +52,7 @@ function deferredOperations(): Operation[] {
       answersWhatItDid: true,
       prepare: async (store) => {
         await store.runs.insert([{ ...late, deferred }]);
-        return () => store.runs.expireDeferred({ limit: 10 });
+        return () => store.runs.expireDeferred({ env: "test", limit: 10 });
       },
     },
   ];
@@ -77,6 +77,15 @@ function nodeOperations(): Operation[] {
       prepare: async (store) => {
         await store.nodes.register(node);
         return () => store.nodes.claimsFrom(node.incarnation, [1]);
+      },
+    },
+    {
+      name: "declare",
+      statement: "declare_programs",
+      prepare: async (store) => {
+        const group = { env: "test", stack: null, queue: "p", program: "p", version: null };
+        await store.nodes.register({ ...node, serves: await store.runs.groupIds([group]) });
+        return () => store.runs.declare(node.incarnation, [{ group, limits: [], recovery: "fail" }]);
       },
     },
     {

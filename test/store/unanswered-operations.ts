@@ -198,8 +198,8 @@ export function operations(): readonly Operation[] {
     },
     { name: "insert with limits, at the admission", statement: "admit_besides", prepare: inserts(limitedRun()) },
     admits("admit_besides", (store, id) => store.runs.admit({ runIds: [id] })),
-    admits("admit_keys", (store) => store.runs.admit({ keys: 100 })),
-    admits("next_lines", (store) => store.runs.admit({ keys: 100 })),
+    admits("admit_keys", (store) => store.runs.admit({ env: "test", keys: 100 })),
+    admits("next_lines", (store) => store.runs.admit({ env: "test", keys: 100 })),
     claims(),
     {
       name: "queues.pause",

@@ -98,6 +98,7 @@ function eventOperations(): Operation[] {
   const subscription: Subscription = {
     ...{
       id: "p on x",
+      scope: "p on x",
       env: "test",
       stack: null,
       event: "x",

@@ -108,11 +108,89 @@ onBothStores((bench) => {
     const payload = { kind: "disk", id: "r-1" } as const;
     const emitted = async (stack?: string) => createClient({ store: bench.store, ...(stack && { stack }) });
     expect((await (await emitted("red")).emit(updated, payload)).runs).toEqual([]);
-    for (const client of [await emitted(), await emitted("blue")]) {
-      const { runs } = await client.emit(updated, payload);
+    for (const [client, id] of [
+      [await emitted(), "e-1"],
+      [await emitted("blue"), "e-2"],
+    ] as const) {
+      const { runs } = await client.emit(updated, payload, { id });
       expect(runs).toMatchObject([{ outcome: "started" }]);
       expect(await result(blue, runs[0]!.runId)).toBe("done");
     }
+  });
+
+  describe("one event, emitted in none and in two stacks", () => {
+    const places = [undefined, "blue", "green"] as const;
+    const clients = () => places.map((stack) => createClient({ store: bench.store, ...(stack && { stack }) }));
+    const open = async (program: ReturnType<typeof workflow>) => {
+      for (const stack of ["blue", "green"]) await bench.open({ programs: [program as never], stack });
+    };
+
+    test("has one run, in the stack of the first that emitted it", async () => {
+      const updated = event<Resource>()(fresh("updated"));
+      const program = workflow(fresh("one"), { on: [on(updated)] }, async () => "done");
+      await open(program as never);
+      for (const [i, first] of places.entries()) {
+        const order = [...clients().slice(i), ...clients().slice(0, i)];
+        const runs = [];
+        for (const client of order) {
+          runs.push(...(await client.emit(updated, { kind: "disk", id: "r" }, { id: `e-${i}` })).runs);
+        }
+        expect(runs.map(({ outcome }) => outcome)).toEqual(["started", "duplicate", "duplicate"]);
+        expect(new Set(runs.map(({ runId }) => runId)).size).toBe(1);
+        expect((await bench.store.runs.get(runs[0]!.runId!))!.group.stack).toBe(first ?? null);
+      }
+      // At the same moment, in one statement or in several.
+      const runs = await Promise.all(clients().map((client) => client.emit(updated, { kind: "disk", id: "same" })));
+      expect(new Set(runs.flatMap((one) => one.runs.map(({ runId }) => runId))).size).toBe(1);
+    });
+
+    test('with per: "stack" it has one run in each', async () => {
+      const updated = event<Resource>()(fresh("updated"));
+      const program = workflow(fresh("each"), { on: [on(updated, { per: "stack" })] }, async () => "done");
+      await open(program as never);
+      const found = [];
+      for (const client of [...clients(), ...clients()]) {
+        found.push(...(await client.emit(updated, { kind: "disk", id: "r" })).runs);
+      }
+      const started = ["started", "started", "started", "duplicate", "duplicate", "duplicate"];
+      expect(found.map(({ outcome }) => outcome)).toEqual(started);
+      const stacks = await Promise.all(
+        found.slice(0, 3).map(async ({ runId }) => (await bench.store.runs.get(runId!))!.group.stack),
+      );
+      expect(stacks).toEqual([null, "blue", "green"]);
+    });
+
+    for (const [per, gatherers] of [
+      ["env", 1],
+      ["stack", 3],
+    ] as const) {
+      test(`debounced per ${per}: ${gatherers} gather`, async () => {
+        const updated = event<Resource>()(fresh("updated"));
+        const trigger = on(updated, { subject: "id", debounce: "1h", per });
+        await open(workflow(fresh("calm"), { on: [trigger] }, async () => "done") as never);
+        const runs = [];
+        for (const client of clients()) runs.push(...(await client.emit(updated, { kind: "disk", id: "r" })).runs);
+        expect(runs.map(({ outcome }) => outcome)).toEqual(["debounced", "debounced", "debounced"]);
+        expect(new Set(runs.map(({ runId }) => runId)).size).toBe(gatherers);
+      });
+    }
+  });
+
+  describe("one key, started in none and in two stacks", () => {
+    const clients = () =>
+      [undefined, "blue", "green"].map((stack) => createClient({ store: bench.store, ...(stack && { stack }) }));
+
+    test('is one run for the env; with per: "stack" one in each', async () => {
+      const program = workflow(fresh("keyed"), async () => "done");
+      const start = async (per?: "env" | "stack") => {
+        const ids = [];
+        for (const client of [...clients(), ...clients()]) {
+          ids.push((await client.start(program, undefined, { key: "k", ...(per && { per }) })).id);
+        }
+        return new Set(ids).size;
+      };
+      expect([await start(), await start("env"), await start("stack")]).toEqual([1, 1, 3]);
+    });
   });
 
   test("emitted in a transaction: nothing when it is rolled back, all when it commits", async () => {

@@ -69,5 +69,6 @@ test("a debounce needs a subject; names and durations are checked at the definit
     subject: ["id"],
     debounceMs: 1000,
     lifetime: { forMs: 3_600_000 },
+    per: "env",
   });
 });

@@ -1,6 +1,6 @@
 // Schedules through the store: which windows get a run, whoever looks, whenever, and whatever its own clock says.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Modes } from "../../src/engine/modes.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { CatchUp } from "../../src/trigger/decide-fires.js";
@@ -184,16 +184,68 @@ onBothStores((bench) => {
     expect(await corner.windows()).toEqual([]);
   });
 
-  test("stacks fire for themselves, each window once", async () => {
-    const corner = await at("2026-05-01T10:00:00Z");
-    const [blue, green] = [
-      await corner.node([every("1m")], { stack: "blue" }),
-      await corner.node([every("1m")], { stack: "green" }),
-    ];
-    await corner.pass(MINUTE);
-    for (const node of [blue, green, blue]) await node.round();
-    const { runs } = await corner.store.runs.list({ env: corner.env }, { limit: 10 });
-    expect(runs.map(({ group }) => group.stack).sort()).toEqual(["blue", "green"]);
+  describe("an actor on two stacks", () => {
+    const stacks = async (corner: Corner) =>
+      (await corner.store.runs.list({ env: corner.env }, { limit: 10 })).runs.map(({ group }) => group.stack);
+
+    for (const [name, trigger] of [
+      ["an interval, although the second stack came later", every("1m")],
+      ["a cron line", cron("* * * * *")],
+    ] as const) {
+      test(`${name}: each window has one run for the env, and any stack may take it`, async () => {
+        const corner = await at("2026-05-01T10:00:00Z");
+        const start = corner.now;
+        const blue = await corner.node([trigger], { stack: "blue" });
+        await corner.pass(30 * SECOND);
+        const green = await corner.node([trigger], { stack: "green" });
+        await corner.pass(30 * SECOND);
+        for (const node of [blue, green, blue]) await node.round();
+        await corner.pass(MINUTE);
+        for (const node of [green, blue, green]) await node.round();
+        expect(await corner.windows()).toEqual([iso(start + MINUTE), iso(start + 2 * MINUTE)]);
+        expect(await stacks(corner)).toEqual([null, null]);
+        expect((await corner.store.schedules.list(corner.env)).schedules).toHaveLength(1);
+      });
+    }
+
+    test('with per: "stack" each of them fires for itself, each window once', async () => {
+      const corner = await at("2026-05-01T10:00:00Z");
+      const trigger = every("1m", { per: "stack" });
+      const [blue, green] = [
+        await corner.node([trigger], { stack: "blue" }),
+        await corner.node([trigger], { stack: "green" }),
+      ];
+      await corner.pass(MINUTE);
+      for (const node of [blue, green, blue]) await node.round();
+      expect((await stacks(corner)).sort()).toEqual(["blue", "green"]);
+    });
+
+    test("when one of them drops the schedule, it stays for the other; dropped by both, it is removed", async () => {
+      const corner = await at("2026-05-01T10:00:00Z");
+      const blue = await corner.node([every("1m")], { stack: "blue" });
+      const [without, alsoWithout] = [
+        await corner.node([], { stack: "green" }),
+        await corner.node([], { stack: "blue" }),
+      ];
+      const left = async () => (await corner.store.schedules.list(corner.env)).schedules.length;
+      await corner.pass(REMOVE_AFTER_MS);
+      await blue.declare(REMOVE_AFTER_MS);
+      await without.declare(REMOVE_AFTER_MS);
+      expect(await left()).toBe(1);
+      await corner.pass(REMOVE_AFTER_MS);
+      await alsoWithout.declare(REMOVE_AFTER_MS);
+      expect(await left()).toBe(0);
+    });
+
+    test('from one for the env to per: "stack": the old one goes when no node declares it', async () => {
+      const corner = await at("2026-05-01T10:00:00Z");
+      await corner.node([every("1m")], { stack: "blue" });
+      const changed = await corner.node([every("1m", { per: "stack" })], { stack: "blue" });
+      await corner.pass(REMOVE_AFTER_MS);
+      await changed.declare(REMOVE_AFTER_MS);
+      const { schedules } = await corner.store.schedules.list(corner.env);
+      expect(schedules.map(({ group }) => group.stack)).toEqual(["blue"]);
+    });
   });
 
   test("a paused schedule fires nothing; resumed, it makes up as its policy says", async () => {

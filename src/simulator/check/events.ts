@@ -134,3 +134,22 @@ export function checkGathered(history: History): void {
     if (!excused) history.broken("S10", runId, `the last event of ${subject} is lost`);
   }
 }
+
+/**
+ * The windows of one interval are an interval apart, whichever stack's nodes fire them. A failover may lose when a schedule began,
+ * and a clock that is set back may repeat a part of it.
+ */
+export function checkWindows(history: History, program: string, everyMs: number): void {
+  if (history.disturbedAt >= 0) return;
+  const fired = [...history.runs.values()].filter((run) => run.program === program);
+  const windows = fired.flatMap(({ id, journal }) => {
+    const { window } = JSON.parse(journal[0]!.payload!.data) as { window?: string };
+    return window === undefined ? [] : { id, at: Date.parse(window) };
+  });
+  windows.sort((a, b) => a.at - b.at);
+  for (const [i, { id, at }] of windows.entries()) {
+    const before = windows[i - 1];
+    if (before && at - before.at < everyMs)
+      history.broken("S10", id, `a window ${at - before.at} ms after ${before.id}`);
+  }
+}

@@ -11,6 +11,7 @@ import {
   versionName,
 } from "../../kernel/name.js";
 import type { RunGroup } from "../../kernel/new-run.js";
+import { RECOVERIES } from "../../kernel/recovery.js";
 import { checkLimits } from "./limits.js";
 import {
   checkDelay,
@@ -46,7 +47,7 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
   const problem = checkObject(path || "run", run);
   if (problem) return problem;
   const at = (field: string) => (path ? `${path}.${field}` : field);
-  const { id, group, priority, delayMs, crashLimit, input, parentId, limits, deferred } = run as Record<
+  const { id, group, priority, delayMs, crashLimit, recovery, input, parentId, limits, deferred } = run as Record<
     string,
     unknown
   >;
@@ -56,6 +57,7 @@ export function checkRun(path: string, run: unknown, key?: unknown, groups?: Map
     checkInteger(at("priority"), priority, PRIORITY_MIN) ??
     checkDelay(at("delayMs"), delayMs) ??
     checkInteger(at("crashLimit"), crashLimit, 1) ??
+    optional((place, value) => checkOneOf(place, value, RECOVERIES))(at("recovery"), recovery) ??
     checkPayload(at("input"), input) ??
     optional(checkUuid)(at("parentId"), parentId) ??
     optional(checkLimits)(at("limits"), limits) ??

@@ -49,6 +49,7 @@ function checkSubscription(path: string, subscription: unknown, env: string): Pr
   if (one.env !== env) return new InvalidInput(`${path}.env`, "must be the declaration's own");
   return (
     checkName(keyScope, `${path}.id`, one.id) ??
+    checkName(keyScope, `${path}.scope`, one.scope) ??
     optional((at, value) => checkName(stackName, at, value))(`${path}.stack`, one.stack) ??
     checkName(eventName, `${path}.event`, one.event) ??
     checkName(programName, `${path}.program`, one.program) ??

@@ -14,8 +14,10 @@ import type { Transaction } from "./transaction.js";
 
 /** A program's wish to be started by an event: data, because whoever emits has no code. */
 export interface Subscription {
-  /** Made of stack, program, event and filter: the same wish has the same id wherever it is declared. Scope of its keys. */
+  /** Made of stack, program, event and filter: the same wish has the same id wherever it is declared. */
   readonly id: string;
+  /** Of its keys and of its subjects: the same in all stacks, or its id, when it wants one run in each of them. */
+  readonly scope: string;
   readonly env: string;
   /** Only events that are emitted in this stack; null: in none. */
   readonly stack: string | null;
@@ -73,6 +75,11 @@ export type StartAnswer =
   /** One of them needs more than a row (limits, a window, a circuit breaker): nothing was made of this event. */
   | { readonly outcome: "left"; readonly matched: readonly Matched[] }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+/** Whether what it starts is there once in each stack; otherwise once for the env. */
+export function isPerStack({ id, scope }: Pick<Subscription, "id" | "scope">): boolean {
+  return id === scope;
+}
 
 /** Whether a run of it can be made by knowing no more than the event. */
 export function isPlain({ debounceMs, breaker, limits }: Matched): boolean {

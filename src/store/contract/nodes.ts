@@ -81,6 +81,8 @@ export interface NodeRecord
   readonly alone: boolean;
   /** Those of which it takes runs now, in its mode. */
   readonly claims: readonly RunGroup[];
+  /** Those of them of which other limits or another recovery hold than its code declares: a newer node declares them. */
+  readonly overruled: readonly RunGroup[];
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly presenceGraceMs: number | null;

@@ -23,7 +23,7 @@ export interface Orphan {
   readonly crashes: number;
   readonly crashLimit: number;
   readonly expiredForMs: number;
-  /** As its nodes declared it; null when none has. */
+  /** As it was started, or as its nodes declared it; null when neither says. */
   readonly recovery: Recovery | null;
 }
 

@@ -23,8 +23,8 @@ export type InsertAnswer =
   | { readonly outcome: "conflict"; readonly runId: string }
   | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
 
-/** Runs whose keys are looked at, or how many keys of the whole store are looked at in one call. */
-export type Admission = { readonly runIds: readonly string[] } | { readonly keys: number };
+/** Runs whose keys are looked at, or how many keys of an env are looked at in one call. */
+export type Admission = { readonly runIds: readonly string[] } | { readonly env: string; readonly keys: number };
 
 export interface ClaimRequest {
   /** The node's incarnation. */
@@ -250,12 +250,26 @@ export interface DeclaredProgram {
   readonly recovery?: Recovery;
 }
 
+/** Two nodes that take runs of one group have declared different things. */
+export interface DeclarationConflict {
+  readonly group: RunGroup;
+  readonly of: readonly ("limits" | "recovery")[];
+  /** The identity of the node whose declaration holds, and of the one whose does not. */
+  readonly holds: string;
+  readonly overruled: string;
+}
+
 export interface RunStore {
   /** The numbers of these groups, in the same order; made when new. */
   groupIds(groups: readonly RunGroup[]): Promise<readonly number[]>;
 
-  /** Told by a node at its start; the last one counts. */
-  declare(programs: readonly DeclaredProgram[]): Promise<void>;
+  /**
+   * What a registered node's code asks, for runs whose start does not say it. Only groups that the node serves and takes runs of now
+   * count: one that is disabled, leaves the work to others or has stopped changes nothing. Of two such nodes the one that
+   * started later decides, and the older one when that one is gone. May be repeated at any time. Answers where another that
+   * is there has declared something else.
+   */
+  declare(incarnation: string, programs: readonly DeclaredProgram[]): Promise<readonly DeclarationConflict[]>;
 
   /** What was declared; empty when nobody did. */
   limitsOf(group: RunGroup): Promise<readonly LimitRule[]>;
@@ -305,8 +319,8 @@ export interface RunStore {
    */
   reviewMisfits(review: MisfitReview): Promise<readonly MisfitReviewed[]>;
 
-  /** Cancels deferred runs that nobody took in time. Answers them. */
-  expireDeferred(options: { readonly limit: number }): Promise<readonly ExpiredRun[]>;
+  /** Cancels deferred runs of an env that no node took in time. Answers them. */
+  expireDeferred(options: { readonly env: string; readonly limit: number }): Promise<readonly ExpiredRun[]>;
 
   /**
    * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there

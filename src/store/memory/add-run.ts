@@ -29,6 +29,7 @@ export function addRun(
     group: copyGroup(run.group),
     priority: run.priority,
     crashLimit: run.crashLimit,
+    recovery: run.recovery ?? null,
     parentId: run.parentId ?? null,
     createdAtUs: nowUs,
     limited,

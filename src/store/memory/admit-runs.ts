@@ -1,6 +1,6 @@
 // Lets held runs go on as far as their limits allow, line by line and stage by stage.
 
-import { checkLimit, checkUuid, refuse } from "../check/value.js";
+import { checkLimit, checkText, checkUuid, refuse } from "../check/value.js";
 import type { Admission } from "../contract/runs.js";
 import { compareText } from "./compare-text.js";
 import { toUs } from "./micros.js";
@@ -21,9 +21,9 @@ export function admitRuns(tables: Tables, whom: Admission): readonly RunRow[] {
     for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
     return admitAlong(tables, whom.runIds);
   }
-  refuse(checkLimit("keys", whom.keys));
+  refuse(checkLimit("keys", whom.keys) ?? checkText("env", whom.env));
   if (whom.keys < 1) return [];
-  const waiting = rowsOf(tables).filter(({ state }) => state === "waits");
+  const waiting = rowsOf(tables).filter(({ state, key }) => state === "waits" && key.startsWith(`${whom.env}/`));
   return settle(tables, admitLines(tables, new Set(waiting.map(({ key }) => key))));
 }
 

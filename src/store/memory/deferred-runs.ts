@@ -3,7 +3,7 @@
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import { isEnded } from "../../kernel/run-state.js";
 import { checkStackQuery } from "../check/recovery.js";
-import { checkLimit, refuse } from "../check/value.js";
+import { checkLimit, checkText, refuse } from "../check/value.js";
 import { DEFERRED_EXPIRED, type Deferral, type StackQuery } from "../contract/runs.js";
 import { appendEntry } from "./append-entry.js";
 import { compareText } from "./compare-text.js";
@@ -44,11 +44,13 @@ export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {
 }
 
 /** Answers those that it ended. */
-export function expireDeferred(tables: Tables, { limit }: { readonly limit: number }): RunRow[] {
-  refuse(checkLimit("limit", limit));
+export function expireDeferred(tables: Tables, options: { readonly env: string; readonly limit: number }): RunRow[] {
+  const { env, limit } = options;
+  refuse(checkLimit("limit", limit) ?? checkText("env", env));
   const nowUs = tables.nowUs();
   const ended: Ended[] = [];
-  for (const due of overdueDeferred(tables, nowUs).slice(0, Math.max(limit, 0))) {
+  const overdue = overdueDeferred(tables, nowUs).filter(({ runId }) => tables.runs.get(runId)?.group.env === env);
+  for (const due of overdue.slice(0, Math.max(limit, 0))) {
     due.pending = false;
     const row = tables.runs.get(due.runId);
     if (!row || row.state === "running" || isEnded(row.state)) continue;

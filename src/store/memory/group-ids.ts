@@ -3,7 +3,6 @@
 import type { LimitRule } from "../../kernel/limit-rule.js";
 import type { RunGroup } from "../../kernel/new-run.js";
 import { checkGroup } from "../check/run.js";
-import type { DeclaredProgram } from "../contract/runs.js";
 import type { Tables } from "./tables.js";
 
 export function groupIds(tables: Tables, groups: readonly RunGroup[]): readonly number[] {
@@ -12,14 +11,6 @@ export function groupIds(tables: Tables, groups: readonly RunGroup[]): readonly 
     if (error) throw error;
   }
   return groups.map((group) => tables.groups.idOf(group));
-}
-
-export function declareLimits(tables: Tables, programs: readonly DeclaredProgram[]): void {
-  groupIds(
-    tables,
-    programs.map(({ group }) => group),
-  );
-  for (const { group, limits, recovery = "resume" } of programs) tables.groups.declare(group, limits, recovery);
 }
 
 export function limitsOf(tables: Tables, group: RunGroup): readonly LimitRule[] {

@@ -5,11 +5,23 @@ import type { RunGroup } from "../../kernel/new-run.js";
 import type { Recovery } from "../../kernel/recovery.js";
 import { joinKey } from "./join-key.js";
 
+/** What was declared for a group, by which node, and when that started. */
+export interface Declared {
+  readonly limits: readonly LimitRule[];
+  readonly recovery: Recovery;
+  readonly by: string;
+  readonly startedAtUs: number;
+}
+
+/** What of it two nodes may say differently. */
+export function declaredText({ limits, recovery }: Pick<Declared, "limits" | "recovery">): string {
+  return `${JSON.stringify(limits)} ${recovery}`;
+}
+
 export class GroupTable {
   readonly #ids = new Map<string, number>();
   readonly #groups: RunGroup[] = [];
-  readonly #limits = new Map<number, readonly LimitRule[]>();
-  readonly #recoveries = new Map<number, Recovery>();
+  readonly #declared = new Map<number, Declared>();
 
   idOf(group: RunGroup): number {
     const { env, stack, queue, program, version } = group;
@@ -21,17 +33,20 @@ export class GroupTable {
     return id;
   }
 
-  declare(group: RunGroup, limits: readonly LimitRule[], recovery: Recovery): void {
-    this.#limits.set(this.idOf(group), structuredClone(limits));
-    this.#recoveries.set(this.idOf(group), recovery);
+  declare(id: number, declared: Declared): void {
+    this.#declared.set(id, structuredClone(declared));
+  }
+
+  declaredFor(id: number): Declared | null {
+    return this.#declared.get(id) ?? null;
   }
 
   recoveryOf(id: number): Recovery | null {
-    return this.#recoveries.get(id) ?? null;
+    return this.#declared.get(id)?.recovery ?? null;
   }
 
   limitsOf(group: RunGroup): readonly LimitRule[] {
-    return structuredClone(this.#limits.get(this.idOf(group)) ?? []);
+    return structuredClone(this.#declared.get(this.idOf(group))?.limits ?? []);
   }
 
   all(): { readonly id: number; readonly group: RunGroup }[] {

@@ -12,9 +12,10 @@ import { cancelRun } from "./cancel-run.js";
 import { claimRuns } from "./claim-runs.js";
 import { cleanUp } from "./clean-up.js";
 import { commit } from "./commit.js";
+import { declarePrograms } from "./declare-programs.js";
 import { memoryDefinitions } from "./definitions.js";
 import { memoryEvents } from "./events.js";
-import { declareLimits, groupIds, limitsOf } from "./group-ids.js";
+import { groupIds, limitsOf } from "./group-ids.js";
 import { memoryHouse } from "./housekeep.js";
 import { insertRuns } from "./insert-runs.js";
 import { memoryLeases } from "./leases.js";
@@ -55,7 +56,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
   const store: Store = {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
-      declare: async (programs) => declareLimits(tables, programs),
+      declare: async (incarnation, programs) => declarePrograms(tables, incarnation, programs),
       limitsOf: async (group) => limitsOf(tables, group),
       insert: async (runs, { tx } = {}) => {
         const answers = insertRuns(tablesSeenBy(tables, tx), runs);

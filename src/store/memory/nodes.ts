@@ -14,7 +14,7 @@ import type {
   Rival,
 } from "../contract/nodes.js";
 import { compareText } from "./compare-text.js";
-import { copyGroup } from "./group-table.js";
+import { copyGroup, declaredText } from "./group-table.js";
 import { joinKey } from "./join-key.js";
 import { toMs } from "./micros.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";
@@ -114,6 +114,7 @@ function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
       claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
       modes,
       ...times,
+      declared: new Map(),
       declares: false,
     });
   } else {
@@ -180,6 +181,7 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
     executors: structuredClone(row.executors),
     serves: groupsIn(tables, row.serves),
     claims: groupsIn(tables, row.claims),
+    overruled: groupsIn(tables, overruledOf(tables, row)),
     ...structuredClone(row.modes),
     startedAt: toMs(row.startedAtUs),
     seenAt: toMs(row.seenAtUs),
@@ -191,4 +193,13 @@ function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
 
 function groupsIn(tables: Tables, ids: readonly number[]): RunGroup[] {
   return ids.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup);
+}
+
+/** Groups that it takes runs of, and of which something else holds than what it declares. */
+function overruledOf(tables: Tables, { stoppedAtUs, claims, declared }: NodeRow): readonly number[] {
+  if (stoppedAtUs !== null) return [];
+  return claims.filter((id) => {
+    const holds = tables.groups.declaredFor(id);
+    return holds && declared.has(id) && declared.get(id) !== declaredText(holds);
+  });
 }

@@ -26,7 +26,7 @@ export function findOrphans(tables: Tables, filter: OrphanFilter): readonly Orph
 
 function orphanOf(tables: Tables, row: ExpiredRow, nowUs: number): Orphan {
   const { id: runId, groupId, owner, epoch, crashes, crashLimit } = row;
-  const recovery = tables.groups.recoveryOf(groupId);
+  const recovery = row.recovery ?? tables.groups.recoveryOf(groupId);
   const expiredForMs = toMs(nowUs - row.leaseUntilUs);
   return { runId, group: copyGroup(row.group), owner, epoch, crashes, crashLimit, expiredForMs, recovery };
 }

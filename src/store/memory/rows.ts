@@ -3,6 +3,7 @@
 import type { LimitKind, Overflow, RunGroup } from "../../kernel/new-run.js";
 import type { ModeState } from "../../kernel/node-mode.js";
 import type { Payload } from "../../kernel/payload.js";
+import type { Recovery } from "../../kernel/recovery.js";
 import type { RunState } from "../../kernel/run-state.js";
 import type { TakenBackAs } from "../contract/claims.js";
 import type { DefinitionRecord, OlderDefinition } from "../contract/definitions.js";
@@ -16,6 +17,8 @@ export interface RunRow {
   readonly group: RunGroup;
   readonly priority: number;
   readonly crashLimit: number;
+  /** Null: what was declared for its group. */
+  readonly recovery: Recovery | null;
   readonly parentId: string | null;
   readonly createdAtUs: number;
   readonly limited: boolean;
@@ -170,6 +173,8 @@ export interface NodeRow
   readonly startedAtUs: number;
   seenAtUs: number;
   stoppedAtUs: number | null;
+  /** By group: what it declares. Replaced as a whole. */
+  declared: ReadonlyMap<number, string>;
   /** Whether it has said which events start its programs. */
   declares: boolean;
 }

@@ -40,7 +40,7 @@ import { timeoutRecord } from "./timeouts.js";
 
 export interface Snapshot {
   /** By id. */
-  readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing">)[];
+  readonly runs: readonly (RunRecord & Pick<RunRow, "token" | "wakeAfter" | "counts" | "pausing" | "recovery">)[];
   /** By run and sequence. */
   readonly journal: readonly (JournalEntry & { readonly runId: string; readonly token: string | null })[];
   /** By run and epoch. */
@@ -53,7 +53,7 @@ export interface Snapshot {
   /** By env and key; the stored state, which is never `expired`. */
   readonly leases: readonly SnapshotLease[];
   /** By incarnation. */
-  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims" | "executors">[];
+  readonly nodes: readonly Omit<NodeRecord, "holds" | "alive" | "serves" | "claims" | "overruled" | "executors">[];
   /** By env and identity. */
   readonly keptModes: readonly (Omit<KeptModeRow, "atUs"> & { readonly at: number })[];
   /** By run. */
@@ -106,8 +106,8 @@ export function snapshotMemory(store: Store): Snapshot {
   const byRun = [...inbox.entries()].sort(([a], [b]) => compareText(a, b));
   return {
     runs: byId.map((row) => {
-      const { token, wakeAfter, counts, pausing } = row;
-      return { ...runRecord(tables, row), token, wakeAfter, counts, pausing };
+      const { token, wakeAfter, counts, pausing, recovery } = row;
+      return { ...runRecord(tables, row), token, wakeAfter, counts, pausing, recovery };
     }),
     journal: byId.flatMap(({ id }) => logOf(tables, id)),
     misfits: sortedBy([...tables.misfits.values()], (row) => [row.runId]).map(({ lookAtUs, ...row }) => ({

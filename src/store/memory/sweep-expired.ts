@@ -70,7 +70,7 @@ function heldBy(tables: Tables, owners: ReadonlySet<string>): ExpiredRow[] {
 }
 
 function declared(tables: Tables): (row: ExpiredRow) => Recovery {
-  return ({ groupId }) => tables.groups.recoveryOf(groupId) ?? "resume";
+  return ({ recovery, groupId }) => recovery ?? tables.groups.recoveryOf(groupId) ?? "resume";
 }
 
 interface Sweep {

@@ -2,7 +2,7 @@
 // is which lines are worth a lock, and that a run which has passed one stage is led to the next.
 
 import type { Overflow } from "../../kernel/new-run.js";
-import { checkLimit, checkUuid, refuse } from "../check/value.js";
+import { checkLimit, checkText, checkUuid, refuse } from "../check/value.js";
 import type { Admission } from "../contract/runs.js";
 import { unnest } from "./batch.js";
 import type { Database } from "./database.js";
@@ -59,27 +59,33 @@ with t as materialized (select ${d.now} as now
 
 /**
  * The next lines in which somebody waits, one after the other and round again: with 10,000 keys each has its turn. Each is
- * found by one step down the index; where the next call begins stands in meta, written only while there are more.
+ * found by one step down the index; where the next call begins stands in meta, written only while there are more. A key begins with
+ * its env and a slash, and the next character is a zero: other envs' lines are never read.
  */
 export const nextLines = statement(
   "next_lines",
   ({ schema: s }) => `
 with recursive place as materialized (
-  select coalesce((select value from ${s}.meta where key = 'limit_place'), '') as at
+  select coalesce((select value from ${s}.meta where key = $2 || ' limit_place'), $2 || '/') as at
 ), step(key, n) as (
-  (select key, 1 from ${s}.run_limits where state = 'waits' and key > (select at from place) order by key limit 1)
+  (select key, 1 from ${s}.run_limits where state = 'waits' and key > (select at from place) and key < $2 || '0'
+   order by key limit 1)
   union all
   select l.key, step.n + 1 from step
   cross join lateral (
-    select key from ${s}.run_limits l where state = 'waits' and l.key > step.key order by l.key limit 1
+    select key from ${s}.run_limits l where state = 'waits' and l.key > step.key and l.key < $2 || '0' order by l.key limit 1
   ) l
   where step.n < $1
 ), further as materialized (
-  select coalesce((select key from step where n = $1), '') as at
+  select coalesce((select key from step where n = $1), $2 || '/') as at
 ), noted as materialized (
-  select key from ${s}.meta where key = 'limit_place' for no key update skip locked
+  select key from ${s}.meta where key = $2 || ' limit_place' for no key update skip locked
 ), moved as (
   update ${s}.meta m set value = f.at from noted k, further f, place p where m.key = k.key and f.at <> p.at
+), first as (
+  insert into ${s}.meta (key, value) select $2 || ' limit_place', f.at from further f, place p
+  where f.at <> p.at and not exists (select from ${s}.meta where key = $2 || ' limit_place')
+  on conflict do nothing
 )
 select key from step order by n`,
 );
@@ -102,9 +108,9 @@ export async function admit(db: Database, whom: Admission): Promise<number> {
     for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
     return admitAlong(db, whom.runIds);
   }
-  refuse(checkLimit("keys", whom.keys));
+  refuse(checkLimit("keys", whom.keys) ?? checkText("env", whom.env));
   if (whom.keys < 1) return 0;
-  const lines = await db.run<{ key: string }>(nextLines, [Math.min(whom.keys, MOST_KEYS)]);
+  const lines = await db.run<{ key: string }>(nextLines, [Math.min(whom.keys, MOST_KEYS), whom.env]);
   if (lines.length === 0) return 0;
   return settle(db, await db.run<Row>(admitKeys, [lines.map(({ key }) => key)]));
 }

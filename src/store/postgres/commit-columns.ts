@@ -83,6 +83,7 @@ export async function childColumns(groups: Groups, commits: readonly Commit[]): 
     limited,
     children.map(({ effect }) => effect.task?.needs.length ?? 0),
     children.map(({ effect }) => effect.task !== undefined),
+    runs.map(({ recovery }) => recovery ?? null),
     ...limitColumns(runs),
   ];
 }

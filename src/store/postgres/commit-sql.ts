@@ -14,7 +14,22 @@ const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool"
 const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
 const NEED = ["int", "int", "text", "uuid", "uuid", "bool"];
 const NEED_COLUMNS = "ord, i, key, message, child, counts";
-const CHILD = ["int", "uuid", "int", "int", "float8", "int", "text", "text", "text", "int", "bool", "int", "bool"];
+const CHILD = [
+  "int",
+  "uuid",
+  "int",
+  "int",
+  "float8",
+  "int",
+  "text",
+  "text",
+  "text",
+  "int",
+  "bool",
+  "int",
+  "bool",
+  "text",
+];
 /** Where each part's arrays begin among the parameters. */
 const ENTRIES = 1 + FENCE.length;
 const NEEDS = ENTRIES + ENTRY.length;
@@ -170,15 +185,16 @@ const others = (d: Dialect) => {
 ), c as materialized (
   select *
   from ${unnest(CHILDREN, CHILD)}
-    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited, pending, counts)
+    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited, pending, counts, recovery)
   where ${oneOf("c.ord", "select ord from ok")} and (select r.id from ${s}.runs r where r.id = c.id limit 1) is null
 ), children as (
   insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited,
-    pending, counts)
+    pending, counts, recovery)
   select id, claim_group, priority,
     case when counts and ${oneOf("c.ord", "select ord from f where pausing")} then 'paused' when pending > 0 then 'blocked'
          when limited then 'held' else 'waiting' end,
-    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts
+    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts,
+    recovery
   from c, t
   returning id, state, claim_group
 ), needs as (

@@ -2,7 +2,7 @@
 
 import type { NewRun, RunGroup } from "../../kernel/new-run.js";
 import { checkStackQuery } from "../check/recovery.js";
-import { checkLimit, refuse } from "../check/value.js";
+import { checkLimit, checkText, refuse } from "../check/value.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
 import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../contract/runs.js";
 import { admitAfter } from "./admit-runs.js";
@@ -44,6 +44,8 @@ const expireDeferredRuns = statement(
 with t as materialized (select ${d.now} as now
 ), due as materialized (
   select run_id, by from ${d.schema}.deferred_runs f where f.pending and f.expires_at <= (select ${d.now})
+    and exists (select from ${d.schema}.runs r join ${d.schema}.claim_groups g on g.id = r.claim_group
+      where r.id = f.run_id and g.env = $2)
   order by f.expires_at, f.run_id limit $1 for no key update skip locked
 ), l as materialized (
   select r.id, r.state from ${d.schema}.runs r where r.id = any(array(select run_id from due)) order by r.id
@@ -74,10 +76,10 @@ interface ExpiredRow {
   told: string | null;
 }
 
-export async function expireDeferred(db: Database, limit: number): Promise<readonly ExpiredRun[]> {
-  refuse(checkLimit("limit", limit));
+export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
+  refuse(checkLimit("limit", limit) ?? checkText("env", env));
   if (limit < 1) return [];
-  const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit]);
+  const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
   const told = rows.flatMap((row) => row.told ?? []);
   if (told.length > 0) await ring(db, told);
   await admitAfter(

@@ -17,15 +17,17 @@ import { isLimited, LIMIT, LIMIT_COLUMNS, limitColumns } from "./limit-columns.j
 import { freeKeys, holdersOf, KEY, KEY_COLUMNS, type KeyedRun, keyColumnsOf } from "./run-keys.js";
 
 export const UNIQUE_VIOLATION = "23505";
-export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int"];
-export const RUN_COLUMNS = "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position";
+export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int", "text"];
+export const RUN_COLUMNS =
+  "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery";
 
 /** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. `keyed`: with the hashes of their keys. */
 export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean, keyed = false) => `
-  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited, key_hash)
+  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited, key_hash,
+    recovery)
   select id, claim_group, priority, ${limited ? "case when limited then 'held' else 'waiting' end" : "'waiting'"},
     t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, parent_id, t.now, ${limited ? "limited" : "false"},
-    ${keyed ? "key_hash" : "null"}
+    ${keyed ? "key_hash" : "null"}, recovery
   from new, t ${onConflict}${limited ? "\n  returning id" : ""}`;
 export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
@@ -244,6 +246,7 @@ export function columnsOf(runs: readonly NewRun[], placeOf: Places): unknown[][]
     runs.map((r) => r.input.codec),
     runs.map((r) => r.input.data),
     runs.map((r) => placeOf.get(r)!.position),
+    runs.map((r) => r.recovery ?? null),
   ];
 }
 

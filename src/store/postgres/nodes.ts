@@ -11,6 +11,7 @@ import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
 import { ms } from "./instant.js";
 import { isHeard } from "./presence-sql.js";
+import { declaredDigest } from "./program-limits.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
 import { orphanParts, RECLAIMED } from "./sweep-expired.js";
 
@@ -83,10 +84,10 @@ const stopNode = statement(
   ({ schema: s, now }) => `update ${s}.nodes set stopped_at = ${now} where incarnation = $1 and stopped_at is null`,
 );
 
-const groupsIn = (ids: string, s: string) => `array(
+const groupsIn = (ids: string, s: string, only = "true") => `array(
     select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
       'version', nullif(g.version, ''))
-    from unnest(${ids}) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id order by o.ord
+    from unnest(${ids}) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id where ${only} order by o.ord
   )`;
 
 const listNodes = statement(
@@ -98,6 +99,7 @@ select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.start
   n.presence_grace_ms::float8 as "presenceGraceMs",
   n.stopped_at is null and ${isHeard(now)} as alive,
   n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
+  ${groupsIn("n.claims", s, `n.stopped_at is null and n.declared ->> g.id::text <> ${declaredDigest("g")}`)} as overruled,
   (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
 from ${s}.nodes n
 where n.env = $1 and ($2 or n.stopped_at is null)

@@ -236,7 +236,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   };
   return {
     groupIds: (wanted) => groups.declared(wanted),
-    declare: (programs) => declare(db, groups, programs),
+    declare: (incarnation, programs) => declare(db, groups, incarnation, programs),
     limitsOf: (group) => limitsOf(db, groups, group),
     insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
     admit: (whom) => admit(db, whom),
@@ -247,7 +247,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),
     reviewMisfits: (review) => reviewMisfits(db, review),
-    expireDeferred: ({ limit }) => expireDeferred(db, limit),
+    expireDeferred: ({ env, limit }) => expireDeferred(db, env, limit),
     unservedGroups: (query) => unservedGroups(db, query),
     keyOf: (runId) => keyOf(db, runId),
     wakeParked: ({ limit }) => wake(db, limit),

@@ -15,7 +15,8 @@ import { EXPIRED, takeBackParts } from "./take-back.js";
 export const findOrphans = statement(
   "find_orphans",
   ({ schema: s, now }) => `
-select r.id, g.env, g.stack, g.queue, g.program, g.version, r.owner, r.epoch, r.crashes, r.crash_limit, g.recovery,
+select r.id, g.env, g.stack, g.queue, g.program, g.version, r.owner, r.epoch, r.crashes, r.crash_limit,
+  coalesce(r.recovery, g.recovery) as recovery,
   floor(extract(epoch from ${now} - r.lease_until) * 1000)::float8 as expired_for_ms
 from ${s}.runs r cross join lateral (select * from ${s}.claim_groups g where g.id = r.claim_group limit 1) g
 where r.state = 'running' and r.lease_until <= (select ${now}) - ${interval("$1::float8")}

@@ -38,8 +38,8 @@ with t as materialized (select ${d.now} as now
 ), m as materialized (
   select e.position, e.env, e.key, e.payload_hash, e.codec, e.data, x.*
   from e cross join lateral (
-    select ${RUN_ID} as id, ${keyHash("e.env", "u.id", "e.key")} as key_hash, u.id as scope, u.program as name,
-      u.lifetime, u.key_ms, u.crash_limit, g.id as claim_group, 0 as priority, 0::float8 as delay_ms, null::uuid as parent_id,
+    select ${RUN_ID} as id, ${keyHash("e.env", "u.scope", "e.key")} as key_hash, u.id as subscription, u.scope, u.program as name,
+      u.lifetime, u.key_ms, u.crash_limit, g.id as claim_group, 0 as priority, 0::float8 as delay_ms, null::uuid as parent_id, null::text as recovery,
       coalesce(u.debounce_ms is null and u.threshold is null and g.limits = '[]', false) as plain
     from ${s}.subscriptions u
     left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
@@ -60,14 +60,14 @@ with t as materialized (select ${d.now} as now
 ), r as (${intoRuns(d, "", false, true)}
 ), j as (${intoJournal(d, "")}
 ), f as materialized (
-  select env, scope, array_agg(position) as places,
+  select env, subscription, array_agg(position) as places,
     array_agg(position) filter (where ${oneOf("id", "select run_id from k")}) as made
-  from m group by env, scope
+  from m group by env, subscription
 )
 select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group,
   (select ${leaveHint("select claim_group from new")}) as hint
 from f
-cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.scope limit 1) u
+cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.subscription limit 1) u
 left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
 order by u.id`;
 });

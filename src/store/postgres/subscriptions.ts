@@ -20,8 +20,9 @@ import { statement } from "./dialect.js";
 import { interval } from "./instant.js";
 
 const COLUMNS =
-  "stack, event, program, queue, version, filters, subject, debounce_ms, lifetime, key_ms, crash_limit, threshold, half_open_ms";
+  "scope, stack, event, program, queue, version, filters, subject, debounce_ms, lifetime, key_ms, crash_limit, threshold, half_open_ms";
 const DECLARED = [
+  "text",
   "text",
   "text",
   "text",
@@ -40,23 +41,23 @@ const DECLARED = [
 const CHANGED = COLUMNS.split(", ").map((name) => `${name} = excluded.${name}`);
 
 /**
- * Rows that say so already are left alone: nodes that start together do not wait for each other. `$15`: a node that starts
+ * Rows that say so already are left alone: nodes that start together do not wait for each other. `$16`: a node that starts
  * has the newest code. Later it only puts back what is missing: while two versions of the code run, each would undo the other.
  */
 const declareSubscriptions = statement(
   "declare_subscriptions",
   ({ schema: s }) => `
 with new as materialized (
-  select n.id, n.stack, n.event, n.program, n.queue, n.version,
+  select n.id, n.scope, n.stack, n.event, n.program, n.queue, n.version,
     array(select f from jsonb_array_elements(n.filters::jsonb) with ordinality as f(f, ord) order by ord) as filters,
     n.subject, n.debounce_ms, n.lifetime, n.key_ms, n.crash_limit, n.threshold, n.half_open_ms
   from ${unnest(1, DECLARED)} as n(id, ${COLUMNS})
 ), written as (
-  insert into ${s}.subscriptions as s (env, id, ${COLUMNS}) select $16, id, ${COLUMNS} from new order by id
+  insert into ${s}.subscriptions as s (env, id, ${COLUMNS}) select $17, id, ${COLUMNS} from new order by id
   on conflict (env, id) do update set ${CHANGED.join(", ")}
-  where $15 and row(s.*) is distinct from row(excluded.*)
+  where $16 and row(s.*) is distinct from row(excluded.*)
 )
-insert into ${s}.subscribers (env, subscription, incarnation) select $16, id, $17::uuid from new order by id
+insert into ${s}.subscribers (env, subscription, incarnation) select $17, id, $18::uuid from new order by id
 on conflict do nothing`,
 );
 
@@ -152,6 +153,7 @@ order by u.id`,
 export interface SubscriptionRow {
   env: string;
   id: string;
+  scope: string;
   stack: string;
   event: string;
   program: string;
@@ -213,6 +215,7 @@ function columnsOf(subscriptions: readonly Subscription[]): unknown[][] {
   const each = <T>(value: (one: Subscription) => T) => subscriptions.map(value);
   return [
     each((one) => one.id),
+    each((one) => one.scope),
     each((one) => one.stack ?? ""),
     each((one) => one.event),
     each((one) => one.program),
@@ -230,10 +233,11 @@ function columnsOf(subscriptions: readonly Subscription[]): unknown[][] {
 }
 
 export function subscriptionOf(row: SubscriptionRow): Subscription {
-  const { env, id, event, program, queue, filters, subject, debounce_ms, lifetime, key_ms, crash_limit } = row;
+  const { env, id, scope, event, program, queue, filters, subject, debounce_ms, lifetime, key_ms, crash_limit } = row;
   const kept: KeyLifetime = lifetime === "timed" ? { forMs: key_ms ?? 0 } : lifetime;
   return {
     id,
+    scope,
     env,
     stack: row.stack || null,
     event,

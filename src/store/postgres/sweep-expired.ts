@@ -28,7 +28,7 @@ export function orphanParts(d: Dialect, { limit, by, condition, over, isGone }: 
   const { schema: s, now } = d;
   return `expired as materialized (
   select ${EXPIRED}, ${isGone} as gone,
-    (select g.recovery from ${s}.claim_groups g where g.id = r.claim_group) as policy
+    coalesce(r.recovery, (select g.recovery from ${s}.claim_groups g where g.id = r.claim_group)) as policy
   from ${s}.runs r
   where ${condition} and r.state = 'running' and ${over(`(select ${now})`)}
   order by r.lease_until, r.id

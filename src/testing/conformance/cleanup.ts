@@ -66,7 +66,7 @@ const generations = {
 
   "restarts after crashes stay counted (S17)": async (s: Scene) => {
     const group = s.group();
-    await s.store.runs.declare([{ group, limits: [], recovery: "restart" }]);
+    await s.declare([{ group, limits: [], recovery: "restart" }]);
     const first = await s.start({ crashLimit: 3 });
     await s.accept(first, [append("before"), anew(1)]);
     const outcomes: string[] = [];

@@ -190,7 +190,7 @@ export const crashCases = cases("crashes", {
 
   "a restarted run counts its restarts, without the holders that were cut off": async (s) => {
     const restart: Recovery = "restart";
-    await s.store.runs.declare([{ group: s.group(), limits: [], recovery: restart }]);
+    await s.declare([{ group: s.group(), limits: [], recovery: restart }]);
     const { id } = await s.insert({ crashLimit: 3 });
     const outcomes: unknown[] = [];
     for (const dies of [true, false, true, true]) {

@@ -27,7 +27,7 @@ async function declare(s: Scene, more: Partial<Subscription> = {}): Promise<void
 function subscription(s: Scene, more: Partial<Subscription>): Subscription {
   const what = { env: s.env, stack: null, event: "updated", queue: "work", version: null, where: [], crashLimit: 3 };
   const how = { subject: null, debounceMs: null, lifetime: "archived", breaker: null } as const;
-  return { id: "", program: "", ...what, ...how, ...more };
+  return { id: "", scope: more.id ?? "", program: "", ...what, ...how, ...more };
 }
 
 function event(s: Scene, more: Partial<EventToStart> = {}): EventToStart {
@@ -83,6 +83,38 @@ export const eventStartCases = cases("events: what they start", {
     same(await s.store.runs.count({ env: s.env }), { waiting: 4 }, "runs");
   },
 
+  "one scope in two stacks: an event has one run, in the stack where it came first; each with its own: one in each":
+    async (s) => {
+      const stacks = [null, "blue"] as const;
+      const incarnation = s.token();
+      const own = { incarnation, identity: "i", name: "n", env: s.env, stack: null, build: null, serves: [] };
+      await s.store.nodes.register(own);
+      const wish = (stack: string | null, program: string, scope?: string) => {
+        const id = `${program} on updated in ${stack}`;
+        return subscription(s, { id, scope: scope ?? id, program, stack });
+      };
+      const subscriptions = stacks.flatMap((stack) => [wish(stack, "one", "one on updated"), wish(stack, "each")]);
+      await s.store.events.subscribe({ incarnation, env: s.env, subscriptions, starting: true });
+      const events = [...stacks, ...stacks].map((stack, i) => event(s, { stack, key: i < 2 ? "first" : "second" }));
+      const emitted = [
+        ...(await s.store.events.start([events[0]!])),
+        ...(await s.store.events.start([events[1]!])),
+        // In one call.
+        ...(await s.store.events.start([events[3]!, events[2]!])),
+      ];
+      const runs = emitted.flatMap((answer) => (answer.outcome === "started" ? answer.runs : []));
+      const outcomes = ["inserted", "inserted", "inserted", "existing"];
+      same(
+        runs.map(({ outcome }) => outcome),
+        [...outcomes, ...outcomes],
+        "outcomes",
+      );
+      same([runs[3]!.runId, runs[7]!.runId], [runs[1]!.runId, runs[5]!.runId], "the one run");
+      const groups = await Promise.all([1, 5].map(async (i) => (await s.run(runs[i]!.runId)).group.stack));
+      same(groups, [null, "blue"], "its stack");
+      same(await s.store.runs.count({ env: s.env, program: "each" }), { waiting: 4 }, "one in each");
+    },
+
   "the same call repeated finds its own runs, also when they have ended and their key is free": async (s) => {
     await declare(s, { lifetime: "live" });
     const one = event(s);
@@ -109,7 +141,7 @@ export const eventStartCases = cases("events: what they start", {
     }
     await declare(s);
     const limits = [{ kind: "slots", path: [], max: 1, perMs: null } as const];
-    await s.store.runs.declare([{ group: s.group({ program: "b" }), limits }]);
+    await s.declare([{ group: s.group({ program: "b" }), limits }]);
     same(await start(s, event(s)), [IDS.map((id) => `${id} left`)], "limits");
     const [answer] = await s.store.events.start([event(s)]);
     same(answer?.outcome === "left" && answer.matched.map((one) => one.limits), [[], limits], "limits, as declared");

@@ -16,6 +16,7 @@ const QUIET_MS = 500;
 function subscription(s: Scene, more: Partial<Subscription> = {}): Subscription {
   return {
     id: "work on updated",
+    scope: more.id ?? "work on updated",
     env: s.env,
     stack: null,
     event: "updated",
@@ -105,7 +106,7 @@ const matchCases = cases("events: who is started", {
   "what matched tells all that a run needs, limits as declared": async (s) => {
     const limits = [{ kind: "slots", path: ["kind"], max: 2, perMs: null } as const];
     const one = subscription(s, { version: "2", subject: ["kind"], debounceMs: 50, lifetime: { forMs: 1000 } });
-    await s.store.runs.declare([{ group: s.group({ version: "2" }), limits }]);
+    await s.declare([{ group: s.group({ version: "2" }), limits }]);
     await node(s, [one]);
     const [found] = await s.store.events.match([{ env: s.env, stack: null, event: "updated", plain: "{}" }]);
     same(found, [{ ...one, limits }], "matched");

@@ -8,6 +8,7 @@ import { claimCases, renewCases } from "./claims.js";
 import { cleanupCases } from "./cleanup.js";
 import { commitCases } from "./commits.js";
 import { crashCases } from "./crashes.js";
+import { declarationCases } from "./declarations.js";
 import { definitionCases } from "./definitions.js";
 import { eventStartCases } from "./event-starts.js";
 import { eventCases } from "./events.js";
@@ -57,6 +58,7 @@ export const storeConformance: readonly ConformanceCase[] = [
   ...crashCases,
   ...wakeCases,
   ...recoveryCases,
+  ...declarationCases,
   ...holderCases,
   ...cancelCases,
   ...journalCases,

@@ -20,7 +20,7 @@ const states = (s: Scene, ids: readonly string[]) => Promise.all(ids.map(async (
 
 /** Looks at all lines, also those that other cases left behind. */
 async function admitAll(s: Scene): Promise<void> {
-  for (let rounds = 0; rounds < 3; rounds++) await s.store.runs.admit({ keys: 1000 });
+  for (let rounds = 0; rounds < 3; rounds++) await s.store.runs.admit({ env: s.env, keys: 1000 });
 }
 
 export const limitCases = cases("limits", {
@@ -331,8 +331,8 @@ export const limitCases = cases("limits", {
       same(await s.store.runs.get(run.id), null, "the run");
     }
     await rejects(s.store.runs.admit({ runIds: ["x"] }), "a bad id");
-    await rejects(s.store.runs.admit({ keys: 0.5 }), "half a key");
-    same(await s.store.runs.admit({ keys: 0 }), 0, "no keys");
+    await rejects(s.store.runs.admit({ env: s.env, keys: 0.5 }), "half a key");
+    same(await s.store.runs.admit({ env: s.env, keys: 0 }), 0, "no keys");
     same(await s.store.runs.admit({ runIds: [s.id()] }), 0, "an unknown run");
   },
 });

@@ -115,7 +115,7 @@ export const deferredCases = cases("deferred runs", {
     same(await expired(s, run.id), false, "before its time");
     await s.advance(PAST_MS);
     same((await house(s, s.token())).overdue, true, "housekeeping says so");
-    const over = await s.store.runs.expireDeferred({ limit: 1000 });
+    const over = await s.store.runs.expireDeferred({ env: s.env, limit: 1000 });
     const { program, stack } = run.group;
     same(
       over.find(({ runId }) => runId === run.id),
@@ -137,7 +137,7 @@ export const deferredCases = cases("deferred runs", {
     const gone: string[] = [];
     // Others may have left some of theirs.
     for (let i = 0; i < 1000 && gone.length < 2; i++) {
-      const over = await s.store.runs.expireDeferred({ limit: 1 });
+      const over = await s.store.runs.expireDeferred({ env: s.env, limit: 1 });
       gone.push(...over.flatMap(({ runId }) => (ids.includes(runId) ? runId : [])));
     }
     same(gone, ids, "in turn");
@@ -213,5 +213,5 @@ export const deferredCases = cases("deferred runs", {
 });
 
 async function expired(s: Scene, runId: string): Promise<boolean> {
-  return (await s.store.runs.expireDeferred({ limit: 1000 })).some((one) => one.runId === runId);
+  return (await s.store.runs.expireDeferred({ env: s.env, limit: 1000 })).some((one) => one.runId === runId);
 }

@@ -26,6 +26,7 @@ export const nodeCases = cases("nodes", {
     const unsaid = {
       serves: [],
       claims: [],
+      overruled: [],
       executors: [],
       alone: false,
       mode: "full",

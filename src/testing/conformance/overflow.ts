@@ -108,7 +108,7 @@ export const overflowCases = cases("overflow", {
     await s.transaction("commit", (tx) => s.store.runs.insert([run], { tx }));
     same((await s.run(run.id)).state, "held", "state");
     await s.advance(1);
-    for (let rounds = 0; rounds < 3; rounds++) await s.store.runs.admit({ keys: 1000 });
+    for (let rounds = 0; rounds < 3; rounds++) await s.store.runs.admit({ env: s.env, keys: 1000 });
     same((await s.run(run.id)).state, "skipped", "after a look at the lines");
   },
 

@@ -14,7 +14,7 @@ async function orphan(s: Scene, options: Parameters<Scene["start"]>[0] = {}): Pr
   return claim;
 }
 
-const declared = (s: Scene, recovery: Recovery) => s.store.runs.declare([{ group: s.group(), limits: [], recovery }]);
+const declared = (s: Scene, recovery: Recovery) => s.declare([{ group: s.group(), limits: [], recovery }]);
 
 async function sweep(s: Scene, runId: string) {
   const swept = await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
@@ -72,7 +72,7 @@ export const recoveryCases = cases("recovery", {
   },
 
   "fail: the parent of an orphan is told": async (s) => {
-    await s.store.runs.declare([{ group: s.group({ program: "child" }), limits: [], recovery: "fail" }]);
+    await s.declare([{ group: s.group({ program: "child" }), limits: [], recovery: "fail" }]);
     const parent = await s.start();
     const child = await s.insert({ parentId: parent.runId, group: { program: "child" } });
     const groupIds = await s.store.runs.groupIds([s.group({ program: "child" })]);

@@ -6,7 +6,8 @@ import type { Payload } from "../../kernel/payload.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { Witness } from "../../store/contract/house.js";
 import type { NewMessage } from "../../store/contract/inbox.js";
-import type { ClaimedRun, ClaimRequest, CommitAnswer, RunRecord } from "../../store/contract/runs.js";
+import type { NodeRegistration } from "../../store/contract/nodes.js";
+import type { ClaimedRun, ClaimRequest, CommitAnswer, DeclaredProgram, RunRecord } from "../../store/contract/runs.js";
 import type { Store } from "../../store/contract/store.js";
 import type { Transaction } from "../../store/contract/transaction.js";
 import { same, some } from "./expect.js";
@@ -53,6 +54,24 @@ export class Scene {
 
   group(other: Partial<RunGroup> = {}): RunGroup {
     return { env: this.env, stack: null, queue: "work", program: "work", version: null, ...other };
+  }
+
+  /** A node that started a moment ago, serves these groups, takes runs of them and declares them. Answers its incarnation. */
+  async declare(programs: readonly DeclaredProgram[]): Promise<string> {
+    await this.advance(1);
+    const incarnation = await this.node(programs.map(({ group }) => group));
+    await this.store.runs.declare(incarnation, programs);
+    return incarnation;
+  }
+
+  /** A registered node that serves these groups. */
+  async node(groups: readonly RunGroup[], more: Partial<NodeRegistration> = {}): Promise<string> {
+    const incarnation = world.token();
+    const serves = await this.store.runs.groupIds(groups);
+    const who = { incarnation, identity: incarnation, name: "n", env: this.env, stack: null, build: null };
+    const { outcome } = await this.store.nodes.register({ ...who, serves, heartbeatMs: LONG_MS, ...more });
+    same(outcome, "registered", "registration");
+    return incarnation;
   }
 
   newRun(options: RunOptions = {}): NewRun {

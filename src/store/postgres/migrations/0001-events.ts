@@ -8,6 +8,8 @@ export const events = ({ schema: s }: Dialect) => `
 create table ${s}.subscriptions (
   env          text not null,
   id           text collate "C" not null,
+  -- Of its keys and subjects: the same in all stacks, or its id.
+  scope        text collate "C" not null,
   stack        text not null,
   event        text not null,
   program      text not null,
@@ -38,6 +40,7 @@ create table ${s}.subscribers (
 -- that the updates of a hot subject stay where they are.
 create table ${s}.debounces (
   env           text not null,
+  -- The scope of the subscription.
   subscription  text collate "C" not null,
   subject       text collate "C" not null,
   run_id        uuid not null,

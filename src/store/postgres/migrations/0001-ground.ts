@@ -49,10 +49,13 @@ create table ${s}.claim_groups (
   queue    text not null,
   program  text not null,
   version  text not null,
-  -- As its nodes declared them, for those who start a run without the code.
+  -- As a node that serves it declared them, for those who start a run without the code.
   limits   text not null default '[]',
   -- What becomes of its runs when their holder died; NULL: no node has said.
   recovery text check (recovery in ('resume', 'restart', 'fail')),
+  -- The node that declared both, and when it started: one that started earlier does not change them while it lives.
+  declared_by    uuid,
+  declared_start timestamptz,
   unique (env, stack, queue, program, version)
 );
 create index claim_groups_program on ${s}.claim_groups (env, program);
@@ -78,6 +81,8 @@ create table ${s}.runs (
   failures      int not null default 0,
   crashes       int not null default 0,
   crash_limit   int not null,
+  -- What becomes of it when its holder died; NULL: what was declared for its group.
+  recovery      text,
   limited       boolean not null default false,
   parent_id     uuid,
   -- Of its dedupe key, which may belong to another run by now. An index of keys by run would be one more to write per start.
@@ -236,11 +241,13 @@ create table ${s}.nodes (
   lease_ms     bigint,
   -- How long its lock may be missing before others take it for gone.
   presence_grace_ms bigint,
+  -- By group: a digest of the limits and the recovery that it declares.
+  declared     jsonb not null default '{}',
   -- Whether it has said which events start its programs.
   declares     boolean not null default false
 ) with (fillfactor = 50);
 -- Where the next window over unread mail, and over lines of limits, begins. The rows are there from the start, so that no round
 -- of housekeeping waits for another that makes them.
 insert into ${s}.meta (key, value)
-values ('mail_place', '00000000-0000-0000-0000-000000000000'), ('limit_place', '') on conflict do nothing;
+values ('mail_place', '00000000-0000-0000-0000-000000000000') on conflict do nothing;
 `;

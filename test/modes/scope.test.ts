@@ -1,0 +1,86 @@
+// Every operation stays in its env: whatever env B does, at its most impatient, no row of env A changes and no answer names one.
+
+import { describe, expect, test } from "vitest";
+import { systemWorld } from "../../src/kernel/system-world.js";
+import type { Store } from "../../src/store/contract/store.js";
+import { memoryStore } from "../../src/store/memory/index.js";
+import { snapshotMemory } from "../../src/store/memory/snapshot.js";
+import { Dice } from "../store/dice.js";
+import { scene } from "../store/scene.js";
+import { snapshotPostgres } from "../store/snapshot-postgres.js";
+import { Place } from "./scope-place.js";
+import { OPERATIONS } from "./scope-table.js";
+
+const A = "aaaaaaaa";
+const isOfA = (value: unknown) => (JSON.stringify(value) ?? "").includes(A);
+
+/** No part of the contract. */
+const OF_POSTGRES = ["migrate", "checkSchema"];
+
+function operationsOf(store: Store): string[] {
+  const names = Object.entries(store).flatMap(([name, part]) => {
+    if (typeof part === "function") return name;
+    return Object.keys(part as object).map((operation) => `${name}.${operation}`);
+  });
+  return names.filter((name) => !OF_POSTGRES.includes(name)).sort();
+}
+
+/** All rows of A, and what is kept of it beside the tables that are compared elsewhere. */
+async function digest(store: Store, a: Place, snapshot: () => Promise<object>): Promise<string[]> {
+  const rows = Object.entries(await snapshot()).flatMap(([table, found]) =>
+    (found as unknown[]).filter(isOfA).map((row) => `${table} ${JSON.stringify(row)}`),
+  );
+  const [nodes, limits] = [await store.nodes.list({ env: a.env }), await store.runs.limitsOf(a.group())];
+  const kept = nodes.map(({ serves, claims, overruled }) => ({ serves, claims, overruled }));
+  return [...rows, JSON.stringify({ kept, limits })];
+}
+
+async function walk(store: Store, seed: number, snapshot: () => Promise<object>, pass: () => Promise<void>) {
+  const dice = new Dice(seed);
+  const [a, b] = [new Place(A, dice), new Place("bbbbbbbb", dice)];
+  await a.fill(store);
+  await b.fill(store);
+  await pass();
+  const names = Object.keys(OPERATIONS).filter((name) => OPERATIONS[name]!.call !== null);
+  // Each at least once, in another order in each history.
+  const order = [...names, ...names].map((name) => ({ name, at: dice.int(0, 1_000_000) })).sort((x, y) => x.at - y.at);
+  let before = await digest(store, a, snapshot);
+  expect(before.length, "rows of A").toBeGreaterThan(30);
+  for (const { name } of order) {
+    const { scope, call } = OPERATIONS[name]!;
+    const answer = await call!(store, b);
+    expect({ seed, name, tellsOfA: isOfA(answer) }).toEqual({ seed, name, tellsOfA: false });
+    const after = await digest(store, a, snapshot);
+    const isSame = after.join() === before.join();
+    if (!isSame && scope !== "neutral") expect({ seed, name, rows: after }).toEqual({ seed, name, rows: before });
+    before = after;
+  }
+}
+
+test("every operation of the contract stands in the table, on both stores", () => {
+  expect(operationsOf(memoryStore())).toEqual(Object.keys(OPERATIONS).sort());
+});
+
+describe("the walk", () => {
+  test("on the memory store", async () => {
+    for (let seed = 1; seed <= 4; seed++) {
+      let now = 1_800_000_000_000;
+      const store = memoryStore({ world: { ...systemWorld(), wallNow: () => now } });
+      await walk(
+        store,
+        seed,
+        async () => snapshotMemory(store),
+        async () => {
+          now += 1_000;
+        },
+      );
+    }
+  });
+
+  const s = scene();
+  test("on PostgreSQL", { timeout: 120_000 }, async () => {
+    expect(operationsOf(s.store)).toEqual(Object.keys(OPERATIONS).sort());
+    const pass = () => new Promise<void>((resolve) => setTimeout(resolve, 50));
+    await walk(s.store, 1, () => snapshotPostgres(s.pool, s.schema), pass);
+  });
+});
