@@ -140,8 +140,8 @@ export const poison: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claim-loop.ts",
-        find: "return Math.max(1, Math.ceil(room / Math.max(peers, 1)));",
-        put: "return Math.max(room, peers);",
+        find: "if (peers <= 1) return room;",
+        put: "if (peers <= 1 || looks >= 0) return room;",
       },
     ],
     killedBy: [{ file: "test/scenarios/fair-share.test.ts" }],
