@@ -117,7 +117,9 @@ export const poison: readonly Mutant[] = [
   {
     name: "the reason of a dead run names holders that live",
     breaks: "S22",
-    edits: [{ file: VERDICT, find: "and k.counted and not ${wasLost(s)}\n       order", put: "\n       order" }],
+    edits: [
+      { file: VERDICT, find: "and k.counted and not ${wasLost(s)}\n       order", put: "and k.counted\n       order" },
+    ],
     killedBy: [{ file: CONFORMANCE, test: "names the processes that died" }],
   },
   {
@@ -138,8 +140,8 @@ export const poison: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claim-loop.ts",
-        find: "return Math.max(1, Math.ceil(room / Math.max(peers, 1)));",
-        put: "return Math.max(room, peers);",
+        find: "if (peers <= 1) return room;",
+        put: "if (peers <= 1 || looks >= 0) return room;",
       },
     ],
     killedBy: [{ file: "test/scenarios/fair-share.test.ts" }],

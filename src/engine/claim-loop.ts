@@ -16,10 +16,10 @@ import type { Solitary } from "./solitary.js";
  */
 const SOON_MS = 5;
 /**
- * After its share a node looks again so much later: the others had their hint meanwhile. What is still left after the last of
- * these looks is a backlog, of which it takes all it has slots for.
+ * After its share a node looks again so much later, for half a share each time: the others have their hint meanwhile, but on a busy
+ * machine not within 5 ms. What is still left after the last of these looks is a backlog, of which it takes all it has slots for.
  */
-const SHARE_PAUSES_MS = [5, 15];
+const SHARE_PAUSES_MS = [10, 20, 20, 30];
 
 export interface ClaimLoopOptions {
   readonly store: RunStore;
@@ -143,7 +143,8 @@ export class ClaimLoop {
     const slots = size - this.#active;
     const suspects = slots > 0 ? solitary.ask() : 0;
     const room = suspects > 0 ? Math.min(free, slots) : free;
-    const asked = this.#fullLooks >= SHARE_PAUSES_MS.length ? room : Math.min(room, fairShare(room, peers()));
+    const asked =
+      this.#fullLooks >= SHARE_PAUSES_MS.length ? room : Math.min(room, fairShare(room, peers(), this.#fullLooks));
     return { claimed: await this.#claim(asked, suspects), asked };
   }
 
@@ -228,7 +229,8 @@ export class ClaimLoop {
   }
 }
 
-/** Of what is ready, as far as a node can tell: an equal part of its room for each node that could take it. */
-export function fairShare(room: number, peers: number): number {
-  return Math.max(1, Math.ceil(room / Math.max(peers, 1)));
+/** Of what is ready, as far as a node can tell: an equal part of its room for each node that could take it; then half of that. */
+export function fairShare(room: number, peers: number, looks: number): number {
+  if (peers <= 1) return room;
+  return Math.ceil(room / (looks === 0 ? peers : 2 * peers));
 }

@@ -95,10 +95,10 @@ test("a loop that is stopped in a pause ends, and looks no more", async () => {
 });
 
 test("after a pause a node asks for its share, looks again, and then takes all it has room for", async () => {
-  const { looks } = loopOver({ size: 20, peers: 4, answers: [5, 4, 11] });
-  await expect.poll(() => looks.length, { timeout: 2_000 }).toBe(3);
+  const { looks } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9] });
+  await expect.poll(() => looks.length, { timeout: 2_000 }).toBe(5);
   await pause(50);
-  expect(looks).toEqual([5, 4, 11]);
+  expect(looks).toEqual([5, 2, 2, 2, 9]);
 });
 
 test("a node that finds less than its share looks no further, and asks for its share the next time, too", async () => {
@@ -111,10 +111,10 @@ test("a node that finds less than its share looks no further, and asks for its s
 });
 
 test("hints do not shorten the pause in which others take their share", async () => {
-  const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [5, 4, 11] });
+  const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9] });
   const startedAt = performance.now();
   const hinting = setInterval(() => loop.hint(), 1);
-  await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(3);
+  await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(5);
   clearInterval(hinting);
-  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(18);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(70);
 });

@@ -213,10 +213,11 @@ export const crashCases = cases("crashes", {
   },
 
   "the reason of a dead run names the processes that died, and no others": async (s) => {
-    const [one, two] = [await node(s, "one"), await node(s, "two")];
-    const { id } = await s.insert({ crashLimit: 2 });
-    await lose(s, one, id);
-    await crash(s, two, [id]);
+    const [one, two, three] = [await node(s, "one"), await node(s, "two"), await node(s, "three")];
+    const { id } = await s.insert({ crashLimit: 3 });
+    await crash(s, one, [id]);
+    await lose(s, two, id);
+    await crash(s, three, [id]);
     const unknown = s.token();
     await s.advance(1_000);
     await crash(s, unknown, [id]);
@@ -224,10 +225,11 @@ export const crashCases = cases("crashes", {
     same(state, "dead", "state");
     const { entries } = some(await s.store.journal.read(id, { after: seq - 1 }), "journal");
     const holders = [
-      { epoch: 2, incarnation: two, node: "two" },
-      { epoch: 3, incarnation: unknown, node: null },
+      { epoch: 1, incarnation: one, node: "one" },
+      { epoch: 3, incarnation: three, node: "three" },
+      { epoch: 4, incarnation: unknown, node: null },
     ];
-    same(JSON.parse(entries[0]!.payload!.data), { code: "CRASH_LIMIT", crashes: 2, holders }, "reason");
+    same(JSON.parse(entries[0]!.payload!.data), { code: "CRASH_LIMIT", crashes: 3, holders }, "reason");
   },
 
   "a suspect that is opened again is none": async (s) => {
