@@ -26,8 +26,8 @@ export const deploying: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/claim-runs.ts",
-        find: "      and (r.misfits is null or not r.misfits && $6::text[])",
-        put: "      and $6::text[] is not null",
+        find: "      and (r.misfits is null or not r.misfits && $7::text[])",
+        put: "      and $7::text[] is not null",
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "claimed by nodes of other builds only" }],
@@ -38,8 +38,8 @@ export const deploying: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/commit-sql.ts",
-        find: 'case when f.failed${more ? " or f.build is not null" : ""} then greatest(r.crashes - 1, 0) else 0 end',
-        put: "case when f.failed then greatest(r.crashes - 1, 0) else 0 end",
+        find: `f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)\${more ? " or f.build is not null" : ""}`,
+        put: "f.failed",
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "its crashes are what they were" }],

@@ -38,8 +38,8 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/memory/retain-runs.ts",
-        find: "row.group.env === options.env && wanted(row)",
-        put: "row.group.env !== '' && wanted(row)",
+        find: "row.group.env === options.env && row.state",
+        put: "row.group.env !== '' && row.state",
       },
     ],
     killedBy: [{ file: "test/modes/scope.test.ts", test: "on the memory store" }],

@@ -233,7 +233,7 @@ export const ownership: readonly Mutant[] = [
     name: "a start applies the declared policy although somebody else decides",
     breaks: "sweeper: off leaves orphans to the callback",
     edits: [
-      { file: "src/engine/engine.ts", find: 'takesBack: this.#options.sweeper !== "off"', put: "takesBack: true" },
+      { file: "src/engine/register-node.ts", find: 'takesBack: options.sweeper !== "off"', put: "takesBack: true" },
     ],
     killedBy: [{ file: "test/modes/recovery.test.ts", test: "with the sweeper off" }],
   },
@@ -242,9 +242,9 @@ export const ownership: readonly Mutant[] = [
     breaks: "every reclaim is reported",
     edits: [
       {
-        file: "src/engine/engine.ts",
-        find: "    tellReclaimed(bus, answer.reclaimed);\n",
-        put: '    for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
+        file: "src/engine/register-node.ts",
+        find: "  tellReclaimed(bus, answer.reclaimed);\n",
+        put: '  for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
       },
     ],
     killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a sweep" }],

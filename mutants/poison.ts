@@ -108,8 +108,8 @@ export const poison: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/commit-sql.ts",
-        find: "when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1) then greatest",
-        put: "when f.failed then greatest",
+        find: "when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)$",
+        put: "when f.failed$",
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "handed back unused" }],
