@@ -165,16 +165,15 @@ onBothStores((bench) => {
       },
     });
     const whole = dag("whole", { one: episode(lost.expectations.work, { input: () => null }) });
-    // The one that sweeps is another: it takes back what the dead of any env held.
-    const place = { env: "orphans", programs: [lost, whole], sweeper: "off" } as const;
+    const place = { env: "orphans", programs: [lost, whole] };
     const swept: object[] = [];
-    node.on("recovery.sweep", ({ restarted, failed, skipped }) => swept.push({ restarted, failed, skipped }));
     const dies = await bench.open({ ...place, lease: 300, renewEvery: 250 });
     const run = await dies.start(whole);
     await expect.poll(() => done, wait).toContain("hangs");
     // Its work ignores the abort: the run is left to its lease, as after a crash.
     await dies.stop({ grace: 10 });
     const other = await bench.open(place);
+    other.on("recovery.sweep", ({ restarted, failed, skipped }) => swept.push({ restarted, failed, skipped }));
     await expect(other.run(run.id).result({ timeout: "20s" })).rejects.toMatchObject({ cause: { code: "DAG_FAILED" } });
     expect(swept).toEqual([{ restarted: 0, failed: 1, skipped: 0 }]);
     await other.stop();

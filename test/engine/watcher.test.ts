@@ -152,7 +152,7 @@ describe("waiting for runs", () => {
       return answer;
     });
     await world.advance(3_000);
-    expect(await wait).toBe("timeout");
+    expect(await wait).toEqual({ timedOut: true, misfits: null });
     expect(times).toEqual([777]);
     const [claim] = await claimFrom(store, run!.group);
     await store.runs.commit([commitOf(claim!, complete)]);
@@ -167,7 +167,7 @@ describe("waiting for runs", () => {
     const silent = { ...store, runs: { ...store.runs, glance: () => new Promise<never>(() => {}) } } as Store;
     const wait = new RunWatcher(silent, world).untilEnded(world.id(), 500);
     await world.advance(2_000);
-    expect(await wait).toBe("timeout");
+    expect(await wait).toEqual({ timedOut: true, misfits: null });
     const away = { ...store, runs: { ...store.runs, glance: () => Promise.reject(new Error("away")) } } as Store;
     await expect(new RunWatcher(away, world).untilEnded(world.id(), 500)).rejects.toThrow("away");
     await expect(new RunWatcher(away, world).untilMoved(world.id(), 0, undefined)).rejects.toThrow("away");

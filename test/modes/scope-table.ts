@@ -1,5 +1,6 @@
 // Every operation of a store, and what keeps it to its own env. A new operation has to find its line here.
 
+import { CLEAN_PARTS } from "../../src/store/contract/cleanup.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { json } from "../store/scene.js";
 import { MOST, type Place, SHORT_MS } from "./scope-place.js";
@@ -11,9 +12,8 @@ import { MOST, type Place, SHORT_MS } from "./scope-place.js";
  * - `groups`: it names claim groups by their numbers, which contain the env.
  * - `neutral`: it does the same whoever calls it, with nothing but what stands in the rows, and answers no ids.
  * - `all`: only when no env is named; then it is asked for all of them, and that is its purpose.
- * - `sweep`: it takes claims back; whose settings it goes by is the matter of its own tests.
  */
-export type Scope = "env" | "id" | "groups" | "neutral" | "all" | "sweep";
+export type Scope = "env" | "id" | "groups" | "neutral" | "all";
 
 export interface Line {
   readonly scope: Scope;
@@ -22,6 +22,7 @@ export interface Line {
 }
 
 const by = { by: "me" };
+const IMPATIENT = { watchedMs: 3_600_000, troubled: false };
 const line = (scope: Scope, call: Line["call"]): Line => ({ scope, call });
 const groupIds = (store: Store, b: Place) => store.runs.groupIds(b.groups);
 const claim = async (store: Store, b: Place) => {
@@ -68,7 +69,10 @@ export const OPERATIONS: Readonly<Record<string, Line>> = {
       store.runs.transact(async () => ({ ...one, effects: [{ kind: "append", entry: { kind: "step", name: "s" } }] }))
     );
   }),
-  "runs.sweepExpired": line("sweep", null),
+  "runs.sweepExpired": line("env", (store, { env }) => store.runs.sweepExpired({ env, limit: MOST })),
+  "runs.reviewMisfits": line("env", (store, { env }) => store.runs.reviewMisfits({ env, limit: MOST })),
+  "runs.stopping": line("id", (store, b) => store.runs.stopping(b.any())),
+  "runs.glance": line("id", (store, b) => store.runs.glance(b.runs)),
   "runs.orphans": line("all", (store, { env }) => store.runs.orphans({ env, staleMs: 0, limit: MOST })),
   "runs.recover": line("id", (store, b) => {
     const decisions = b.claims.map(({ runId, epoch }) => ({ runId, epoch, policy: "fail" }) as const);
@@ -230,6 +234,12 @@ export const OPERATIONS: Readonly<Record<string, Line>> = {
   "machines.list": line("env", (store, { env }) => store.machines.list({ env }, { limit: MOST })),
   "machines.prune": line("env", (store, b) => store.machines.prune(old(b))),
   attend: line("id", null),
-  housekeep: line("sweep", null),
+  // The most impatient witness there is.
+  housekeep: line("env", (store, { env, node }) => store.housekeep({ env, incarnation: node, ...IMPATIENT })),
+  reclaim: line("env", (store, { env, node }) => store.reclaim({ env, incarnation: node, limit: MOST, ...IMPATIENT })),
+  cleanUp: line("env", async (store, { env }) => {
+    const asked = { env, everyMs: 0, keepMs: 0, limit: MOST };
+    return Promise.all(CLEAN_PARTS.map((part) => store.cleanUp({ part, ...asked })));
+  }),
   close: line("neutral", null),
 };

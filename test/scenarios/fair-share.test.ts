@@ -14,7 +14,7 @@ import { testSchema } from "../harness/database.js";
 import { innocent } from "./poison.js";
 
 const { url, schema } = testSchema();
-const QUICK = { housekeeping: 100, startupGrace: 0, presenceGrace: 300 };
+const QUICK = { housekeeping: 100, presenceGrace: 300 };
 /** Longer than a test: nobody gets a second run because its first has ended. */
 const WORK_MS = 60_000;
 let store: PostgresStore;

@@ -218,7 +218,6 @@ export function operations(): readonly Operation[] {
     {
       name: "renew",
       statement: "renew_claims",
-      repeatedByCaller: true,
       prepare: onClaim((store, claim) => store.runs.renew([claim], 60_000)),
     },
     commits("append", [append("a"), append("b")]),
