@@ -118,7 +118,8 @@ export class ClaimLoop {
       const { claimed, asked } = free > 0 ? await this.#look(free) : { claimed: null, asked: 0 };
       const isFull = claimed !== null && claimed === asked;
       this.#leftSome = claimed === null || isFull;
-      this.#fullLooks = isFull ? this.#fullLooks + 1 : 0;
+      // A node without room has not found out anything.
+      if (claimed !== null) this.#fullLooks = isFull ? this.#fullLooks + 1 : 0;
       for (const tell of lookers) tell(claimed);
       if (claimed) pauseMs = settings.pollIntervalMs;
       // A full answer means there is more; runs that end at the same moment free their slots together.

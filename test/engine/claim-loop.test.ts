@@ -118,3 +118,12 @@ test("hints do not shorten the pause in which others take their share", async ()
   clearInterval(hinting);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(70);
 });
+
+test("under a backlog a node that has no room for a while takes all it has room for, without a pause", async () => {
+  const { looks, ends } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9, 3, 1] });
+  await expect.poll(() => looks.length, { timeout: 2_000 }).toBe(5);
+  await pause(50);
+  for (const end of ends.slice(0, 3)) end();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(looks).toEqual([5, 2, 2, 2, 9, 3]);
+});
