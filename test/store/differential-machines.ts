@@ -144,7 +144,7 @@ export class MachineSteps {
   #claim(): Step {
     const groups = this.#dice.many(1, 2, () => this.#dice.one(GROUPS));
     const claim = { groups: [...new Set(groups)], limit: 50, leaseMs: this.#dice.int(5, 40), mostAttempts: 3 };
-    if (this.#dice.chance(0.08)) claim.limit = 0;
+    if (this.#dice.chance(0.12)) claim.limit = 0;
     return step("machines.claimTimers", (store) => store.machines.claimTimers(claim));
   }
 

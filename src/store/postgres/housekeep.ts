@@ -41,7 +41,7 @@ select me.incarnation is not null as registered, coalesce(${isHere("me.presence"
     or exists (select from ${s}.inbox where taken_seq is null) as due,
   exists (select from ${s}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
   ${peersOf(d, "$1", "(select now from t)")} as peers,
-  exists (select from ${s}.misfit_runs m where m.env = $2::text and m.look_at <= (select now from t)) as misfits,
+  coalesce((select min(m.look_at) from ${s}.misfit_runs m where m.env = $2::text) <= t.now, false) as misfits,
   case when $5::boolean then (
     select json_agg(json_build_object('runId', r.id, 'inboxSeq', r.inbox_seq))
     from ${s}.runs r

@@ -4,10 +4,10 @@ import type { Claim } from "../../kernel/claim.js";
 import { checkClaim } from "../check/commit.js";
 import { checkDelay, refuse } from "../check/value.js";
 import type { RenewAnswer } from "../contract/runs.js";
+import { isStoreTrouble } from "../contract/trouble.js";
 import { oneOf, unnest } from "./batch.js";
 import type { Database } from "./database.js";
 import { statement } from "./dialect.js";
-import { StoreUnavailable } from "./errors.js";
 import { interval } from "./instant.js";
 
 /**
@@ -65,7 +65,7 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
   const how = { once: true, timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS) };
   // A connection of its own that cannot be opened must not cost the claims while the others work.
   const rows = await db.run<Row>(renewClaims, values, { ...how, line: "renewals" }).catch((error) => {
-    if (!(error instanceof StoreUnavailable)) throw error;
+    if (!isStoreTrouble(error)) throw error;
     return db.run<Row>(renewClaims, values, how);
   });
   const answers = new Map<string, RenewAnswer>();
