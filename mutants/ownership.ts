@@ -43,6 +43,12 @@ export const ownership: readonly Mutant[] = [
     killedBy: [PARTS],
   },
   {
+    name: "a slow answer delays the next sign of life",
+    breaks: "L3: a node that is present does not doubt its claims because the store is slow",
+    edits: [{ file: HOUSE, find: "pauseMs - (world.monotonicNow() - sentAt)", put: "pauseMs" }],
+    killedBy: [PARTS],
+  },
+  {
     name: "renewals that have no connection of their own are given up",
     breaks: "S5: a node whose other connections work is not robbed",
     edits: [

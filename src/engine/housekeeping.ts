@@ -106,8 +106,11 @@ export async function keepHouse(options: HousekeepingOptions, signal: AbortSigna
   while (!signal.aborted) {
     // Jitter, so that nodes that started together do not sweep together.
     let pauseMs = settings.housekeepingMs * (0.8 + world.random() * 0.4);
+    const sentAt = world.monotonicNow();
     try {
       const nextWakeMs = await round(options, watch, chores);
+      // From one sign of life to the next: a slow answer must not make this node silent for longer than others wait for it.
+      pauseMs = Math.max(pauseMs - (world.monotonicNow() - sentAt), SHORTEST_PAUSE_MS);
       // The next known deadline is slept on, not polled for.
       if (nextWakeMs !== null) pauseMs = Math.min(pauseMs, Math.max(nextWakeMs, SHORTEST_PAUSE_MS));
     } catch (error) {

@@ -39,6 +39,8 @@ export class RemotePresence {
     const { incarnation, onHint, onCalled, onSkipped } = this.#attendee;
     if (this.#link.cable.absent) throw this.#link.refusal("attend");
     await this.#link.call("attend", async () => {
+      // A connection ends with its process, also one that the server accepts a moment later.
+      if (!this.#link.world.alive) return;
       this.#end();
       this.#session = await this.#link.database.store.attend({
         incarnation,

@@ -131,6 +131,19 @@ test("a round that was answered late is a gap, too: what is taken back then is j
   await stop();
 });
 
+test("a slow answer delays no sign of life, and a node that is present doubts none of its claims", async () => {
+  const { world, rounds, presence, stop } = house(
+    () => new Promise((resolve) => world.after(1_000, () => resolve(QUIET))),
+  );
+  for (let i = 0; i < 600; i++) {
+    await world.advance(50);
+    expect(presence.doubtBefore).toBe(Number.NEGATIVE_INFINITY);
+  }
+  for (const [i, { at }] of rounds.entries()) if (i > 0) expect(at - rounds[i - 1]!.at).toBeLessThanOrEqual(1_200);
+  expect(rounds.length).toBeLessThanOrEqual(31);
+  await Promise.all([stop(), world.advance(1_000)]);
+});
+
 test("the next known deadline is slept on, and what became claimable is told at once", async () => {
   const due = { wakeParked: async (at: number) => (at > 100 ? 1 : 0) };
   const { world, rounds, work, stop } = house(() => ({ ...QUIET, due: true, nextWakeMs: 120 }), due);
