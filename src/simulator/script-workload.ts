@@ -108,8 +108,9 @@ export class ScriptWorkload implements Workload {
     at(soon(), () => void client.decide(id, APPROVAL, { choice: "approved", by: this.#mark("by"), nth }));
   }
 
-  mayWait({ id }: ModelRun): boolean {
-    return this.#left.has(id);
+  /** A paused run is resumed in any case: a failover may have lost the first resume. */
+  mayWait({ id, state }: ModelRun): boolean {
+    return this.#left.has(id) && state !== "paused";
   }
 
   async check(history: History, effects: EffectLog): Promise<void> {
