@@ -25,6 +25,11 @@ export interface Weather {
   loss: number;
   /** Part of messages that take up to three timeouts. */
   late: number;
+  /**
+   * Part of transactions whose last statement takes that long on its own connection, so that the claim may be lost before it
+   * arrives. Little else is refused then: a node in doubt begins no transaction, and an answered renewal stops one.
+   */
+  lateSeals: number;
   /** Part of rows that another statement has locked. */
   busy: number;
   readonly timeoutMs: number;
@@ -157,7 +162,8 @@ export class Link {
         });
       };
       if (this.#loses()) return lose();
-      scheduler.after(this.#travelMs(), DATABASE, () => {
+      const lateness = op === "transact" ? Math.max(weather.late, weather.lateSeals) : weather.late;
+      scheduler.after(this.#travelMs(lateness), DATABASE, () => {
         if (database.down || database.boot !== boot || this.#options.cable.cut) return lose();
         const { refused } = this.#options.cable;
         if (refused !== null) return reply(() => reject(refusal(op, refused)));
@@ -177,9 +183,9 @@ export class Link {
     return cable.cut || (weather.loss > 0 && chance.happens(weather.loss));
   }
 
-  #travelMs(): number {
+  #travelMs(late = this.#options.weather.late): number {
     const { weather, chance } = this.#options;
-    if (weather.late > 0 && chance.happens(weather.late)) return chance.between(1, 3 * weather.timeoutMs);
+    if (late > 0 && chance.happens(late)) return chance.between(1, 3 * weather.timeoutMs);
     return weather.latencyMs * (0.5 + chance.random());
   }
 }

@@ -44,7 +44,7 @@ export class Nemesis {
     trace.add(scheduler.now, "heal");
     database.start();
     cluster.heal();
-    Object.assign(swarm.weather, { loss: 0, late: 0, busy: 0 });
+    Object.assign(swarm.weather, { loss: 0, late: 0, lateSeals: 0, busy: 0 });
   }
 
   #plan(kind: Fault): void {

@@ -129,12 +129,20 @@ function remoteNodes(link: Link): Store["nodes"] {
   return {
     register: (node) =>
       link.call("register", async () => {
+        // Only the first registration is a sign of life: a repeated one leaves the time as it is.
+        const isNew = !link.database.tables.nodes.has(node.incarnation);
         const answer = await store.nodes.register(node);
         const reclaimed = answer.outcome === "registered" ? answer.reclaimed : [];
         link.database.onApplied({ op: "sweep", reclaimed, replaced: true }, link.name);
+        if (isNew && answer.outcome === "registered") link.database.onHeard(node.incarnation);
         return answer;
       }),
-    heartbeat: (incarnation) => link.call("heartbeat", () => store.nodes.heartbeat(incarnation)),
+    heartbeat: (incarnation) =>
+      link.call("heartbeat", async () => {
+        const registered = await store.nodes.heartbeat(incarnation);
+        if (registered) link.database.onHeard(incarnation);
+        return registered;
+      }),
     claimsFrom: (incarnation, ids) => link.call("claims from", () => store.nodes.claimsFrom(incarnation, ids)),
     changeMode: (incarnation, change, options) =>
       link.call("change mode", () => store.nodes.changeMode(incarnation, change, options)),

@@ -35,7 +35,8 @@ export function drawSwarm(seed: number): Swarm {
     nodes: chance.int(2, 5),
     leaseMs,
     settings: drawSettings(chance, leaseMs),
-    weather: drawWeather(chance, leaseMs),
+    // By its number: the seeds that once found a bug stay what they were.
+    weather: { ...drawWeather(chance, leaseMs), lateSeals: seed % 6 === 4 ? 0.5 : 0 },
     // Drawn apart: the seeds that once found a bug stay what they were.
     faults: { ...drawFaults(chance, leaseMs), ...drawAbsence(new Chance(seed).split("absence"), leaseMs) },
     refuseEveryMs: seed % 4 === 3 ? leaseMs * new Chance(seed).split("refusals").between(1, 4) : null,
@@ -63,7 +64,7 @@ function drawSettings(chance: Chance, leaseMs: number): SettingOptions {
   };
 }
 
-function drawWeather(chance: Chance, leaseMs: number): Weather {
+function drawWeather(chance: Chance, leaseMs: number): Omit<Weather, "lateSeals"> {
   const timeoutMs = leaseMs * chance.between(0.1, 0.5);
   const rough = (most: number) => (chance.happens(0.6) ? chance.between(0, most) : 0);
   return {

@@ -8,7 +8,7 @@ import { checkApplied } from "../../src/simulator/check/applied.js";
 import { History } from "../../src/simulator/check/history.js";
 import type { EffectRecord } from "../../src/simulator/effect-log.js";
 import type { NewMessage } from "../../src/store/contract/inbox.js";
-import type { ClaimedRun, ClaimRequest, Commit } from "../../src/store/contract/runs.js";
+import type { ClaimedRun, ClaimRequest, Commit, Reclaimed } from "../../src/store/contract/runs.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
 import { tablesOf } from "../../src/store/memory/open-stores.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
@@ -59,8 +59,21 @@ export class Scene {
     return { owner: this.world.token(), token: this.world.token(), groupIds, limit, leaseMs: LEASE_MS };
   }
 
-  async claim(): Promise<ClaimedRun> {
-    const request = await this.request();
+  /** A node that says how long its leases are, as all do that renew them; its incarnation. */
+  async node(name: string): Promise<string> {
+    const incarnation = this.world.token();
+    const who = { incarnation, identity: name, name, env: "default", stack: null, build: null };
+    await this.store.nodes.register({ ...who, heartbeatMs: LEASE_MS, leaseMs: LEASE_MS });
+    this.history.heard(incarnation);
+    return incarnation;
+  }
+
+  async beat(incarnation: string): Promise<void> {
+    if (await this.store.nodes.heartbeat(incarnation)) this.history.heard(incarnation);
+  }
+
+  async claim(more: Partial<ClaimRequest> = {}): Promise<ClaimedRun> {
+    const request = { ...(await this.request()), ...more };
     const granted = await this.store.runs.claim(request);
     this.tell({ op: "claim", request, granted });
     return granted[0]!;
@@ -91,8 +104,10 @@ export class Scene {
     this.tell({ op: "send", messages, answers: await this.store.inbox.send(messages) });
   }
 
-  async sweep(): Promise<void> {
-    this.tell({ op: "sweep", reclaimed: await this.store.runs.sweepExpired({ env: "default", limit: 10 }) });
+  /** `lie`: what the store is said to have counted. */
+  async sweep(lie: Partial<Pick<Reclaimed, "crashes">> = {}): Promise<void> {
+    const reclaimed = await this.store.runs.sweepExpired({ env: "default", limit: 10 });
+    this.tell({ op: "sweep", reclaimed: reclaimed.map((one) => ({ ...one, ...lie })) });
   }
 
   async wake(): Promise<void> {

@@ -63,7 +63,23 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
       await s.commit(await s.claim(), entry("step"), done("null"));
     },
   ],
+  ["a holder that is heard of after others had restarted its run", (s) => restartedThrice(s)],
 ];
+
+/** Three holders lose a run that each of them restarted, the first two after progress; the first is heard of before the last loses it. */
+async function restartedThrice(s: Scene, lie: Parameters<Scene["sweep"]>[0] = {}): Promise<void> {
+  await s.insert({ recovery: "restart", crashLimit: 5 });
+  const [one, two, three] = [await s.node("one"), await s.node("two"), await s.node("three")];
+  for (const owner of [one, two]) {
+    await s.commit(await s.claim({ owner }), entry("step.tried"));
+    await s.world.advance(LEASE_MS);
+    await s.sweep();
+  }
+  await s.claim({ owner: three });
+  await s.world.advance(LEASE_MS);
+  await s.beat(one);
+  await s.sweep(lie);
+}
 
 /** The second run of two under a limit of one is admitted although the store did not. */
 async function admittedByHand(s: Scene, kind: "serial" | "slots", first: (claim: ClaimedRun) => Promise<unknown>) {
@@ -426,6 +442,8 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "one attempt too many",
     async (s) => checkAttempt(s.history, s.attempt(await s.inserted(), { attempt: 4, attempts: 3 })),
   ],
+  ["S22", "a holder that was heard of and still counts", (s) => restartedThrice(s, { crashes: 3 })],
+  ["S22", "a holder that died before a restart and no longer counts", (s) => restartedThrice(s, { crashes: 1 })],
   [
     "S21",
     "a run that nobody inserted",

@@ -34,7 +34,7 @@ function scene(weather: Partial<Weather> = {}) {
     onThrown: (_, error) => applied.push(String(error)),
   });
   const cable = newCable();
-  const calm = { latencyMs: 1, loss: 0, late: 0, busy: 0, timeoutMs: 50, retryForMs: 0 };
+  const calm = { latencyMs: 1, loss: 0, late: 0, lateSeals: 0, busy: 0, timeoutMs: 50, retryForMs: 0 };
   const link = new Link({ world, database, scheduler, cable, chance, weather: { ...calm, ...weather } });
   return { scheduler, world, database, cable, applied, store: remoteStore(link) };
 }

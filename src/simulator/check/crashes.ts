@@ -4,7 +4,7 @@
 import { BESIDE_OTHERS, SAME_CRASH_MS } from "../../kernel/suspicion.js";
 import type { Reclaimed } from "../../store/contract/runs.js";
 import type { History } from "./history.js";
-import type { ModelRun } from "./model.js";
+import type { ModelRun, Taken } from "./model.js";
 
 /** Follows what a sweep counted, and says so when it is not what happened. */
 export function crashesAfter(history: History, run: ModelRun, { outcome, crashes, previousOwner }: Reclaimed): void {
@@ -14,30 +14,42 @@ export function crashesAfter(history: History, run: ModelRun, { outcome, crashes
   const expected = run.streak - (counted.length - died.length);
   // A failover or a jump of the clock takes back what was heard.
   const isSure = counted.every(({ at }) => at > disturbedAt);
-  const restarts = outcome === "restarted" || outcome === "dead" ? restartsOf(history, run) : { least: 0, most: 0 };
+  const restarts = outcome === "restarted" || outcome === "dead" ? restartsOf(history, run) : NO_RESTARTS;
   const [least, most] = [Math.max(expected, restarts.least), Math.max(expected, restarts.most)];
   const fits = crashes >= least && crashes <= most;
   if (isSure) history.expect(fits, "S22", run, `${crashes} crashes counted, ${expected} holders died`);
-  if (run.streak > 0 || outcome === "restarted") run.taken = [...died, { owner: previousOwner, at: now }];
+  // More than the claims without progress: the holders before earlier restarts count, too, and may be heard of from now on.
+  const before = crashes > expected ? restarts.died : died;
+  if (run.streak > 0 || outcome === "restarted") run.taken = [...before, { owner: previousOwner, at: now }];
   run.streak = isSure && !fits ? expected : crashes;
   history.takenFrom.set(previousOwner, [...(history.takenFrom.get(previousOwner) ?? []), { runId: run.id, at: now }]);
 }
 
+interface Restarts {
+  readonly least: number;
+  readonly most: number;
+  /** From whom the run was taken at each earlier restart, without the holders that were heard of since. */
+  readonly died: readonly Taken[];
+}
+
+const NO_RESTARTS: Restarts = { least: 0, most: 0, died: [] };
+
 /**
- * How many crashes a run that begins anew has had since somebody began it, this one included: at most as often as it did, and
- * without some or all of those whose holders were heard of again.
+ * How many crashes a run that begins anew has had since it was begun or redriven, this one included: without those whose holders
+ * were heard of again, of which a failover or a jump of the clock may have taken back some. Progress in between takes back none.
  */
-function restartsOf(history: History, { id, journal }: ModelRun): { readonly least: number; readonly most: number } {
+function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal }: ModelRun): Restarts {
   const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
   const begun = starts.findLastIndex(({ kind, name }) => kind === "redriven" || name !== "recovery");
-  const restarts = starts.length - 1 - begun;
-  if (restarts === 0) return { least: 0, most: 1 };
-  let lost = 0;
-  for (const [owner, taken] of history.takenFrom) {
-    const heardAt = history.heardAt.get(owner) ?? -1;
-    lost += taken.filter(({ runId, at }) => runId === id && heardAt > at).length;
-  }
-  return { least: restarts + 1 - lost, most: restarts + 1 };
+  // A sweep writes the start in the same moment in which it takes the run.
+  const times = new Set(starts.slice(begun + 1).map(({ at }) => at));
+  const taken = [...takenFrom].flatMap(([owner, all]) =>
+    all.filter(({ runId, at }) => runId === id && times.has(at)).map(({ at }) => ({ owner, at })),
+  );
+  const died = taken.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at).sort((a, b) => a.at - b.at);
+  const isSure = taken.every(({ at }) => at > disturbedAt);
+  const least = times.size + 1 - (taken.length - died.length);
+  return { least, most: isSure ? least : times.size + 1, died };
 }
 
 /** Before anything of the sweep is followed: whether so many crashes end this run. */

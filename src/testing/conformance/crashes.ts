@@ -212,6 +212,21 @@ export const crashCases = cases("crashes", {
     same(outcomes, expected, "outcomes");
   },
 
+  "a holder that is heard of only after others had restarted its run no longer counts": async (s) => {
+    await s.declare([{ group: s.group(), limits: [], recovery: "restart" }]);
+    const { id } = await s.insert({ crashLimit: 5 });
+    const [one, two, three] = [await node(s, "one"), await node(s, "two"), await node(s, "three")];
+    for (const owner of [one, two]) {
+      await s.accept(await s.claimOne({ owner, leaseMs: SHORT_MS }), [append("first")]);
+      await s.advance(PAST_MS);
+      await sweep(s, [id]);
+    }
+    matches(await s.run(id), { crashes: 2 }, "after progress, both count");
+    await s.store.nodes.heartbeat(one);
+    const [last] = await crash(s, three, [id]);
+    matches(last, { outcome: "restarted", crashes: 2 }, "the second and the third died");
+  },
+
   "the reason of a dead run names the processes that died, and no others": async (s) => {
     const [one, two, three] = [await node(s, "one"), await node(s, "two"), await node(s, "three")];
     const { id } = await s.insert({ crashLimit: 3 });
