@@ -160,6 +160,12 @@ export const engine: readonly Mutant[] = [
     killedBy: [SEEDS],
   },
   {
+    name: "an inbox number that falls is no news",
+    breaks: "S12: a message that gets the number of one that a failover lost is not slept through",
+    edits: [{ file: SESSION, find: "inboxSeq === this.#inboxSeq", put: "inboxSeq <= this.#inboxSeq" }],
+    killedBy: [{ file: "test/engine/session.test.ts" }],
+  },
+  {
     name: "a lost claim that does not abort the work",
     breaks: "S4",
     edits: [

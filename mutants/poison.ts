@@ -117,9 +117,7 @@ export const poison: readonly Mutant[] = [
   {
     name: "the reason of a dead run names holders that live",
     breaks: "S22",
-    edits: [
-      { file: VERDICT, find: "and k.counted and not ${wasLost(s)}\n       order", put: "\n       order" },
-    ],
+    edits: [{ file: VERDICT, find: "and k.counted and not ${wasLost(s)}\n       order", put: "\n       order" }],
     killedBy: [{ file: CONFORMANCE, test: "names the processes that died" }],
   },
   {

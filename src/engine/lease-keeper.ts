@@ -163,7 +163,7 @@ export class LeaseKeeper {
   called(called: HouseReport["called"]): void {
     if (called.length === 0) return;
     const seqs = new Map(called.map(({ runId, inboxSeq }) => [runId, inboxSeq]));
-    for (const session of this.#held) session.heard(seqs.get(session.run.runId) ?? 0);
+    for (const session of this.#held) session.heard(seqs.get(session.run.runId) ?? session.inboxSeq);
   }
 
   /** These runs were asked to stop. */

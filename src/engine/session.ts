@@ -286,9 +286,12 @@ export class Session {
     return committed;
   }
 
-  /** The answer to a renewal or commit told how far the inbox has grown. */
+  /**
+   * The answer to a renewal or commit told how far the inbox has grown. A lower number is news, too: a failover has lost messages,
+   * and the next ones get their numbers again.
+   */
   heard(inboxSeq: number): void {
-    if (inboxSeq <= this.#inboxSeq) return;
+    if (inboxSeq === this.#inboxSeq) return;
     this.#inboxSeq = inboxSeq;
     this.#wake();
   }

@@ -12,7 +12,7 @@ export function messageTaker(replay: Replay, onTaking: (messages: readonly Messa
   let ownUpTo = 0;
   return {
     get isDue() {
-      return session.inboxSeq > mailUpTo || session.ownMail > ownUpTo;
+      return session.inboxSeq !== mailUpTo || session.ownMail > ownUpTo;
     },
     async take() {
       mailUpTo = session.inboxSeq;

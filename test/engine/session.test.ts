@@ -4,12 +4,14 @@ import { expect, test } from "vitest";
 import { Committer } from "../../src/engine/committer.js";
 import type { EngineEvents } from "../../src/engine/events.js";
 import { Session } from "../../src/engine/session.js";
+import type { Replay } from "../../src/replay/replay.js";
 import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
 import { StoreUnavailable } from "../../src/store/postgres/errors.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
+import { messageTaker } from "../../src/workflow/take-messages.js";
 
 const LEASE_MS = 1_000;
 
@@ -100,4 +102,19 @@ test("a commit that is told that the claim is lost ends all work on the run at o
 test("a run that a failover has lost after it was granted is a lost claim, and nothing breaks", async () => {
   const { session } = scene(0);
   await expect(session.history(true)).rejects.toMatchObject({ code: "CLAIM_LOST" });
+});
+
+test("an inbox number that falls is news, and so is the next message that gets the number again", async () => {
+  const { session } = scene(0);
+  const unread: number[] = [];
+  session.unread = async () => {
+    unread.push(session.inboxSeq);
+    return [];
+  };
+  const mail = messageTaker({ session } as Replay);
+  for (const inboxSeq of [1, 1, 0, 1]) {
+    session.heard(inboxSeq);
+    if (mail.isDue) await mail.take();
+  }
+  expect(unread).toEqual([1, 0, 1]);
 });

@@ -12,8 +12,8 @@ export function crashesAfter(history: History, run: ModelRun, { outcome, crashes
   const counted = run.streak > 1 ? run.taken.slice(1 - run.streak) : [];
   const died = counted.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at);
   const expected = run.streak - (counted.length - died.length);
-  // A failover or a jump of the clock takes back what was heard.
-  const isSure = counted.every(({ at }) => at > disturbedAt);
+  // A failover or a jump of the clock takes back what was heard, or puts it behind the taking.
+  const isSure = counted.every(({ owner, at }) => Math.min(at, heardAt.get(owner) ?? at) > disturbedAt);
   const restarts = outcome === "restarted" || outcome === "dead" ? restartsOf(history, run) : NO_RESTARTS;
   const [least, most] = [Math.max(expected, restarts.least), Math.max(expected, restarts.most)];
   const fits = crashes >= least && crashes <= most;
