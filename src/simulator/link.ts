@@ -26,8 +26,8 @@ export interface Weather {
   /** Part of messages that take up to three timeouts. */
   late: number;
   /**
-   * Part of transactions whose last statement takes that long on its own connection, so that the claim may be lost before it
-   * arrives. Little else is refused then: a node in doubt begins no transaction, and an answered renewal stops one.
+   * Part of transactions and gathered events whose last statement takes that long on its own connection, so that the claim may be
+   * lost before it arrives. Little else is refused then: a node in doubt begins no transaction, and an answered renewal stops one.
    */
   lateSeals: number;
   /** Part of rows that another statement has locked. */
@@ -54,6 +54,8 @@ export function newCable(): Cable {
 /** A password, a right; a standby, a connection limit: the store repeats the latter by itself. */
 export const REFUSALS = ["28P01", "42501", "25006", "53300"] as const;
 const PASSING: readonly string[] = ["25006", "53300"];
+
+const SEALS: readonly string[] = ["transact", "settle"];
 
 export interface LinkOptions {
   readonly world: Incarnation;
@@ -162,7 +164,7 @@ export class Link {
         });
       };
       if (this.#loses()) return lose();
-      const lateness = op === "transact" ? Math.max(weather.late, weather.lateSeals) : weather.late;
+      const lateness = SEALS.includes(op) ? Math.max(weather.late, weather.lateSeals) : weather.late;
       scheduler.after(this.#travelMs(lateness), DATABASE, () => {
         if (database.down || database.boot !== boot || this.#options.cable.cut) return lose();
         const { refused } = this.#options.cable;
