@@ -28,7 +28,7 @@ const cluster = (identity: string) =>
 const [east, west] = await Promise.all([cluster("east"), cluster("west")]);
 const runs = await Promise.all([east, west].map((node) => node.start(sync, undefined, { key: "sync:customer-7" })));
 await Promise.all(runs.map((run) => run.result()));
+await Promise.all([east.stop(), west.stop()]);
 const { rows } = await pool.query("select state, epoch::int, attempt from work_claims");
 console.log(rows);
-await Promise.all([east.stop(), west.stop()]);
 await pool.end();

@@ -255,4 +255,10 @@ export const ownership: readonly Mutant[] = [
     ],
     killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a sweep" }],
   },
+  {
+    name: "a claim that is in doubt when it is granted waits for the next renewal",
+    breaks: "a node is back as soon as the store is",
+    edits: [{ file: "src/engine/lease-keeper.ts", find: "    if (session.inDoubt) this.hurry();\n", put: "" }],
+    killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
+  },
 ];

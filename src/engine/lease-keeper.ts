@@ -57,8 +57,10 @@ export class LeaseKeeper {
     return this.#held;
   }
 
+  /** A claim that was asked for before this node was heard of again is in doubt from its first moment: it is confirmed at once. */
   add(session: Session): void {
     this.#held.add(session);
+    if (session.inDoubt) this.hurry();
   }
 
   remove(session: Session): void {

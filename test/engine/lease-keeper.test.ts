@@ -2,10 +2,16 @@
 
 import { describe, expect, test } from "vitest";
 import { createNode } from "../../src/client/create-node.js";
+import { LeaseKeeper } from "../../src/engine/lease-keeper.js";
+import { OwnPresence } from "../../src/engine/own-presence.js";
+import type { Session } from "../../src/engine/session.js";
+import { resolveSettings } from "../../src/kernel/settings.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { World } from "../../src/kernel/world.js";
+import type { RunStore } from "../../src/store/contract/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
+import { createBus } from "../../src/telemetry/bus.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
 import { QUICK } from "../workflow/node-suite.js";
@@ -142,4 +148,30 @@ describe("a node that cannot renew for longer than its lease", () => {
     expect(second).toEqual([]);
     await node.stop();
   });
+});
+
+test("a claim that is in doubt when it is granted is confirmed at once, not with the next renewal", async () => {
+  const [world, { settings }] = [systemWorld(), resolveSettings({})];
+  const renewals: number[] = [];
+  const store = {
+    renew: async (claims: readonly unknown[]) => {
+      renewals.push(claims.length);
+      return claims.map(() => ({ outcome: "held", inboxSeq: 0 }));
+    },
+  } as unknown as RunStore;
+  const presence = new OwnPresence(world, settings);
+  const keeper = new LeaseKeeper({ store, settings, world, bus: createBus(), presence });
+  const session = {
+    inDoubt: true,
+    claim: {},
+    run: { runId: "r", epoch: 1 },
+    renewed: () => {
+      session.inDoubt = false;
+    },
+    heard: () => {},
+  };
+  keeper.start();
+  keeper.add(session as unknown as Session);
+  await expect.poll(() => renewals, { timeout: 1_000 }).toEqual([1]);
+  await keeper.stop();
 });
