@@ -54,7 +54,7 @@ export const ownership: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/renew-claims.ts",
-        find: "    if (!(error instanceof StoreUnavailable)) throw error;\n    return db.run<Row>(renewClaims, values, how);",
+        find: "    if (!isStoreTrouble(error)) throw error;\n    return db.run<Row>(renewClaims, values, how);",
         put: "    throw error;",
       },
     ],
@@ -260,5 +260,17 @@ export const ownership: readonly Mutant[] = [
     breaks: "a node is back as soon as the store is",
     edits: [{ file: "src/engine/lease-keeper.ts", find: "    if (session.inDoubt) this.hurry();\n", put: "" }],
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
+  },
+  {
+    name: "a claim is no sign of life",
+    breaks: "S5: a node that was heard of is not robbed",
+    edits: [
+      {
+        file: "src/store/postgres/presence-sql.ts",
+        find: "greatest(n.seen_at, ${lastGrant(s)}) as seen_at",
+        put: "n.seen_at",
+      },
+    ],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "heard of is not gone" }],
   },
 ];

@@ -13,7 +13,7 @@ import {
 } from "../contract/nodes.js";
 import { toUs } from "./micros.js";
 import type { NodeRow } from "./rows.js";
-import type { Tables } from "./tables.js";
+import { runsInState, type Tables } from "./tables.js";
 
 export function isHere(tables: Tables, { incarnation }: NodeRow): boolean {
   return tables.presence.held.has(incarnation);
@@ -64,10 +64,17 @@ export function departing(tables: Tables, { env, watchedMs, troubled }: Witness)
         (lost.length >= MANY_LOST && lost.length >= attending.length - missing.length);
       const factor = isDoubtful ? TROUBLE_FACTOR : 1;
       const watchedUs = nowUs + factor * graceUs - toUs(watchedMs);
-      const at = Math.max(sinceUs(row) + factor * graceUs, row.seenAtUs + factor * silenceUs, watchedUs);
+      const at = Math.max(sinceUs(row) + factor * graceUs, heardUs(tables, row) + factor * silenceUs, watchedUs);
       return [row.incarnation, at] as const;
     }),
   );
+}
+
+/** A claim is a sign of life, too, and so is its renewal; the leases of a node that is alone have no end, and prove nothing. */
+function heardUs(tables: Tables, { incarnation, seenAtUs, leaseMs, alone }: NodeRow): number {
+  if (alone || leaseMs === null) return seenAtUs;
+  const held = runsInState(tables, "running").filter(({ owner }) => owner === incarnation);
+  return Math.max(seenAtUs, ...held.map(({ leaseUntilUs }) => (leaseUntilUs ?? 0) - toUs(leaseMs)));
 }
 
 /** A node that is alone renews nothing: it is gone when it has been silent for the time that its lease would have been. */

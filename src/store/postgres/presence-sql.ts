@@ -50,6 +50,11 @@ export const isLive = (now: string) => `(n.stopped_at is null and not ${isSilent
 const GRACE = `coalesce(n.presence_grace_ms, ${UNSAID_GRACE_MS})`;
 const SILENCE = `greatest(${GRACE}, ${SILENT_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS}))`;
 
+/** A claim is a sign of life, too, and so is its renewal; the leases of a node that is alone have no end, and prove nothing. */
+const lastGrant = (s: string) => `case when not n.alone then (
+      select max(r.lease_until) from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation
+    ) - ${interval("n.lease_ms")} end`;
+
 export interface Witness {
   readonly env: string;
   /** How long it has watched without a gap, and whether that began with trouble of its own. */
@@ -66,7 +71,7 @@ export interface Witness {
  */
 export function departingParts({ schema: s }: Dialect, { env, watchedMs, troubled }: Witness): string {
   return `missing as materialized (
-  select n.incarnation, coalesce(n.absent_since, t.now) as since, n.seen_at, ${GRACE} as grace, ${SILENCE} as silence,
+  select n.incarnation, coalesce(n.absent_since, t.now) as since, greatest(n.seen_at, ${lastGrant(s)}) as seen_at, ${GRACE} as grace, ${SILENCE} as silence,
     n.seen_at > coalesce(n.absent_since, t.now) - ${interval(heartbeatsMs("n"))} as sudden
   from ${s}.nodes n, t
   where n.env = ${env} and n.stopped_at is null and n.presence is not null and not ${isHere("n.presence")}

@@ -82,7 +82,10 @@ export const presenceCases = cases("presence", {
     same((await s.store.runs.renew([holder.claim], LONG_MS))[0]?.outcome, "held", "renewed");
     same(await taken(s), [], "after a renewal");
     await s.advance(PAST_GRACE_MS);
-    same(await taken(s), [holder.claim.runId], "silent");
+    const { runId } = await s.start({}, { owner: incarnation, leaseMs: LONG_MS });
+    same(await taken(s), [], "after a claim");
+    await s.advance(PAST_GRACE_MS);
+    same([...(await taken(s))].sort(), [holder.claim.runId, runId].sort(), "silent");
   },
 
   "a node is judged by its own settings, and by nodes of its own env only": async (s) => {
