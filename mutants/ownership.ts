@@ -25,7 +25,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a node whose presence is missing is gone although it was heard of, in memory",
     breaks: "S5: a node that renews and beats is not robbed",
-    edits: [{ file: MEMORY, find: " row.seenAtUs + factor * silenceUs,", put: "" }],
+    edits: [{ file: MEMORY, find: " heardUs(tables, row) + factor * silenceUs,", put: "" }],
     killedBy: [SEEDS],
   },
   {
