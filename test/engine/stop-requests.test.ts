@@ -83,8 +83,10 @@ const kinds: Record<string, (entries: Entries) => Kind> = {
       nodes: {
         items: S.map(
           () => Array.from({ length: 2_000 }, (_, i) => i),
-          (ctx, item) => {
+          async (ctx, item) => {
             entries.note(ctx.runId);
+            // Without it, all items of the memory store are done before the last pause of a round is sent.
+            await pause(2);
             return item;
           },
           { into: "list", limit: 4 },

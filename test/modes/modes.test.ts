@@ -260,7 +260,8 @@ onBothStores((bench) => {
       const go = deferred<void>();
       const program = stepwise(began.resolve, go.promise);
       const { env } = place();
-      const node = await bench.open({ programs: [program], env, identity: "leaving" });
+      // Without signals it only stops: the process that would end is the test's. A real one ends in deploy.test.ts.
+      const node = await bench.open({ programs: [program], env, identity: "leaving", signals: false });
       const stopped = new Promise<void>((resolve) => node.on("node.stopped", () => resolve()));
       const run = await node.start(program);
       await began.promise;
