@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createClient } from "../../src/client/create-client.js";
 import { createNode } from "../../src/client/create-node.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
@@ -126,9 +127,10 @@ describe("presence", () => {
   test("the runs of a killed process are taken over long before its lease is over", async () => {
     const victim = fork(compiled(join(import.meta.dirname, "attend.child.ts")), [url, schema], { execArgv: [] });
     await once(victim, "message");
-    await using starter = await createNode({ store, programs: [], ...SLOW });
-    const run = await starter.start(order);
-    await once(victim, "message");
+    const inSecond = once(victim, "message");
+    // A client, not a node: the heir is the only one that can reclaim the run.
+    const run = await createClient({ store }).start(order);
+    await inSecond;
     await using heir = await createNode({
       store: openPostgres(url, { schema }),
       programs: [order],
