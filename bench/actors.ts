@@ -10,7 +10,7 @@ import { actor } from "../src/actor/actor.js";
 import { expectation } from "../src/actor/expectation.js";
 import { strategy } from "../src/actor/strategy.js";
 import { createClient } from "../src/client/create-client.js";
-import { createNode } from "../src/client/create-node.js";
+import { createNode } from "../src/node/create-node.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { type EventType, event } from "../src/trigger/event.js";
 import { interleave, median, rate, WARM_UPS } from "./measure.js";

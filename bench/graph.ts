@@ -3,10 +3,10 @@
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { createNode } from "../src/client/create-node.js";
-import type { NodeEvents } from "../src/client/node-events.js";
 import { append, graph, state } from "../src/index.js";
 import { systemWorld } from "../src/kernel/system-world.js";
+import { createNode } from "../src/node/create-node.js";
+import type { NodeEvents } from "../src/node/node-events.js";
 import type { AnyDefinition } from "../src/program/definition.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { createBus } from "../src/telemetry/bus.js";

@@ -3,9 +3,9 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { Committer } from "../src/engine/committer.js";
-import type { NewRun } from "../src/kernel/new-run.js";
+import type { NewRun } from "../src/kernel/run/new-run.js";
 import { systemWorld } from "../src/kernel/system-world.js";
-import type { ClaimedRun } from "../src/store/contract/runs.js";
+import type { ClaimedRun } from "../src/store/contract/run/runs.js";
 import type { PostgresStore } from "../src/store/postgres/index.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { interleave, median, type Ratio, rate } from "./measure.js";

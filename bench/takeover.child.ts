@@ -1,6 +1,6 @@
 // A node process of the takeover benchmark: default settings; each step of its workflow is told to the parent.
 
-import { createNode } from "../src/client/create-node.js";
+import { createNode } from "../src/node/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
 import { workflow } from "../src/workflow/workflow.js";
 

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createNode } from "../src/client/create-node.js";
+import { createNode } from "../src/node/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
 import { workflow } from "../src/workflow/workflow.js";
 import { median } from "./measure.js";

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { extname, join } from "node:path";
 import pg from "pg";
 import { createClient } from "../src/client/create-client.js";
-import { createNode } from "../src/client/create-node.js";
+import { createNode } from "../src/node/create-node.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { event, on } from "../src/trigger/event.js";
 import { workflow } from "../src/workflow/workflow.js";

@@ -3,8 +3,8 @@
 
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { createNode } from "../src/client/create-node.js";
 import { systemWorld } from "../src/kernel/system-world.js";
+import { createNode } from "../src/node/create-node.js";
 import { openPostgres } from "../src/store/postgres/open.js";
 import { workflow } from "../src/workflow/workflow.js";
 import { interleave, median, rate } from "./measure.js";

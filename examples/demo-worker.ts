@@ -1,6 +1,6 @@
 // One node process of the demonstration; tells its parent what happens.
 
-import { createNode } from "../src/client/create-node.js";
+import { createNode } from "../src/node/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";
 import { order } from "./order.js";
 

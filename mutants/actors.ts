@@ -37,7 +37,7 @@ export const actors: readonly Mutant[] = [
       },
       { file: LIMITS, find: "least(${MOST_OF_A_LINE}, greatest(0,", put: "least(1, greatest(0," },
     ],
-    killedBy: [{ file: "test/store/races-overflow.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-overflow.test.ts" }],
   },
   {
     name: "each expectation has a limit of its own",
@@ -104,7 +104,7 @@ export const actors: readonly Mutant[] = [
     breaks: "S10",
     edits: [
       {
-        file: "src/store/postgres/subscriptions.ts",
+        file: "src/store/postgres/event/subscriptions.ts",
         find: "  if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);\n",
         put: "",
       },
@@ -116,7 +116,7 @@ export const actors: readonly Mutant[] = [
     breaks: "S18",
     edits: [
       {
-        file: "src/store/postgres/definitions.ts",
+        file: "src/store/postgres/definition/definitions.ts",
         find: "select * from ${s}.definitions where env = $1\n",
         put: "select * from ${s}.definitions where $1::text is not null\n",
       },
@@ -152,7 +152,7 @@ export const actors: readonly Mutant[] = [
     breaks: "S9",
     edits: [
       {
-        file: "src/store/postgres/definitions.ts",
+        file: "src/store/postgres/definition/definitions.ts",
         find: "1 + coalesce((select max(version) from ${s}.definition_versions where ${NAMED}), 0)",
         put: "1 + 0 * coalesce((select max(version) from ${s}.definition_versions where ${NAMED}), 0)",
       },
@@ -164,7 +164,7 @@ export const actors: readonly Mutant[] = [
     breaks: "S18",
     edits: [
       {
-        file: "src/client/dynamic-programs.ts",
+        file: "src/node/dynamic-programs.ts",
         find: "made.filter((one) => isServedIn(stack, one))",
         put: "made.filter((one) => isServedIn(stack, one) || true)",
       },
@@ -176,7 +176,7 @@ export const actors: readonly Mutant[] = [
     breaks: "L6",
     edits: [
       {
-        file: "src/store/memory/claim-runs.ts",
+        file: "src/store/memory/claim/claim-runs.ts",
         find: "return a.priority - b.priority ||",
         put: "return a.groupId - b.groupId || a.priority - b.priority ||",
       },

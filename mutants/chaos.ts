@@ -8,7 +8,7 @@ export const chaos: readonly Mutant[] = [
     breaks: "S4, S6, S8",
     edits: [
       {
-        file: "src/store/postgres/commit-sql.ts",
+        file: "src/store/postgres/claim/commit-sql.ts",
         find: "where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq\n",
         put: "where r.id = f.run_id\n",
       },
@@ -18,7 +18,7 @@ export const chaos: readonly Mutant[] = [
   {
     name: "taking back is repeated through an outage",
     breaks: "S5",
-    edits: [{ file: "src/store/postgres/reclaim.ts", find: ", { once: true }", put: "" }],
+    edits: [{ file: "src/store/postgres/claim/reclaim.ts", find: ", { once: true }", put: "" }],
     killedBy: [{ file: "test/engine/ownership.test.ts", test: "never repeated" }],
   },
   {
@@ -26,16 +26,16 @@ export const chaos: readonly Mutant[] = [
     breaks: "lock rules",
     edits: [
       {
-        file: "src/store/postgres/housekeep.ts",
+        file: "src/store/postgres/node/housekeep.ts",
         find: " and stopped_at is null for no key update skip locked",
         put: " and stopped_at is null",
       },
       {
-        file: "src/store/postgres/housekeep.ts",
+        file: "src/store/postgres/node/housekeep.ts",
         find: "  for no key update skip locked\n), absent",
         put: "), absent",
       },
     ],
-    killedBy: [{ file: "test/store/races-nodes.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-nodes.test.ts" }],
   },
 ];

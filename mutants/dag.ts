@@ -2,9 +2,9 @@
 
 import type { Mutant } from "./mutant.js";
 
-const COUNT = "src/store/postgres/count-down.ts";
-const COMMIT = "src/store/postgres/commit-sql.ts";
-const RACES = { file: "test/store/races-tasks.test.ts" };
+const COUNT = "src/store/postgres/task/count-down.ts";
+const COMMIT = "src/store/postgres/claim/commit-sql.ts";
+const RACES = { file: "test/store/races/races-tasks.test.ts" };
 const CONFORMANCE = { file: "test/conformance/postgres.test.ts", test: "tasks" };
 
 export const dags: readonly Mutant[] = [
@@ -25,7 +25,7 @@ export const dags: readonly Mutant[] = [
     breaks: "S13",
     edits: [
       {
-        file: "src/store/postgres/peek-journals.ts",
+        file: "src/store/postgres/journal/peek-journals.ts",
         find: "j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1\n  ) j`",
         put: "j.seq = case when e.starts then r.base_seq + 1 else 1 end limit 1\n  ) j`",
       },
@@ -38,7 +38,7 @@ export const dags: readonly Mutant[] = [
     edits: [
       { file: COUNT, find: "  where e.counted and ${only}\n", put: "  where e.counted and false and ${only}\n" },
       {
-        file: "src/store/postgres/commit.ts",
+        file: "src/store/postgres/claim/commit.ts",
         find: "  await admitAfter(\n    db,\n    rows.flatMap(({ held }) => held ?? []),\n  );\n",
         put: '  if (counting) db.inBackground(async () => void (await (await import("./reconcile-tasks.js")).reconcile(db)));\n',
       },
@@ -101,14 +101,14 @@ export const dags: readonly Mutant[] = [
   {
     name: "the tasks of a run are looked for in all journals",
     breaks: "a pause costs what its run is large, not what the table is",
-    edits: [{ file: "src/store/postgres/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],
-    killedBy: [{ file: "test/store/planner.test.ts", test: "nothing was ever analyzed" }],
+    edits: [{ file: "src/store/postgres/task/task-tree.ts", find: "j.kind = 'task' offset 0", put: "j.kind = 'task'" }],
+    killedBy: [{ file: "test/store/planner/planner.test.ts", test: "nothing was ever analyzed" }],
   },
   {
     name: "tasks of a run that begins anew are counted in it",
     breaks: "S13: a run waits for the tasks it has started, and for no others",
     edits: [
-      { file: "src/store/postgres/leave-tasks.ts", find: "set counts = false\n", put: "set counts = r.counts\n" },
+      { file: "src/store/postgres/task/leave-tasks.ts", find: "set counts = false\n", put: "set counts = r.counts\n" },
     ],
     killedBy: [CONFORMANCE],
   },
@@ -117,7 +117,7 @@ export const dags: readonly Mutant[] = [
     breaks: "both stores answer the same",
     edits: [
       {
-        file: "src/store/memory/sweep-expired.ts",
+        file: "src/store/memory/claim/sweep-expired.ts",
         find: "row.counts && ENDS.includes(verdict.outcome);",
         put: "row.counts && ENDS.includes(verdict.outcome) && false;",
       },
@@ -135,12 +135,12 @@ export const dags: readonly Mutant[] = [
     breaks: "S5",
     edits: [
       {
-        file: "src/store/postgres/reclaimed.ts",
+        file: "src/store/postgres/claim/reclaimed.ts",
         find: "  where r.id = l.id and r.epoch = $2 and r.token is not null",
         put: "  where r.id = l.id and r.token is not null",
       },
       {
-        file: "src/store/postgres/reclaimed.ts",
+        file: "src/store/postgres/claim/reclaimed.ts",
         find: "  where id = $1 and epoch = $2 and token is not null",
         put: "  where id = $1 and token is not null",
       },
@@ -152,12 +152,12 @@ export const dags: readonly Mutant[] = [
     breaks: "S5",
     edits: [
       {
-        file: "src/store/postgres/reclaimed.ts",
+        file: "src/store/postgres/claim/reclaimed.ts",
         find: "    and (r.lease_until <= t.now or $3::bool)\n",
         put: "    and ($3::bool is not null)\n",
       },
       {
-        file: "src/store/postgres/reclaimed.ts",
+        file: "src/store/postgres/claim/reclaimed.ts",
         find: "    and (lease_until <= (select now from t) or $3::bool) and ${TURN}\n",
         put: "    and ${TURN}\n",
       },
@@ -175,7 +175,7 @@ export const dags: readonly Mutant[] = [
     breaks: "pause",
     edits: [
       {
-        file: "src/store/postgres/pause-run.ts",
+        file: "src/store/postgres/run/pause-run.ts",
         find: "set state = case when l.state = 'running' then r.state else 'paused' end",
         put: "set state = case when l.state in ('running', 'waiting') then r.state else 'paused' end",
       },
@@ -185,7 +185,7 @@ export const dags: readonly Mutant[] = [
   {
     name: "tasks that start while their DAG is being paused can be claimed",
     breaks: "pause",
-    edits: [{ file: "src/store/memory/commit.ts", find: "paused: row.pausing", put: "paused: false" }],
+    edits: [{ file: "src/store/memory/claim/commit.ts", find: "paused: row.pausing", put: "paused: false" }],
     killedBy: [{ file: "test/conformance/memory.test.ts", test: "tasks" }],
   },
   {
@@ -229,7 +229,7 @@ export const dags: readonly Mutant[] = [
     breaks: "only what failed is tried again",
     edits: [
       {
-        file: "src/store/memory/reopen-tasks.ts",
+        file: "src/store/memory/task/reopen-tasks.ts",
         find: 'const TRIED_AGAIN: readonly RunState[] = ["failed",',
         put: 'const TRIED_AGAIN: readonly RunState[] = ["skipped", "failed",',
       },

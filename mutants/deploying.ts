@@ -3,8 +3,8 @@
 import type { Killer, Mutant } from "./mutant.js";
 
 const CONFORMANCE = "test/conformance/postgres.test.ts";
-const REVIEW = "src/store/postgres/review-misfits.ts";
-const MISFIT = "src/store/postgres/misfit-sql.ts";
+const REVIEW = "src/store/postgres/run/review-misfits.ts";
+const MISFIT = "src/store/postgres/run/misfit-sql.ts";
 const SIMULATED: readonly Killer[] = [{ file: "test/simulator/rolling.test.ts" }];
 
 export const deploying: readonly Mutant[] = [
@@ -25,7 +25,7 @@ export const deploying: readonly Mutant[] = [
     breaks: "a build tries a journal once",
     edits: [
       {
-        file: "src/store/postgres/claim-runs.ts",
+        file: "src/store/postgres/claim/claim-runs.ts",
         find: "      and (r.misfits is null or not r.misfits && $7::text[])",
         put: "      and $7::text[] is not null",
       },
@@ -37,7 +37,7 @@ export const deploying: readonly Mutant[] = [
     breaks: "handed back uncounted",
     edits: [
       {
-        file: "src/store/postgres/commit-sql.ts",
+        file: "src/store/postgres/claim/commit-sql.ts",
         find: `f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)\${more ? " or f.build is not null" : ""}`,
         put: "f.failed",
       },
@@ -49,7 +49,7 @@ export const deploying: readonly Mutant[] = [
     breaks: "a parent waits for a quarantined child",
     edits: [
       {
-        file: "src/kernel/effect.ts",
+        file: "src/kernel/run/effect.ts",
         find: '(effect.kind === "fail" && effect.as !== "quarantined")',
         put: 'effect.kind === "fail"',
       },

@@ -5,7 +5,7 @@ import type { Mutant } from "./mutant.js";
 /** The first that breaks an invariant ends it: a wide range costs only a survivor. */
 const SEEDS = { seeds: 150 };
 const REPLAY = "src/replay/replay.ts";
-const STEP = "src/workflow/step-call.ts";
+const STEP = "src/replay/step-call.ts";
 const SESSION = "src/engine/session.ts";
 
 export const engine: readonly Mutant[] = [
@@ -152,7 +152,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S12",
     edits: [
       {
-        file: "src/workflow/take-messages.ts",
+        file: "src/replay/take-messages.ts",
         find: "      await takeAll(replay, messages);\n",
         put: "      await takeAll(replay, messages);\n      mailUpTo = session.inboxSeq;\n      ownUpTo = session.ownMail;\n",
       },
@@ -170,7 +170,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S4",
     edits: [
       {
-        file: "src/engine/lease-keeper.ts",
+        file: "src/engine/claiming/lease-keeper.ts",
         find: "        session.lose();\n",
         put: "",
       },
@@ -182,7 +182,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S5",
     edits: [
       {
-        file: "src/engine/watch.ts",
+        file: "src/engine/upkeep/watch.ts",
         find: "    if (now - this.#seenAt > this.#gapMs) this.failed();\n",
         put: "",
       },
@@ -194,7 +194,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S3",
     edits: [
       {
-        file: "src/engine/claim-loop.ts",
+        file: "src/engine/claiming/claim-loop.ts",
         find: '      bus.emit("claim.failed", { error });\n      return null;\n',
         put: `      bus.emit("claim.failed", { error });
       const { runs } = await store.list({ env: "default", states: ["running"] }, { limit }).catch(() => ({ runs: [] }));
@@ -237,7 +237,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/store/postgres/commit-sql.ts",
+        file: "src/store/postgres/claim/commit-sql.ts",
         find: "then greatest(r.crashes - 1, 0) else 0 end,",
         put: "then greatest(r.crashes - 1, 0) else r.crashes end,",
       },
@@ -254,7 +254,7 @@ export const engine: readonly Mutant[] = [
         put: "        const answer = await this.#store.runs.transact(async (tx) => {\n          await (tx as unknown as { lock(runId: string): Promise<void> }).lock(this.run.runId);\n          const effects = await work(tx);\n",
       },
       {
-        file: "src/store/postgres/transact.ts",
+        file: "src/store/postgres/run/transact.ts",
         find: "const commit = await workIn(tx, work);",
         put: "Object.assign(tx, { lock: (id: string) => client.query(`select from ${db.dialect.schema}.runs where id = $1 for no key update`, [id]) });\n        const commit = await workIn(tx, work);",
       },
@@ -264,7 +264,13 @@ export const engine: readonly Mutant[] = [
   {
     name: "a transaction that is kept stays open",
     breaks: "S4",
-    edits: [{ file: "src/store/postgres/step-transaction.ts", find: "this.#open = false;", put: "this.#open = true;" }],
+    edits: [
+      {
+        file: "src/store/postgres/connection/step-transaction.ts",
+        find: "this.#open = false;",
+        put: "this.#open = true;",
+      },
+    ],
     killedBy: [{ file: "test/workflow/transaction.test.ts", test: "that is kept" }],
   },
   {
@@ -272,7 +278,7 @@ export const engine: readonly Mutant[] = [
     breaks: "L3",
     edits: [
       {
-        file: "src/store/postgres/connections.ts",
+        file: "src/store/postgres/connection/connections.ts",
         find: "const transactions = new pg.Pool(",
         put: "const transactions = this.#shared ?? new pg.Pool(",
       },
@@ -296,7 +302,7 @@ export const engine: readonly Mutant[] = [
     breaks: "S4",
     edits: [
       {
-        file: "src/store/postgres/transact.ts",
+        file: "src/store/postgres/run/transact.ts",
         find: 'await client.query(sent === null ? "rollback" : "commit");',
         put: 'await client.query("commit");',
       },
@@ -356,7 +362,7 @@ export const engine: readonly Mutant[] = [
     breaks: "L3",
     edits: [
       {
-        file: "src/workflow/child-call.ts",
+        file: "src/replay/child-call.ts",
         find: 'decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value))',
         put: "decodeError(value === undefined ? endedAs(state, value) : value)",
       },

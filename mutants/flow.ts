@@ -20,7 +20,7 @@ export const flow: readonly Mutant[] = [
     cross join lateral (\n`,
       },
     ],
-    killedBy: [{ file: "test/store/races-limits.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-limits.test.ts" }],
   },
   {
     name: "a parked run keeps its slot",
@@ -57,7 +57,7 @@ export const flow: readonly Mutant[] = [
     breaks: "S15",
     edits: [
       {
-        file: "src/store/postgres/insert-runs.ts",
+        file: "src/store/postgres/run/insert-runs.ts",
         find: '\n  where ${oneOf(at(1, "uuid", "l.run"), "select id from r")}`;',
         put: "\n  on conflict do nothing`;",
       },
@@ -68,7 +68,11 @@ export const flow: readonly Mutant[] = [
     name: "a paused queue hands out work",
     breaks: "the pause",
     edits: [
-      { file: "src/store/postgres/claim-runs.ts", find: " and g.id <> all(array(select id from paused))", put: "" },
+      {
+        file: "src/store/postgres/claim/claim-runs.ts",
+        find: " and g.id <> all(array(select id from paused))",
+        put: "",
+      },
     ],
     killedBy: [{ file: "test/conformance/postgres.test.ts" }],
   },

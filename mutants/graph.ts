@@ -11,7 +11,7 @@ export const graph: readonly Mutant[] = [
     breaks: "S8",
     edits: [
       {
-        file: "src/store/postgres/read-journal.ts",
+        file: "src/store/postgres/journal/read-journal.ts",
         find: "if (entries[seq - first]?.seq !== seq) throw new JournalCorrupt(runId, seq);",
         put: "if (seq < 0) throw new JournalCorrupt(runId, seq);",
       },
@@ -203,7 +203,7 @@ export const graph: readonly Mutant[] = [
     breaks: "L5",
     edits: [
       {
-        file: "src/workflow/step-call.ts",
+        file: "src/replay/step-call.ts",
         find: "if (this.#reason !== null) this.#limit.abort(this.#reason);",
         put: "",
       },

@@ -3,7 +3,7 @@
 import type { Mutant } from "./mutant.js";
 
 const CONFORMANCE = "test/conformance/postgres.test.ts";
-const COMMIT = "src/store/postgres/commit-sql.ts";
+const COMMIT = "src/store/postgres/claim/commit-sql.ts";
 
 export const ground: readonly Mutant[] = [
   {
@@ -57,15 +57,15 @@ export const ground: readonly Mutant[] = [
   {
     name: "dedupe keys not sorted before they are inserted",
     breaks: "lock rules",
-    edits: [{ file: "src/store/postgres/insert-runs.ts", find: "  order by key_hash, position\n", put: "" }],
-    killedBy: [{ file: "test/store/races-keys.test.ts" }],
+    edits: [{ file: "src/store/postgres/run/insert-runs.ts", find: "  order by key_hash, position\n", put: "" }],
+    killedBy: [{ file: "test/store/races/races-keys.test.ts" }],
   },
   {
     name: "the node's clock decides about leases",
     breaks: "S5",
     edits: [
       {
-        file: "src/store/postgres/dialect.ts",
+        file: "src/store/postgres/connection/dialect.ts",
         find: 'now = "clock_timestamp()"',
         put: "now = `(timestamptz 'epoch' + ${Date.now()} * interval '1 ms')`",
       },
@@ -76,7 +76,7 @@ export const ground: readonly Mutant[] = [
     name: "crashes not counted when a run is claimed",
     breaks: "S17",
     edits: [
-      { file: "src/store/postgres/claim-runs.ts", find: "crashes = r.crashes + 1,", put: "crashes = r.crashes," },
+      { file: "src/store/postgres/claim/claim-runs.ts", find: "crashes = r.crashes + 1,", put: "crashes = r.crashes," },
     ],
     killedBy: [{ file: CONFORMANCE, test: "a granted run is running" }],
   },
@@ -85,7 +85,7 @@ export const ground: readonly Mutant[] = [
     breaks: "S15",
     edits: [
       {
-        file: "src/store/postgres/claim-runs.ts",
+        file: "src/store/postgres/claim/claim-runs.ts",
         find: `where r.id = any(array(select id from picked where suspect is not true)
     || array(select id from picked where suspect order by priority, available_at, id limit 1))`,
         put: `where r.id in (
@@ -93,29 +93,29 @@ export const ground: readonly Mutant[] = [
     order by q.priority, q.available_at limit $4 for no key update skip locked) and not exists (select from held)`,
       },
     ],
-    killedBy: [{ file: "test/store/planner.test.ts", test: "a claim takes no more than its limit" }],
+    killedBy: [{ file: "test/store/planner/planner.test.ts", test: "a claim takes no more than its limit" }],
   },
   {
     name: "sweep acts on a list it read before",
     breaks: "S5, S16",
     edits: [
       {
-        file: "src/store/postgres/sweep-expired.ts",
+        file: "src/store/postgres/claim/sweep-expired.ts",
         find: "  limit ${limit}\n  for no key update skip locked\n",
         put: "  limit ${limit}\n",
       },
       {
-        file: "src/store/postgres/take-back.ts",
+        file: "src/store/postgres/claim/take-back.ts",
         find: " and r.token is not null and ${still}\n",
         put: "\n",
       },
     ],
-    killedBy: [{ file: "test/store/races-claims.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-claims.test.ts" }],
   },
   {
     name: "a renewal that asks for the owner's epoch only",
     breaks: "S4",
-    edits: [{ file: "src/store/postgres/renew-claims.ts", find: " and r.token = l.token\n", put: "\n" }],
+    edits: [{ file: "src/store/postgres/claim/renew-claims.ts", find: " and r.token = l.token\n", put: "\n" }],
     killedBy: [{ file: CONFORMANCE, test: "lost: other epoch, other token" }],
   },
   {
@@ -129,7 +129,7 @@ export const ground: readonly Mutant[] = [
     breaks: "S5",
     edits: [
       {
-        file: "src/store/postgres/leases.ts",
+        file: "src/store/postgres/lease/leases.ts",
         find: "or l.lease_until <= excluded.acquired_at",
         put: "or l.token is distinct from excluded.token",
       },
@@ -140,16 +140,20 @@ export const ground: readonly Mutant[] = [
     name: "our statements may read whole tables",
     breaks: "plans do not depend on when they were made",
     edits: [
-      { file: "src/store/postgres/connections.ts", find: '"set enable_seqscan = off; set plan', put: '"set plan' },
+      {
+        file: "src/store/postgres/connection/connections.ts",
+        find: '"set enable_seqscan = off; set plan',
+        put: '"set plan',
+      },
     ],
-    killedBy: [{ file: "test/store/planner.test.ts", test: "planned while the tables were empty" }],
+    killedBy: [{ file: "test/store/planner/planner.test.ts", test: "planned while the tables were empty" }],
   },
   {
     name: "the main line is planned as the server likes",
     breaks: "plans do not depend on when they were made",
     edits: [
       {
-        file: "src/store/postgres/connections.ts",
+        file: "src/store/postgres/connection/connections.ts",
         find: "this.#config(options.connections, OUR_STATEMENTS)",
         put: "this.#config(options.connections)",
       },
@@ -159,7 +163,9 @@ export const ground: readonly Mutant[] = [
   {
     name: "a count is planned as if no table could be read in whole",
     breaks: "what must read all of a table does it the short way",
-    edits: [{ file: "src/store/postgres/connections.ts", find: "; set local enable_seqscan = on`", put: "`" }],
+    edits: [
+      { file: "src/store/postgres/connection/connections.ts", find: "; set local enable_seqscan = on`", put: "`" },
+    ],
     killedBy: [{ file: "test/store/connections.test.ts", test: "plan a count as the server likes" }],
   },
   {
@@ -167,7 +173,7 @@ export const ground: readonly Mutant[] = [
     breaks: "L1",
     edits: [
       {
-        file: "src/store/postgres/spare-connections.ts",
+        file: "src/store/postgres/connection/spare-connections.ts",
         find: "this.#spares = this.#spares.filter((spare) => spare.client !== client);",
         put: "",
       },
@@ -177,14 +183,20 @@ export const ground: readonly Mutant[] = [
   {
     name: "a connection is kept from who waits for one",
     breaks: "L1",
-    edits: [{ file: "src/store/postgres/spare-connections.ts", find: " || this.#pool.waitingCount > 0", put: "" }],
+    edits: [
+      { file: "src/store/postgres/connection/spare-connections.ts", find: " || this.#pool.waitingCount > 0", put: "" },
+    ],
     killedBy: [{ file: "test/store/spare-connections.test.ts" }],
   },
   {
     name: "a statement whose columns a migration has changed fails for good",
     breaks: "nodes of two versions work on one schema",
     edits: [
-      { file: "src/store/postgres/sqlstate.ts", find: '    if (isOutdated(error)) return "transient";\n', put: "" },
+      {
+        file: "src/store/postgres/connection/sqlstate.ts",
+        find: '    if (isOutdated(error)) return "transient";\n',
+        put: "",
+      },
     ],
     killedBy: [{ file: "test/store/connections.test.ts", test: "prepare a statement anew" }],
   },
@@ -199,12 +211,12 @@ export const ground: readonly Mutant[] = [
     breaks: "plans do not depend on statistics",
     edits: [
       {
-        file: "src/store/postgres/list-runs.ts",
+        file: "src/store/postgres/run/list-runs.ts",
         find: "const all = filter.states === undefined &&",
         put: "const all = false &&",
       },
     ],
-    killedBy: [{ file: "test/store/lists-large.test.ts" }],
+    killedBy: [{ file: "test/store/planner/lists-large.test.ts" }],
   },
   {
     name: "a repair is planned once for all its parameters",
@@ -212,14 +224,14 @@ export const ground: readonly Mutant[] = [
     edits: [
       { file: "src/store/postgres/migrations/0001-tasks.ts", find: " set plan_cache_mode = auto as $$", put: " as $$" },
     ],
-    killedBy: [{ file: "test/store/lists-large.test.ts" }],
+    killedBy: [{ file: "test/store/planner/lists-large.test.ts" }],
   },
   {
     name: "calls that wait when the store is closed hang",
     breaks: "L7",
     edits: [
       {
-        file: "src/store/postgres/connections.ts",
+        file: "src/store/postgres/connection/connections.ts",
         find: "    for (const reject of this.#waiting) reject(new StoreClosed());\n",
         put: "",
       },

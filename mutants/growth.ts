@@ -169,7 +169,7 @@ export const growth: readonly Mutant[] = [
     breaks: "one part that fails holds up no other",
     edits: [
       {
-        file: "src/engine/cleanup.ts",
+        file: "src/engine/upkeep/cleanup.ts",
         find: '.catch((error) => bus.emit("housekeeping.failed", { error }))',
         put: "",
       },

@@ -2,7 +2,7 @@
 
 import type { Mutant } from "./mutant.js";
 
-const SQL = "src/store/postgres/machine-sql.ts";
+const SQL = "src/store/postgres/machine/machine-sql.ts";
 const TIMERS = "test/machine/timers.test.ts";
 const CONFORMANCE = "test/conformance/postgres.test.ts";
 
@@ -56,7 +56,7 @@ export const machines: readonly Mutant[] = [
     breaks: "S11",
     edits: [
       {
-        file: "src/store/memory/timers.ts",
+        file: "src/store/memory/machine/timers.ts",
         find: "if (!row || row.generation !== generation || row.attempts !== taken) return false;",
         put: "if (!row || row.attempts !== taken) return false;",
       },
@@ -134,7 +134,7 @@ export const machines: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: "  set attempts = x.attempts + 1, claimed_until = (select now from t)",
         put: "  set attempts = x.attempts, claimed_until = (select now from t)",
       },
@@ -146,7 +146,7 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: "      and (x.claimed_until is null or x.claimed_until <= (select now from t))\n",
         put: "",
       },
@@ -158,7 +158,7 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: "         and n.claimed_until > (select now from t)\n",
         put: "         and n.claimed_until < n.due_at\n",
       },
@@ -170,7 +170,7 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: '${interval("w.delay_ms")}, claimed_until = null,',
         put: '${interval("w.delay_ms")},',
       },
@@ -188,12 +188,12 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: "  set attempts = x.attempts + 1, claimed_until = (select now from t)",
         put: "  set attempts = x.attempts + 1, try_at = (select now from t), claimed_until = (select now from t)",
       },
     ],
-    killedBy: [{ file: "test/store/hot-timers.test.ts", test: "leaves them where they stand in every index" }],
+    killedBy: [{ file: "test/store/planner/hot-timers.test.ts", test: "leaves them where they stand in every index" }],
   },
   {
     name: "a failing timer is tried at once",
@@ -286,12 +286,12 @@ export const machines: readonly Mutant[] = [
     breaks: "S11",
     edits: [
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: "join ${s}.timers x on x.id = w.id and x.generation = w.generation and x.attempts = w.attempts\n",
         put: "join ${s}.timers x on x.id = w.id and x.generation = w.generation\n",
       },
       {
-        file: "src/store/postgres/timers.ts",
+        file: "src/store/postgres/machine/timers.ts",
         find: "x.generation = w.generation and x.attempts = w.attempts and w.how = 'drop'",
         put: "x.generation = w.generation and w.how = 'drop'",
       },
@@ -315,7 +315,7 @@ export const machines: readonly Mutant[] = [
     breaks: "redaction",
     edits: [
       {
-        file: "src/cli/show.ts",
+        file: "src/cli/command/show.ts",
         find: "withoutMarked(run.group.program, page?.entries ?? [])",
         put: 'withoutMarked("", page?.entries ?? [])',
       },

@@ -3,7 +3,7 @@
 import type { Killer, Mutant } from "./mutant.js";
 
 const CONFORMANCE = "test/conformance/postgres.test.ts";
-const RECOVER = "src/store/postgres/recover-runs.ts";
+const RECOVER = "src/store/postgres/claim/recover-runs.ts";
 const MODES: readonly Killer[] = [{ file: "test/modes/modes.test.ts" }];
 const HOUSE: readonly Killer[] = [{ file: "test/engine/housekeeping.test.ts" }];
 
@@ -13,7 +13,7 @@ export const modes: readonly Mutant[] = [
     breaks: "isolation",
     edits: [
       {
-        file: "src/store/postgres/deferred-runs.ts",
+        file: "src/store/postgres/run/deferred-runs.ts",
         find: "r.id = f.run_id and g.env = $2)",
         put: "r.id = f.run_id and $2 <> '')",
       },
@@ -25,7 +25,7 @@ export const modes: readonly Mutant[] = [
     breaks: "isolation",
     edits: [
       {
-        file: "src/store/postgres/admit-runs.ts",
+        file: "src/store/postgres/limit/admit-runs.ts",
         find: "where key = $2 || ' limit_place'), $2 || '/') as at",
         put: "where key = $2 || ' limit_place'), '') as at",
       },
@@ -37,7 +37,7 @@ export const modes: readonly Mutant[] = [
     breaks: "isolation",
     edits: [
       {
-        file: "src/store/memory/retain-runs.ts",
+        file: "src/store/memory/run/retain-runs.ts",
         find: "row.group.env === options.env && row.state",
         put: "row.group.env !== '' && row.state",
       },
@@ -49,7 +49,7 @@ export const modes: readonly Mutant[] = [
     breaks: "others do not rewrite a policy",
     edits: [
       {
-        file: "src/store/postgres/program-limits.ts",
+        file: "src/store/postgres/limit/program-limits.ts",
         find: " and d.id = any(n.claims) and d.id = any(n.serves)",
         put: "",
       },
@@ -63,7 +63,7 @@ export const modes: readonly Mutant[] = [
     breaks: "others do not rewrite a policy",
     edits: [
       {
-        file: "src/store/postgres/program-limits.ts",
+        file: "src/store/postgres/limit/program-limits.ts",
         find: "(g.declared_start, g.declared_by) <= (d.started_at, d.incarnation)",
         put: "true",
       },
@@ -75,7 +75,7 @@ export const modes: readonly Mutant[] = [
     breaks: "an older node's policy holds again",
     edits: [
       {
-        file: "src/store/postgres/program-limits.ts",
+        file: "src/store/postgres/limit/program-limits.ts",
         find: "n.incarnation = g.declared_by and not ${stands(now)}",
         put: "n.incarnation = g.declared_by and false",
       },
@@ -87,7 +87,7 @@ export const modes: readonly Mutant[] = [
     breaks: "a policy belongs to the run",
     edits: [
       {
-        file: "src/store/postgres/sweep-expired.ts",
+        file: "src/store/postgres/claim/sweep-expired.ts",
         find: "coalesce(r.recovery, (select g.recovery",
         put: "coalesce(null, (select g.recovery",
       },
@@ -111,7 +111,7 @@ export const modes: readonly Mutant[] = [
     breaks: "of two who decide on one orphan, one acts",
     edits: [
       { file: RECOVER, find: "limit 1 for no key update skip locked", put: "limit 1" },
-      { file: "src/store/postgres/take-back.ts", find: " and r.token is not null and ${still}\n", put: "\n" },
+      { file: "src/store/postgres/claim/take-back.ts", find: " and r.token is not null and ${still}\n", put: "\n" },
     ],
     killedBy: [{ file: CONFORMANCE, test: "of many who decide on one orphan, one acts" }],
   },
@@ -120,7 +120,7 @@ export const modes: readonly Mutant[] = [
     breaks: "what is recorded is not done again",
     edits: [
       {
-        file: "src/store/postgres/take-back.ts",
+        file: "src/store/postgres/claim/take-back.ts",
         find: "when x.policy = 'restart' and x.begun and x.pending = 0 then 'restarted'",
         put: "when x.policy is distinct from 'fail' and x.begun is not false and x.pending = 0 then 'restarted'",
       },
@@ -132,7 +132,7 @@ export const modes: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/store/postgres/take-back.ts",
+        file: "src/store/postgres/claim/take-back.ts",
         find: "greatest(d.died, j.restarts + 1) as worst",
         put: "d.died as worst",
       },
@@ -144,7 +144,7 @@ export const modes: readonly Mutant[] = [
     breaks: "restart begins anew",
     edits: [
       {
-        file: "src/store/postgres/take-back.ts",
+        file: "src/store/postgres/claim/take-back.ts",
         find: "base_seq = case e.verdict when 'restarted' then r.seq else r.base_seq end",
         put: "base_seq = r.base_seq",
       },
@@ -156,7 +156,7 @@ export const modes: readonly Mutant[] = [
     breaks: "an override is obeyed by every path",
     edits: [
       {
-        file: "src/engine/assignments.ts",
+        file: "src/engine/claiming/assignments.ts",
         find: 'modes.of(program.name) === "full"',
         put: 'modes.state.mode === "full" && program.name !== ""',
       },
@@ -180,7 +180,7 @@ export const modes: readonly Mutant[] = [
     breaks: "what was set last holds",
     edits: [
       {
-        file: "src/engine/housekeeping.ts",
+        file: "src/engine/upkeep/housekeeping.ts",
         find: "modes.told === told ? report.mode : null",
         put: "modes.told >= told ? report.mode : null",
       },
@@ -190,7 +190,7 @@ export const modes: readonly Mutant[] = [
   {
     name: "a disabled node takes back the runs of others",
     breaks: "a disabled node makes nothing",
-    edits: [{ file: "src/engine/housekeeping.ts", find: ' && modes.state.mode !== "disabled"', put: "" }],
+    edits: [{ file: "src/engine/upkeep/housekeeping.ts", find: ' && modes.state.mode !== "disabled"', put: "" }],
     killedBy: HOUSE,
   },
   {
@@ -198,7 +198,7 @@ export const modes: readonly Mutant[] = [
     breaks: "nothing crosses the border of an env",
     edits: [
       {
-        file: "src/store/postgres/limit-columns.ts",
+        file: "src/store/postgres/limit/limit-columns.ts",
         find: "`${group.env}/${key}`",
         put: "`${group.env.slice(0, 2)}/${key}`",
       },
@@ -210,7 +210,7 @@ export const modes: readonly Mutant[] = [
     breaks: "nobody begins without the right",
     edits: [
       {
-        file: "src/client/work-guard.ts",
+        file: "src/node/work-guard.ts",
         find: "else await session.commit([later(session, lease.leftMs ?? AGAIN_MS)]);",
         put: "else if (later(session, lease.leftMs ?? AGAIN_MS)) await work();",
       },
@@ -222,7 +222,7 @@ export const modes: readonly Mutant[] = [
     breaks: "deferred is what nobody of its own stack works on",
     edits: [
       {
-        file: "src/store/postgres/deferred-runs.ts",
+        file: "src/store/postgres/run/deferred-runs.ts",
         find: "n.stopped_at is null and g.id = any(n.claims)",
         put: "n.stopped_at is not null and g.id = any(n.claims)",
       },

@@ -23,7 +23,7 @@ export const node: readonly Mutant[] = [
     breaks: "handing back costs a run nothing",
     edits: [
       {
-        file: "src/workflow/step-call.ts",
+        file: "src/replay/step-call.ts",
         find: "if (!atMostOnce) workSignal.throwIfAborted();",
         put: "",
       },
@@ -33,7 +33,9 @@ export const node: readonly Mutant[] = [
   {
     name: "runs claimed ahead begin at once",
     breaks: "no more runs are worked on than there are slots",
-    edits: [{ file: "src/engine/slots.ts", find: "while (this.#free === 0 &&", put: "while (this.#free < -1000 &&" }],
+    edits: [
+      { file: "src/engine/claiming/slots.ts", find: "while (this.#free === 0 &&", put: "while (this.#free < -1000 &&" },
+    ],
     killedBy: SHUTDOWN,
   },
   {
@@ -53,7 +55,7 @@ export const node: readonly Mutant[] = [
     breaks: "whatever breaks the keeper, claims are renewed",
     edits: [
       {
-        file: "src/engine/lease-keeper.ts",
+        file: "src/engine/claiming/lease-keeper.ts",
         find: 'this.#bus.emit("lease.keeper_restarted", { error });',
         put: 'this.#bus.emit("lease.keeper_restarted", { error });\n        return;',
       },
@@ -65,7 +67,7 @@ export const node: readonly Mutant[] = [
     breaks: "one active sweeper",
     edits: [
       {
-        file: "src/engine/housekeeping.ts",
+        file: "src/engine/upkeep/housekeeping.ts",
         find: "if (sweeper && !(await sweeper.hold())) return;",
         put: "if (sweeper) await sweeper.hold();",
       },

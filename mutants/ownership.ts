@@ -2,10 +2,10 @@
 
 import type { Killer, Mutant } from "./mutant.js";
 
-const SQL = "src/store/postgres/presence-sql.ts";
-const MEMORY = "src/store/memory/presence.ts";
-const HOUSE = "src/engine/housekeeping.ts";
-const PRESENCE = "src/engine/own-presence.ts";
+const SQL = "src/store/postgres/node/presence-sql.ts";
+const MEMORY = "src/store/memory/node/presence.ts";
+const HOUSE = "src/engine/upkeep/housekeeping.ts";
+const PRESENCE = "src/engine/upkeep/own-presence.ts";
 const LIMITS = "src/store/postgres/migrations/0001-limits.ts";
 /** The first that breaks an invariant ends it: a wide range costs only a survivor. */
 const SEEDS: Killer = { seeds: 150 };
@@ -32,7 +32,11 @@ export const ownership: readonly Mutant[] = [
     name: "a renewal is no sign of life",
     breaks: "S5: a node that renews is not robbed",
     edits: [
-      { file: "src/store/memory/renew-claims.ts", find: "    if (row.owner) beat(tables, row.owner);\n", put: "" },
+      {
+        file: "src/store/memory/claim/renew-claims.ts",
+        find: "    if (row.owner) beat(tables, row.owner);\n",
+        put: "",
+      },
     ],
     killedBy: [IN_MEMORY],
   },
@@ -53,7 +57,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "S5: a node whose other connections work is not robbed",
     edits: [
       {
-        file: "src/store/postgres/renew-claims.ts",
+        file: "src/store/postgres/claim/renew-claims.ts",
         find: "    if (!isStoreTrouble(error)) throw error;\n    return db.run<Row>(renewClaims, values, how);",
         put: "    throw error;",
       },
@@ -93,7 +97,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a registration does not note who is missing",
     breaks: "the only node that starts again takes its runs back within 2.5 s",
-    edits: [{ file: "src/store/memory/nodes.ts", find: "  noteMissing(tables, env, incarnation);\n", put: "" }],
+    edits: [{ file: "src/store/memory/node/nodes.ts", find: "  noteMissing(tables, env, incarnation);\n", put: "" }],
     killedBy: [IN_MEMORY],
   },
   {
@@ -101,7 +105,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "the only node that starts again takes its runs back within 2.5 s",
     edits: [
       {
-        file: "src/store/postgres/housekeep.ts",
+        file: "src/store/postgres/node/housekeep.ts",
         find: ",\n    (select min(g.at) from departing g where g.at > (select now from t))\n",
         put: "\n",
       },
@@ -111,7 +115,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "trouble of its own makes a witness wait for ever longer",
     breaks: "recovery under flapping connections",
-    edits: [{ file: "src/store/contract/nodes.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
+    edits: [{ file: "src/store/contract/node/nodes.ts", find: "TROUBLE_FACTOR = 3;", put: "TROUBLE_FACTOR = 30;" }],
     killedBy: [IN_MEMORY],
   },
   {
@@ -142,7 +146,11 @@ export const ownership: readonly Mutant[] = [
     name: "a sweep takes runs of every env",
     breaks: "isolation of envs",
     edits: [
-      { file: "src/store/postgres/reclaim.ts", find: "condition: inEnv(d, WITNESS.env),", put: 'condition: "true",' },
+      {
+        file: "src/store/postgres/claim/reclaim.ts",
+        find: "condition: inEnv(d, WITNESS.env),",
+        put: 'condition: "true",',
+      },
       {
         file: SQL,
         find: "where n.env = ${env} and n.stopped_at is null and n.presence is not null and not ${isHere(",
@@ -156,7 +164,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "isolation of envs",
     edits: [
       {
-        file: "src/store/memory/housekeep.ts",
+        file: "src/store/memory/node/housekeep.ts",
         find: "    group.env === witness.env &&\n",
         put: "    group !== null &&\n",
       },
@@ -168,7 +176,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "isolation of envs",
     edits: [
       {
-        file: "src/store/postgres/sweep-expired.ts",
+        file: "src/store/postgres/claim/sweep-expired.ts",
         find: 'condition: inEnv(d, "$2::text"),',
         put: 'condition: "$2::text = $2::text",',
       },
@@ -228,7 +236,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "one locked row does not stall the cluster",
     edits: [
       {
-        file: "src/store/postgres/wake-parked.ts",
+        file: "src/store/postgres/inbox/wake-parked.ts",
         find: 'stuckParts(d, "select id from woken where limited", NO_RUNS)',
         put: "stuckParts(d, NO_RUNS, NO_RUNS)",
       },
@@ -239,7 +247,11 @@ export const ownership: readonly Mutant[] = [
     name: "a start applies the declared policy although somebody else decides",
     breaks: "sweeper: off leaves orphans to the callback",
     edits: [
-      { file: "src/engine/register-node.ts", find: 'takesBack: options.sweeper !== "off"', put: "takesBack: true" },
+      {
+        file: "src/engine/upkeep/register-node.ts",
+        find: 'takesBack: options.sweeper !== "off"',
+        put: "takesBack: true",
+      },
     ],
     killedBy: [{ file: "test/modes/recovery.test.ts", test: "with the sweeper off" }],
   },
@@ -248,7 +260,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "every reclaim is reported",
     edits: [
       {
-        file: "src/engine/register-node.ts",
+        file: "src/engine/upkeep/register-node.ts",
         find: "  tellReclaimed(bus, answer.reclaimed);\n",
         put: '  for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
       },
@@ -258,7 +270,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a claim that is in doubt when it is granted waits for the next renewal",
     breaks: "a node is back as soon as the store is",
-    edits: [{ file: "src/engine/lease-keeper.ts", find: "    if (session.inDoubt) this.hurry();\n", put: "" }],
+    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "    if (session.inDoubt) this.hurry();\n", put: "" }],
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
   },
   {
@@ -266,7 +278,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "S5: a node that was heard of is not robbed",
     edits: [
       {
-        file: "src/store/postgres/presence-sql.ts",
+        file: "src/store/postgres/node/presence-sql.ts",
         find: "greatest(n.seen_at, ${lastGrant(s)}) as seen_at",
         put: "n.seen_at",
       },

@@ -2,8 +2,8 @@
 
 import type { Mutant } from "./mutant.js";
 
-const VERDICT = "src/store/postgres/take-back.ts";
-const MEMORY_VERDICT = "src/store/memory/sweep-expired.ts";
+const VERDICT = "src/store/postgres/claim/take-back.ts";
+const MEMORY_VERDICT = "src/store/memory/claim/sweep-expired.ts";
 const CONFORMANCE = "test/conformance/postgres.test.ts";
 
 export const poison: readonly Mutant[] = [
@@ -12,7 +12,7 @@ export const poison: readonly Mutant[] = [
     breaks: "S22",
     edits: [
       {
-        file: "src/engine/solitary.ts",
+        file: "src/engine/claiming/solitary.ts",
         find: "    this.#held += suspects;\n    this.#closed = true;",
         put: "    this.#held += suspects;",
       },
@@ -24,7 +24,7 @@ export const poison: readonly Mutant[] = [
     breaks: "S22",
     edits: [
       {
-        file: "src/engine/solitary.ts",
+        file: "src/engine/claiming/solitary.ts",
         find: "while (active() > 1 && world.monotonicNow() < until &&",
         put: "while (active() < 0 && world.monotonicNow() < until &&",
       },
@@ -36,7 +36,7 @@ export const poison: readonly Mutant[] = [
     breaks: "L1",
     edits: [
       {
-        file: "src/engine/solitary.ts",
+        file: "src/engine/claiming/solitary.ts",
         find: "world.after(aloneMs(session.run.crashes), () => this.#open());",
         put: "world.after(aloneMs(session.run.crashes), () => {});",
       },
@@ -48,12 +48,12 @@ export const poison: readonly Mutant[] = [
     breaks: "S22",
     edits: [
       {
-        file: "src/engine/claim-loop.ts",
+        file: "src/engine/claiming/claim-loop.ts",
         find: "const suspects = slots > 0 ? solitary.ask() : 0;",
         put: "const suspects = 0;",
       },
       {
-        file: "src/store/memory/claim-runs.ts",
+        file: "src/store/memory/claim/claim-runs.ts",
         find: "suspects !== 0 || !isSuspect(row, row.crashes)",
         put: "suspects !== 1 || row.crashes >= 0",
       },
@@ -65,7 +65,7 @@ export const poison: readonly Mutant[] = [
     breaks: "S22",
     edits: [
       {
-        file: "src/store/postgres/claim-runs.ts",
+        file: "src/store/postgres/claim/claim-runs.ts",
         find: "order by priority, available_at, id limit 1))",
         put: "order by priority, available_at, id))",
       },
@@ -107,7 +107,7 @@ export const poison: readonly Mutant[] = [
     breaks: "S22",
     edits: [
       {
-        file: "src/store/postgres/commit-sql.ts",
+        file: "src/store/postgres/claim/commit-sql.ts",
         find: "when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)$",
         put: "when f.failed$",
       },
@@ -137,7 +137,7 @@ export const poison: readonly Mutant[] = [
     breaks: "L6",
     edits: [
       {
-        file: "src/engine/claim-loop.ts",
+        file: "src/engine/claiming/claim-loop.ts",
         find: "if (peers <= 1) return room;",
         put: "if (peers <= 1 || looks >= 0) return room;",
       },

@@ -34,7 +34,7 @@ export const routing: readonly Mutant[] = [
   {
     name: "the last rule that fits decides",
     breaks: "the first rule decides",
-    edits: [{ file: "src/engine/routing.ts", find: "rules.find((", put: "rules.findLast((" }],
+    edits: [{ file: "src/engine/claiming/routing.ts", find: "rules.find((", put: "rules.findLast((" }],
     killedBy: EXECUTORS,
   },
   {
@@ -42,7 +42,7 @@ export const routing: readonly Mutant[] = [
     breaks: "no executor works on more runs than it has slots, and holds no more",
     edits: [
       {
-        file: "src/engine/claim-loop.ts",
+        file: "src/engine/claiming/claim-loop.ts",
         find: "return size + (solitary.mayPrefetch",
         put: "return 2 * size + (solitary.mayPrefetch",
       },
@@ -66,7 +66,7 @@ export const routing: readonly Mutant[] = [
     breaks: "a node claims only what it can serve",
     edits: [
       {
-        file: "src/engine/assignments.ts",
+        file: "src/engine/claiming/assignments.ts",
         find: "executor = this.#options.routing.executorOf(queue);",
         put: 'executor = this.#options.routing.executorOf(queue) ?? "default";',
       },
@@ -95,7 +95,7 @@ export const routing: readonly Mutant[] = [
         put: "if me.alone then perform 1;",
       },
     ],
-    killedBy: [{ file: "test/store/races-nodes.test.ts", test: "alone" }],
+    killedBy: [{ file: "test/store/races/races-nodes.test.ts", test: "alone" }],
   },
   {
     name: "a restart takes the runs of a twin that lives",
@@ -114,7 +114,7 @@ export const routing: readonly Mutant[] = [
     breaks: "a run that was left is taken over when its lease is over",
     edits: [
       {
-        file: "src/engine/lease-keeper.ts",
+        file: "src/engine/claiming/lease-keeper.ts",
         find: "if (this.#forGood.has(session)) this.#dropped.add(session.claim);",
         put: "",
       },
@@ -126,7 +126,7 @@ export const routing: readonly Mutant[] = [
     breaks: "after a failover a node is known again",
     edits: [
       {
-        file: "src/engine/housekeeping.ts",
+        file: "src/engine/upkeep/housekeeping.ts",
         find: 'if (!report.registered) chores.begin("register", options.onForgotten);\n  else if',
         put: "if",
       },
@@ -138,11 +138,15 @@ export const routing: readonly Mutant[] = [
     breaks: "S5: no run is handed to another program's node after a failover",
     edits: [
       {
-        file: "src/store/postgres/groups.ts",
+        file: "src/store/postgres/run/groups.ts",
         find: "groupNumber(text, nth));",
         put: "(counted += 1));",
       },
-      { file: "src/store/postgres/groups.ts", find: "const insertGroups", put: "let counted = 0;\nconst insertGroups" },
+      {
+        file: "src/store/postgres/run/groups.ts",
+        find: "const insertGroups",
+        put: "let counted = 0;\nconst insertGroups",
+      },
     ],
     killedBy: [{ file: "test/store/groups.test.ts" }],
   },
@@ -151,7 +155,7 @@ export const routing: readonly Mutant[] = [
     breaks: "a run is always found with its group",
     edits: [
       {
-        file: "src/store/postgres/groups.ts",
+        file: "src/store/postgres/run/groups.ts",
         find: "for (const group of groups) this.#known.delete(textOf(group));",
         put: "",
       },
@@ -163,7 +167,7 @@ export const routing: readonly Mutant[] = [
     breaks: "who held a claim can be told",
     edits: [
       {
-        file: "src/engine/claim-loop.ts",
+        file: "src/engine/claiming/claim-loop.ts",
         find: "claimToken(world.token(), owner)",
         put: "claimToken(world.token(), world.token())",
       },
@@ -175,7 +179,7 @@ export const routing: readonly Mutant[] = [
     breaks: "by which sweep a claim was taken can be told",
     edits: [
       {
-        file: "src/store/postgres/reclaim.ts",
+        file: "src/store/postgres/claim/reclaim.ts",
         find: 'by: "$1::uuid",',
         put: 'by: "nullif($1::uuid, $1::uuid)",',
       },
@@ -187,16 +191,16 @@ export const routing: readonly Mutant[] = [
     breaks: "S5: what was renewed or given back meanwhile is not taken",
     edits: [
       {
-        file: "src/store/postgres/sweep-expired.ts",
+        file: "src/store/postgres/claim/sweep-expired.ts",
         find: "  for no key update skip locked\n), ${takeBackParts",
         put: "), ${takeBackParts",
       },
       {
-        file: "src/store/postgres/take-back.ts",
+        file: "src/store/postgres/claim/take-back.ts",
         find: " and r.token is not null and ${still}\n",
         put: "\n",
       },
     ],
-    killedBy: [{ file: "test/store/races-claims.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-claims.test.ts" }],
   },
 ];

@@ -2,8 +2,8 @@
 
 import type { Mutant } from "./mutant.js";
 
-const TRANSACT = "src/store/postgres/transact.ts";
-const CONNECTIONS = "src/store/postgres/connections.ts";
+const TRANSACT = "src/store/postgres/run/transact.ts";
+const CONNECTIONS = "src/store/postgres/connection/connections.ts";
 const SESSION_TEST = "test/workflow/transaction-session.test.ts";
 const REFUSALS = "test/scenarios/refusals.test.ts";
 const MOVED = "test/scenarios/moved-name.test.ts";
@@ -20,7 +20,7 @@ export const sessions: readonly Mutant[] = [
     breaks: "isolation of steps",
     edits: [
       {
-        file: "src/store/postgres/session-reset.ts",
+        file: "src/store/postgres/connection/session-reset.ts",
         find: 'const SETTINGS = "set session authorization default; reset role; reset all";',
         put: 'const SETTINGS = "reset all";',
       },
@@ -48,7 +48,7 @@ export const sessions: readonly Mutant[] = [
   {
     name: "several statements in one text",
     breaks: "S1",
-    edits: [{ file: "src/store/postgres/step-transaction.ts", find: ', queryMode: "extended"', put: "" }],
+    edits: [{ file: "src/store/postgres/connection/step-transaction.ts", find: ', queryMode: "extended"', put: "" }],
     killedBy: [{ file: SESSION_TEST, test: "a COMMIT behind a statement" }],
   },
   {
@@ -66,7 +66,7 @@ export const sessions: readonly Mutant[] = [
   {
     name: "statements that nobody awaits are not waited for",
     breaks: "S1",
-    edits: [{ file: "src/store/postgres/step-transaction.ts", find: "    await this.#turn;\n", put: "" }],
+    edits: [{ file: "src/store/postgres/connection/step-transaction.ts", find: "    await this.#turn;\n", put: "" }],
     killedBy: [{ file: SESSION_TEST, test: "not awaited" }],
   },
   {
@@ -84,7 +84,7 @@ export const sessions: readonly Mutant[] = [
   {
     name: "a right that is missing is a mistake of ours",
     breaks: "L9",
-    edits: [{ file: "src/store/postgres/sqlstate.ts", find: '  "42501", // a missing right\n', put: "" }],
+    edits: [{ file: "src/store/postgres/connection/sqlstate.ts", find: '  "42501", // a missing right\n', put: "" }],
     killedBy: [{ file: REFUSALS, test: "42501" }],
   },
   {
@@ -92,7 +92,7 @@ export const sessions: readonly Mutant[] = [
     breaks: "L9",
     edits: [
       {
-        file: "src/workflow/step-call.ts",
+        file: "src/replay/step-call.ts",
         find: "atMostOnce || !isStoreTrouble(result.error)) return result;",
         put: "atMostOnce || attempt > 0) return result;",
       },
@@ -104,7 +104,11 @@ export const sessions: readonly Mutant[] = [
     breaks: "L8",
     edits: [
       { file: CONNECTIONS, find: "      if (isWrongServer(error)) this.giveUpAll(client);\n", put: "" },
-      { file: "src/store/postgres/sqlstate.ts", find: "(08|57P|25P|25006|26000)", put: "(08|57P|25P|26000)" },
+      {
+        file: "src/store/postgres/connection/sqlstate.ts",
+        find: "(08|57P|25P|25006|26000)",
+        put: "(08|57P|25P|26000)",
+      },
     ],
     killedBy: [{ file: MOVED, test: "a client that starts runs" }],
   },

@@ -2,9 +2,9 @@
 
 import type { Mutant } from "./mutant.js";
 
-const STEP = "src/workflow/step-call.ts";
+const STEP = "src/replay/step-call.ts";
 const REPLAY = "src/replay/replay.ts";
-const SIGNALS = "src/client/process-signals.ts";
+const SIGNALS = "src/node/process-signals.ts";
 const REQUESTS = "test/engine/stop-requests.test.ts";
 const LATE = "test/engine/late-results.test.ts";
 const VALUES = "test/workflow/hostile-values.test.ts";
@@ -64,7 +64,7 @@ export const stopping: readonly Mutant[] = [
     breaks: "S23: nothing begins after the answer",
     edits: [
       {
-        file: "src/workflow/take-messages.ts",
+        file: "src/replay/take-messages.ts",
         find: "      if (messages.some(isStopRequest)) replay.gate.close();\n",
         put: "",
       },
@@ -87,7 +87,11 @@ export const stopping: readonly Mutant[] = [
     name: "a run that waits for a slot hears of no cancel",
     breaks: "S23: a request is taken in whatever the run waits for",
     edits: [
-      { file: "src/engine/slots.ts", find: '      if (await session.isAskedToStop()) return "stop";\n', put: "" },
+      {
+        file: "src/engine/claiming/slots.ts",
+        find: '      if (await session.isAskedToStop()) return "stop";\n',
+        put: "",
+      },
     ],
     killedBy: [{ file: REQUESTS, test: "claimed ahead" }],
   },
@@ -108,7 +112,7 @@ export const stopping: readonly Mutant[] = [
     breaks: "S23: the tasks of a run that was given back with its request begin",
     edits: [
       {
-        file: "src/store/memory/stop-requests.ts",
+        file: "src/store/memory/run/stop-requests.ts",
         find: "    if (isEnded(state)) return false;\n",
         put: '    if (isEnded(state) || state !== "running") return false;\n',
       },
@@ -120,7 +124,7 @@ export const stopping: readonly Mutant[] = [
     breaks: "a SIGTERM in the first moments of a process stops it in order",
     edits: [
       {
-        file: "src/client/create-node.ts",
+        file: "src/node/create-node.ts",
         find: "  const listening = stopOnSignals(signalsOf(options.signals), stop, world);\n",
         put: "  await sleep(world, 300);\n  const listening = stopOnSignals(signalsOf(options.signals), stop, world);\n",
       },
@@ -174,7 +178,7 @@ export const stopping: readonly Mutant[] = [
     breaks: "what is stored comes back as it was",
     edits: [
       {
-        file: "src/kernel/json-prepare.ts",
+        file: "src/kernel/codec/json-prepare.ts",
         find: "        if (Number.isNaN((value as Date).getTime())) this.#refuse(depth, INVALID_DATE);\n",
         put: "        if (Number.isNaN((value as Date).getTime())) return null;\n",
       },
@@ -184,7 +188,7 @@ export const stopping: readonly Mutant[] = [
   {
     name: "an object without prototype comes back with one",
     breaks: "what is stored comes back as it was",
-    edits: [{ file: "src/kernel/value-kind.ts", find: 'return "bare";', put: 'return "object";' }],
+    edits: [{ file: "src/kernel/codec/value-kind.ts", find: 'return "bare";', put: 'return "object";' }],
     killedBy: [{ file: CODEC, test: "without prototype" }],
   },
 ];

@@ -2,7 +2,7 @@
 
 import type { Mutant } from "./mutant.js";
 
-const CLAIMS = "src/store/postgres/claim-timeouts.ts";
+const CLAIMS = "src/store/postgres/timeout/claim-timeouts.ts";
 const FIRING = "src/timeout/fire-timeout.ts";
 const TERM = "src/lease/leader-term.ts";
 
@@ -54,7 +54,7 @@ export const timeouts: readonly Mutant[] = [
     breaks: "an old claim completes nothing",
     edits: [
       {
-        file: "src/store/postgres/timeouts.ts",
+        file: "src/store/postgres/timeout/timeouts.ts",
         find: "set generation = excluded.generation, state",
         put: "set state",
       },
@@ -151,7 +151,7 @@ export const timeouts: readonly Mutant[] = [
     breaks: "lateness is not the interval",
     edits: [
       {
-        file: "src/store/postgres/timeout-hints.ts",
+        file: "src/store/postgres/timeout/timeout-hints.ts",
         find: "if (told !== undefined && told > now && told <= now + dueInMs) return;",
         put: "if (told !== undefined || now >= 0) return;",
       },
@@ -163,7 +163,7 @@ export const timeouts: readonly Mutant[] = [
     breaks: "lateness is not the interval",
     edits: [
       {
-        file: "src/store/postgres/timeout-hints.ts",
+        file: "src/store/postgres/timeout/timeout-hints.ts",
         find: "told > now && told <= now + dueInMs) return;",
         put: "told > now) return;",
       },

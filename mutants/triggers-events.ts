@@ -3,9 +3,9 @@
 import type { Mutant } from "./mutant.js";
 
 const EMITTER = "src/trigger/emitter.ts";
-const DEBOUNCE = "src/store/postgres/debounce-events.ts";
-const START = "src/store/postgres/start-events.ts";
-const SETTLE = "src/store/postgres/settle-debounced.ts";
+const DEBOUNCE = "src/store/postgres/event/debounce-events.ts";
+const START = "src/store/postgres/event/start-events.ts";
+const SETTLE = "src/store/postgres/event/settle-debounced.ts";
 const CONFORMANCE = { file: "test/conformance/postgres.test.ts" };
 
 export const triggersEvents: readonly Mutant[] = [
@@ -95,14 +95,14 @@ export const triggersEvents: readonly Mutant[] = [
   const again = events.flatMap(`,
       },
     ],
-    killedBy: [{ file: "test/store/races-keys.test.ts", test: "start the same events" }],
+    killedBy: [{ file: "test/store/races/races-keys.test.ts", test: "start the same events" }],
   },
   {
     name: "a keyed run inserted in a second transaction",
     breaks: "S10",
     edits: [
       {
-        file: "src/store/postgres/insert-runs.ts",
+        file: "src/store/postgres/run/insert-runs.ts",
         find: "      return await db.run(insertKeyedRuns, values);\n",
         put: `      const all = await values();
       const into = \`\${db.dialect.schema}.run_keys (hash, env, scope, key, payload_hash, lifetime, run_id)\`;
@@ -115,7 +115,7 @@ export const triggersEvents: readonly Mutant[] = [
 `,
       },
     ],
-    killedBy: [{ file: "test/store/races-keys.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-keys.test.ts" }],
   },
   {
     name: "an event of which one run needs more is started in part",
@@ -151,7 +151,7 @@ export const triggersEvents: readonly Mutant[] = [
         put: "    const answers = await insert(db, groups, runs);\n",
       },
     ],
-    killedBy: [{ file: "test/store/races-debounce.test.ts", test: "neither is there" }],
+    killedBy: [{ file: "test/store/races/races-debounce.test.ts", test: "neither is there" }],
   },
   {
     name: "an event whose run was skipped counts as started",
@@ -174,7 +174,7 @@ export const triggersEvents: readonly Mutant[] = [
         put: "  if (made.length > 0) await db.run(insertGathering, columnsFor(groups, made, (event) => event.ticket.windowMs));\n",
       },
     ],
-    killedBy: [{ file: "test/store/races-debounce.test.ts", test: "leaves nothing of its subject" }],
+    killedBy: [{ file: "test/store/races/races-debounce.test.ts", test: "leaves nothing of its subject" }],
   },
   {
     name: "a debounced run keeps the event it was made with",
@@ -209,7 +209,7 @@ export const triggersEvents: readonly Mutant[] = [
     }`,
       },
     ],
-    killedBy: [{ file: "test/store/races-debounce.test.ts" }],
+    killedBy: [{ file: "test/store/races/races-debounce.test.ts" }],
   },
   {
     name: "a cancelled run goes on gathering",
@@ -228,7 +228,7 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "subscriptions follow the code",
     edits: [
       {
-        file: "src/store/postgres/subscriptions.ts",
+        file: "src/store/postgres/event/subscriptions.ts",
         find: "    and not exists (\n",
         put: "    and false and not exists (\n",
       },
@@ -239,7 +239,7 @@ export const triggersEvents: readonly Mutant[] = [
     name: "a node that stops takes away what another is about to declare",
     breaks: "no event is lost",
     edits: [
-      { file: "src/store/postgres/subscriptions.ts", find: "where k.alive and k.declares", put: "where k.alive" },
+      { file: "src/store/postgres/event/subscriptions.ts", find: "where k.alive and k.declares", put: "where k.alive" },
     ],
     killedBy: [{ ...CONFORMANCE, test: "a node that is about to declare" }],
   },
@@ -248,7 +248,7 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "the circuit breaker",
     edits: [
       {
-        file: "src/store/postgres/breakers.ts",
+        file: "src/store/postgres/limit/breakers.ts",
         find: "    else r.state in ${ENDED}\n",
         put: "    else true\n",
       },

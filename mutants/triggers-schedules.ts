@@ -2,7 +2,7 @@
 
 import type { Mutant } from "./mutant.js";
 
-const FIRE = "src/store/postgres/fire-schedules.ts";
+const FIRE = "src/store/postgres/schedule/fire-schedules.ts";
 const SCHEDULER = "src/trigger/scheduler.ts";
 
 export const schedules: readonly Mutant[] = [
@@ -17,7 +17,7 @@ export const schedules: readonly Mutant[] = [
     breaks: "catch-up after everything was down",
     edits: [
       {
-        file: "src/store/postgres/schedules.ts",
+        file: "src/store/postgres/schedule/schedules.ts",
         find: 'and seen_at <= ${now} - ${interval("$4::float8")}\n',
         put: "and $4::float8 is not null\n",
       },
@@ -62,7 +62,7 @@ export const schedules: readonly Mutant[] = [
         put: "import { insert, columnsOf,",
       },
     ],
-    killedBy: [{ file: "test/store/races-schedules.test.ts", test: "stays where it was" }],
+    killedBy: [{ file: "test/store/races/races-schedules.test.ts", test: "stays where it was" }],
   },
   {
     name: "a schedule asks no circuit breaker",
@@ -88,7 +88,7 @@ export const schedules: readonly Mutant[] = [
     edits: [
       { file: FIRE, find: '`s.last_at = ${instant("f.seen")} and s.paused_at is null`', put: '"s.paused_at is null"' },
     ],
-    killedBy: [{ file: "test/store/races-schedules.test.ts", test: "each window has one run" }],
+    killedBy: [{ file: "test/store/races/races-schedules.test.ts", test: "each window has one run" }],
   },
   {
     name: "a paused schedule fires",
@@ -107,7 +107,7 @@ export const schedules: readonly Mutant[] = [
     breaks: "catch-up after everything was down",
     edits: [
       {
-        file: "src/store/postgres/schedules.ts",
+        file: "src/store/postgres/schedule/schedules.ts",
         find: "spec = excluded.spec, seen_at = excluded.seen_at`",
         put: "spec = excluded.spec, seen_at = excluded.seen_at, anchor = excluded.anchor, last_at = excluded.last_at`",
       },

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.js";
 
 const SIMULATED = [{ file: "test/simulator/events.test.ts" }];
 const EMITTER = "src/trigger/emitter.ts";
-const GATHER = "src/store/memory/debounce-events.ts";
+const GATHER = "src/store/memory/event/debounce-events.ts";
 
 export const triggersSimulated: readonly Mutant[] = [
   {
@@ -77,7 +77,11 @@ export const triggersSimulated: readonly Mutant[] = [
     name: "simulated: two runs try at once",
     breaks: "the circuit breaker",
     edits: [
-      { file: "src/store/memory/breakers.ts", find: "return over ? last.n + 1 : null;", put: "return last.n + 1;" },
+      {
+        file: "src/store/memory/limit/breakers.ts",
+        find: "return over ? last.n + 1 : null;",
+        put: "return last.n + 1;",
+      },
     ],
     killedBy: SIMULATED,
   },

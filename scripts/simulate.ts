@@ -5,12 +5,12 @@
 // `--hashes`: what each seed's trace comes to.
 
 import { setImmediate } from "node:timers/promises";
-import { ActorWorkload } from "../src/simulator/actor-workload.js";
-import { DagWorkload } from "../src/simulator/dag-workload.js";
-import { EventWorkload } from "../src/simulator/event-workload.js";
-import { PoisonWorkload, poisonSwarm } from "../src/simulator/poison-workload.js";
-import { RollingWorkload } from "../src/simulator/rolling-workload.js";
 import { type SimulateOptions, simulate, type Verdict } from "../src/simulator/simulate.js";
+import { ActorWorkload } from "../src/simulator/workload/actor-workload.js";
+import { DagWorkload } from "../src/simulator/workload/dag-workload.js";
+import { EventWorkload } from "../src/simulator/workload/event-workload.js";
+import { PoisonWorkload, poisonSwarm } from "../src/simulator/workload/poison-workload.js";
+import { RollingWorkload } from "../src/simulator/workload/rolling-workload.js";
 
 const SHOWN = 5;
 

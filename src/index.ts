@@ -17,7 +17,6 @@ export { type RegisteredStrategy, type Strategies, StrategyUnknown } from "./act
 export { type Done, type Move, type Strategy, type StrategyOptions, strategy } from "./actor/strategy.js";
 export type { Cancelled, Paused, Requested } from "./client/ask-to-stop.js";
 export { type Client, type ClientOptions, createClient } from "./client/create-client.js";
-export { createNode, type InstanceOptions, type Node } from "./client/create-node.js";
 export {
   type DeadFilter,
   type DeadLetter,
@@ -42,11 +41,7 @@ export {
   type RewindOptions,
   RewindRefused,
 } from "./client/graph-runs.js";
-export type { Logger } from "./client/logger.js";
 export type { InstanceInfo, Instances, ListInstances, SendItem, SendOutcome } from "./client/machines.js";
-export type { ModeControl, ModeStatus } from "./client/mode-control.js";
-export type { NodeEvents, NodeInfo } from "./client/node-events.js";
-export type { NodeOptions } from "./client/node-options.js";
 export {
   type DrainOptions,
   type ModeOptions,
@@ -73,7 +68,6 @@ export {
 export { KeyConflict, type StartItem, type StartOptions, type StartOutcome } from "./client/runs.js";
 export { ScheduleAmbiguous, type ScheduleInfo, type Schedules, ScheduleUnknown } from "./client/schedules.js";
 export type { WatchOptions } from "./client/watch-run.js";
-export type { ClaimsOption, WorkClaimEvents } from "./client/work-guard.js";
 export { type DagInput, type DagOptions, type DagResult, dag } from "./dag/dag.js";
 export type { AnyDag, Dag } from "./dag/dag-definition.js";
 export { DagFailed, DagInvalid, EachFailed, TaskTimeout } from "./dag/error.js";
@@ -82,11 +76,11 @@ export type { Outcome } from "./dag/outcome.js";
 export { type AnyTask, type EachOptions, each, type Task, type TaskOptions, task } from "./dag/task.js";
 export type { TaskContext } from "./dag/task-context.js";
 export { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "./dag/when.js";
+export type { RoutingOptions, Served, ServeRule } from "./engine/claiming/routing.js";
 export type { EngineEvents } from "./engine/events.js";
 export { NodeDisabled } from "./engine/modes.js";
 export { NodeStopping } from "./engine/node-stopping.js";
 export { NodeReplaced, NotAlone } from "./engine/not-alone.js";
-export type { RoutingOptions, Served, ServeRule } from "./engine/routing.js";
 export type { NodeOptions as GraphNodeOptions } from "./graph/attempt-rules.js";
 export { GraphInvalid } from "./graph/check-plan.js";
 export { type Edge, type GraphLimits, graph } from "./graph/graph.js";
@@ -98,20 +92,20 @@ export type { NodeFunction } from "./graph/plan.js";
 export { append, merge, type Reducer, replace } from "./graph/reducer.js";
 export { type State, state } from "./graph/state.js";
 export type { CircuitBreaker } from "./kernel/breaker-rule.js";
-export { ClaimLost } from "./kernel/claim.js";
-export { type Codec, PayloadCorrupt } from "./kernel/codec.js";
-export { type Codecs, codecs, UnknownCodec } from "./kernel/codecs.js";
+export { type Codec, PayloadCorrupt } from "./kernel/codec/codec.js";
+export { type Codecs, codecs, UnknownCodec } from "./kernel/codec/codecs.js";
+export { jsonCodec } from "./kernel/codec/json-codec.js";
+export { RecordedError } from "./kernel/codec/recorded-error.js";
 export type { Duration } from "./kernel/duration.js";
 export { HoldfastError, InvalidInput, LimitExceeded } from "./kernel/error.js";
 export type { ScalarPath } from "./kernel/input-path.js";
-export { jsonCodec } from "./kernel/json-codec.js";
 export type { KeyedLimit, LimitRule, RateLimit } from "./kernel/limit-rule.js";
-export type { Overflow } from "./kernel/new-run.js";
 export type { Drain, ModeState, NodeMode } from "./kernel/node-mode.js";
 export type { Per } from "./kernel/per.js";
-export { RecordedError } from "./kernel/recorded-error.js";
-export type { Recovery } from "./kernel/recovery.js";
-export { RUN_STATES, type RunState } from "./kernel/run-state.js";
+export { ClaimLost } from "./kernel/run/claim.js";
+export type { Overflow } from "./kernel/run/new-run.js";
+export type { Recovery } from "./kernel/run/recovery.js";
+export { RUN_STATES, type RunState } from "./kernel/run/run-state.js";
 export { LeadershipEnded, LeaseLost, LeaseMisused, LeaseUnsupported, type ResignReason } from "./lease/error.js";
 export type { LeaseEvents } from "./lease/events.js";
 export type { Fence, HeldLease, HoldScope } from "./lease/held-lease.js";
@@ -121,13 +115,22 @@ export type { LeaderTiming } from "./lease/leader-timing.js";
 export { type AcquireOptions, type BusyLease, createLeases, type Leases, type LeasesOptions } from "./lease/leases.js";
 export { storeClaims } from "./lease/store-claims.js";
 export type { ClaimAnswer, Grant, Granted, LeaseInfo, Refused, WorkClaims } from "./lease/work-claims.js";
+export { createNode, type Node } from "./node/create-node.js";
+export type { Logger } from "./node/logger.js";
+export type { ModeControl, ModeStatus } from "./node/mode-control.js";
+export type { NodeEvents, NodeInfo } from "./node/node-events.js";
+export type { NodeOptions } from "./node/node-options.js";
+export type { ClaimsOption, WorkClaimEvents } from "./node/work-guard.js";
 export type { AnyDefinition, Definition } from "./program/definition.js";
 export type { RunOfServices, Services } from "./program/household.js";
 export { InputRefused } from "./program/parse-input.js";
-export { JournalCorrupt } from "./store/contract/journal.js";
-export type { NodeRecord } from "./store/contract/nodes.js";
-export type { QueueRecord } from "./store/contract/queues.js";
-export type { Deferral } from "./store/contract/runs.js";
+export { DecisionInvalid } from "./replay/approval-call.js";
+export { type Signal, signal } from "./replay/signal.js";
+export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./replay/step-call.js";
+export { JournalCorrupt } from "./store/contract/journal/journal.js";
+export type { QueueRecord } from "./store/contract/limit/queues.js";
+export type { NodeRecord } from "./store/contract/node/nodes.js";
+export type { Deferral } from "./store/contract/run/runs.js";
 export type { Store } from "./store/contract/store.js";
 export type { Transaction } from "./store/contract/transaction.js";
 export { type Bus, createBus, type Listener, type Telemetry, type Told } from "./telemetry/bus.js";
@@ -139,7 +142,6 @@ export type { TriggerEvents } from "./trigger/events.js";
 export { type CronOptions, cron, every, type ScheduleOptions } from "./trigger/schedule.js";
 export type { ScheduleEvents } from "./trigger/schedule-events.js";
 export { type Manual, manual, type Tick, type Trigger } from "./trigger/trigger.js";
-export { DecisionInvalid } from "./workflow/approval-call.js";
 export type {
   ApprovalOptions,
   Context,
@@ -149,6 +151,4 @@ export type {
   Workflow,
 } from "./workflow/context.js";
 export { HistoryTooLong, JournalMismatch, RunTimeout } from "./workflow/execute.js";
-export { type Signal, signal } from "./workflow/signal.js";
-export { PermanentError, type StepInfo, StepInterrupted, StepTimeout } from "./workflow/step-call.js";
 export { type WorkflowOptions, workflow } from "./workflow/workflow.js";

@@ -19,6 +19,7 @@ const LAYERS = [
   ["dag", "graph", "machine"],
   ["actor"],
   ["client"],
+  ["node"],
   ["embedded"],
   ["testing"],
   ["compat", "simulator", "cli"],

@@ -2,7 +2,7 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 
 /** What a user writes; null: no limit. */
 export interface BudgetOptions {

@@ -3,9 +3,9 @@
 // What stands before the last one is not replayed. A run whose checkpoint this code cannot read is left to other code: begun again from
 // nothing, it would do everything a second time.
 
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError } from "../kernel/error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Spent } from "./budget.js";
 import { DEFINITION } from "./named-strategy.js";
 import type { Checkpoints } from "./strategy.js";

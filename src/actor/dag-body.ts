@@ -13,7 +13,7 @@ import { InvalidInput } from "../kernel/error.js";
 import { type Fields, fields, textField, textsField } from "../kernel/fields.js";
 import { valueAt } from "../kernel/input-path.js";
 import { queueName } from "../kernel/name.js";
-import { type Retry, retryPolicy } from "../kernel/retry.js";
+import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import type { AnyDefinition } from "../program/definition.js";
 import { triggersOf } from "../trigger/trigger-body.js";
 import { episode, type OnEpisodeFailure } from "./episode-task.js";

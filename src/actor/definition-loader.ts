@@ -6,7 +6,7 @@
 import { HoldfastError } from "../kernel/error.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { DefinitionRecord, DefinitionStore, OlderDefinition } from "../store/contract/definitions.js";
+import type { DefinitionRecord, DefinitionStore, OlderDefinition } from "../store/contract/definition/definitions.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { ActorEvents } from "./events.js";
 

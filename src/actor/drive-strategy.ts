@@ -2,11 +2,11 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
-import { type Retry, retryPolicy } from "../kernel/retry.js";
+import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import { callId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
-import { StepCall } from "../workflow/step-call.js";
-import { WaitCall } from "../workflow/wait-call.js";
+import { StepCall } from "../replay/step-call.js";
+import { WaitCall } from "../replay/wait-call.js";
 import { type Surroundings, WorkflowContext } from "../workflow/workflow-context.js";
 import { BudgetExhausted, type Purse } from "./budget.js";
 import { CHECKPOINT, type Checkpoint, migrated } from "./checkpoint.js";

@@ -1,10 +1,10 @@
 // The context of an episode whose strategy is a function: a workflow's, with a budget.
 
 import { InvalidInput } from "../kernel/error.js";
-import type { Retry } from "../kernel/retry.js";
+import type { Retry } from "../kernel/run/retry.js";
 import type { Replay } from "../replay/replay.js";
+import type { StepInfo } from "../replay/step-call.js";
 import type { Context, StepOptions } from "../workflow/context.js";
-import type { StepInfo } from "../workflow/step-call.js";
 import { type Surroundings, WorkflowContext } from "../workflow/workflow-context.js";
 import type { Purse, Spent, Usage } from "./budget.js";
 

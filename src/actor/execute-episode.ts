@@ -2,14 +2,14 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { Effect } from "../kernel/effect.js";
-import { type Retry, retryPolicy } from "../kernel/retry.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Effect } from "../kernel/run/effect.js";
+import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import type { Household } from "../program/household.js";
 import { callId, readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
+import { StepCall } from "../replay/step-call.js";
 import { misfit, play, settlement } from "../workflow/execute.js";
-import { StepCall } from "../workflow/step-call.js";
 import type { Surroundings } from "../workflow/workflow-context.js";
 import { type Budget, BudgetExhausted, Purse, workedMs } from "./budget.js";
 import { type Checkpoint, CheckpointUnreadable, splitAtCheckpoint } from "./checkpoint.js";

@@ -2,8 +2,8 @@
 
 import type { CircuitBreaker } from "../kernel/breaker-rule.js";
 import type { ScalarPath } from "../kernel/input-path.js";
-import type { Recovery } from "../kernel/recovery.js";
-import type { Retry } from "../kernel/retry.js";
+import type { Recovery } from "../kernel/run/recovery.js";
+import type { Retry } from "../kernel/run/retry.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { BudgetLimit, BudgetOptions, Spent } from "./budget.js";

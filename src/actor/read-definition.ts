@@ -3,7 +3,7 @@
 import type { AnyDag } from "../dag/dag-definition.js";
 import type { Tasks } from "../dag/named-task.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { DefinitionRecord } from "../store/contract/definitions.js";
+import type { DefinitionRecord } from "../store/contract/definition/definitions.js";
 import { actorOf } from "./actor-body.js";
 import { dagOf } from "./dag-body.js";
 import type { Strategies } from "./named-strategy.js";

@@ -6,11 +6,11 @@
 import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
-import type { Retry } from "../kernel/retry.js";
+import type { Retry } from "../kernel/run/retry.js";
 import type { Services } from "../program/household.js";
+import type { Signal } from "../replay/signal.js";
+import type { StepInfo } from "../replay/step-call.js";
 import type { Decision } from "../workflow/context.js";
-import type { Signal } from "../workflow/signal.js";
-import type { StepInfo } from "../workflow/step-call.js";
 import type { Spent, Usage } from "./budget.js";
 
 /** What a strategy can do: functions by name. */

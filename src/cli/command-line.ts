@@ -11,10 +11,10 @@ import { CommandMisused } from "./error.js";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit-code.js";
 import { commandHelp, overallHelp } from "./help.js";
 import { textOption } from "./options.js";
-import { paintFor } from "./paint.js";
 import { findCommand, type Read, readArguments } from "./read-arguments.js";
-import { type Terminal, widthOf } from "./terminal.js";
-import { jsonLine, visible, withoutPasswords } from "./visible.js";
+import { paintFor } from "./text/paint.js";
+import { type Terminal, widthOf } from "./text/terminal.js";
+import { jsonLine, visible, withoutPasswords } from "./text/visible.js";
 import { watch } from "./watch.js";
 
 export async function runCommandLine(words: readonly string[], terminal: Terminal, world: World): Promise<ExitCode> {

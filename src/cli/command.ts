@@ -3,7 +3,7 @@
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { DatabaseOptions } from "./connect.js";
-import type { Paint } from "./paint.js";
+import type { Paint } from "./text/paint.js";
 
 export interface CommandOption {
   readonly type: "string" | "boolean";

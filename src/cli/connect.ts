@@ -12,7 +12,7 @@ import {
 } from "../store/postgres/index.js";
 import { type DatabaseAddress, databaseAddress, hostOf } from "./database-address.js";
 import { CommandMisused, DatabaseUnreachable } from "./error.js";
-import type { Terminal } from "./terminal.js";
+import type { Terminal } from "./text/terminal.js";
 
 export interface DatabaseOptions {
   readonly url: string | undefined;

@@ -2,7 +2,7 @@
 
 import { CommandMisused, DatabaseNotSet } from "./error.js";
 import { EMBEDDED_FOLDER, findEmbedded } from "./find-embedded.js";
-import type { Terminal } from "./terminal.js";
+import type { Terminal } from "./text/terminal.js";
 
 export interface DatabaseAddress {
   readonly url: string;

@@ -1,7 +1,7 @@
 // What a command line can be refused for, in sentences that say what to do next.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { RunState } from "../kernel/run-state.js";
+import type { RunState } from "../kernel/run/run-state.js";
 
 /** The command line cannot be understood; nothing was done. */
 export class CommandMisused extends HoldfastError {

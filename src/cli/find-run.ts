@@ -2,7 +2,7 @@
 
 import { RunUnknown } from "../client/run-handle.js";
 import { isUuid } from "../kernel/id.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import { CommandMisused, RunAmbiguous } from "./error.js";
 

@@ -3,7 +3,7 @@
 
 import { systemWorld } from "../kernel/system-world.js";
 import { runCommandLine } from "./command-line.js";
-import type { Terminal } from "./terminal.js";
+import type { Terminal } from "./text/terminal.js";
 
 const terminal: Terminal = {
   write: (text) => void process.stdout.write(text),

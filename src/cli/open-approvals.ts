@@ -1,8 +1,8 @@
 // Which approvals a journal has asked for and nobody has decided.
 
 import { waitKey } from "../replay/recorded.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import { decode } from "./payload-text.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import { decode } from "./text/payload-text.js";
 
 export interface OpenApproval {
   readonly name: string;

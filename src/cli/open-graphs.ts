@@ -2,8 +2,8 @@
 
 import { GraphRuns } from "../client/graph-runs.js";
 import { Runs } from "../client/runs.js";
-import { codecs } from "../kernel/codecs.js";
-import { withDefaults } from "../kernel/setting-options.js";
+import { codecs } from "../kernel/codec/codecs.js";
+import { withDefaults } from "../kernel/setting/setting-options.js";
 import type { Store } from "../store/contract/store.js";
 import type { Call } from "./command.js";
 import { CommandMisused } from "./error.js";

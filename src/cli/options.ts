@@ -1,6 +1,6 @@
 // The options that every command has, and how values of options are read.
 
-import { RUN_STATES, type RunState } from "../kernel/run-state.js";
+import { RUN_STATES, type RunState } from "../kernel/run/run-state.js";
 import type { Call, CommandOption } from "./command.js";
 import { CommandMisused } from "./error.js";
 

@@ -1,9 +1,9 @@
 // What a journal has begun to wait for and not got: sleeps, signals with a deadline, approvals, children. A wait for a
 // signal without a deadline leaves no record.
 
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { openApprovals } from "./open-approvals.js";
-import { decode } from "./payload-text.js";
+import { decode } from "./text/payload-text.js";
 
 export interface PendingWait {
   readonly kind: "sleep" | "signal" | "approval" | "child";

@@ -1,10 +1,10 @@
 // The claims a run was worked on under: who held each, what was written under it and when, and how it ended.
 
-import { isEnded, type RunState } from "../kernel/run-state.js";
-import type { ClaimRecord, Holder, TakenBack } from "../store/contract/claims.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import type { RunRecord } from "../store/contract/runs.js";
-import { isoTime } from "./time-ago.js";
+import { isEnded, type RunState } from "../kernel/run/run-state.js";
+import type { ClaimRecord, Holder, TakenBack } from "../store/contract/claim/claims.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
+import { isoTime } from "./text/time-ago.js";
 
 export interface PastClaim {
   readonly epoch: number;

@@ -1,7 +1,7 @@
 // A run as programs get it: the record, with its times as ISO 8601.
 
-import type { RunRecord } from "../store/contract/runs.js";
-import { isoTime } from "./time-ago.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
+import { isoTime } from "./text/time-ago.js";
 
 export function runJson(run: RunRecord): Readonly<Record<string, unknown>> {
   const { group, availableAt, wakeAt, leaseUntil, createdAt, endedAt, archivedAt, deferred, ...rest } = run;

@@ -1,10 +1,10 @@
 // What a run is up to, in a few words: who holds it, what it waits for, when it goes on.
 
 import { lacksCapableNode, liveBuilds } from "../client/capable-node.js";
-import { isEnded } from "../kernel/run-state.js";
-import type { NodeRecord } from "../store/contract/nodes.js";
-import type { RunRecord } from "../store/contract/runs.js";
-import { span, timeAgo } from "./time-ago.js";
+import { isEnded } from "../kernel/run/run-state.js";
+import type { NodeRecord } from "../store/contract/node/nodes.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
+import { span, timeAgo } from "./text/time-ago.js";
 
 /** A node's name by its incarnation; the beginning of the incarnation when it is not registered. */
 export type HolderName = (incarnation: string) => string;

@@ -1,21 +1,21 @@
 // A run as it is told to people: the facts, the timeline, what it waits for, what it has not read.
 
-import { isEnded } from "../kernel/run-state.js";
-import type { ClaimRecord } from "../store/contract/claims.js";
-import type { Message } from "../store/contract/inbox.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import type { Deferral, RunRecord } from "../store/contract/runs.js";
+import { isEnded } from "../kernel/run/run-state.js";
+import type { ClaimRecord } from "../store/contract/claim/claims.js";
+import type { Message } from "../store/contract/inbox/inbox.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { Deferral, RunRecord } from "../store/contract/run/runs.js";
 import type { Call } from "./command.js";
-import { STATE_COLOURS } from "./paint.js";
-import { payloadLine } from "./payload-text.js";
 import type { PendingWait } from "./pending-waits.js";
-import { reasonLine } from "./reason-text.js";
 import { nameOf, type PastClaim, takenBackText } from "./run-claims.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
 import { type ShownTask, taskCells } from "./run-tasks.js";
-import { type Cell, tableLines } from "./table.js";
-import { clockTime, isoTime, timeAgo } from "./time-ago.js";
-import { timeline } from "./timeline.js";
+import { STATE_COLOURS } from "./text/paint.js";
+import { payloadLine } from "./text/payload-text.js";
+import { reasonLine } from "./text/reason-text.js";
+import { type Cell, tableLines } from "./text/table.js";
+import { clockTime, isoTime, timeAgo } from "./text/time-ago.js";
+import { timeline } from "./text/timeline.js";
 
 export interface Story {
   readonly run: RunRecord;

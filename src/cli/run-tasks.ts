@@ -1,15 +1,15 @@
 // The tasks of a run, as `holdfast show` lists them: how each stands, who holds it, how often it was tried, how long it took.
 
-import type { Holder } from "../store/contract/claims.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { Holder } from "../store/contract/claim/claims.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
-import { STATE_COLOURS } from "./paint.js";
 import { nameOf } from "./run-claims.js";
 import { runJson } from "./run-json.js";
 import { doing, type Surroundings, troubles } from "./run-situation.js";
-import type { Cell } from "./table.js";
-import { span } from "./time-ago.js";
+import { STATE_COLOURS } from "./text/paint.js";
+import type { Cell } from "./text/table.js";
+import { span } from "./text/time-ago.js";
 
 export interface ShownTask {
   readonly name: string;

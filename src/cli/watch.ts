@@ -3,7 +3,7 @@
 import { sleep, type World } from "../kernel/world.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Report } from "./command.js";
-import type { Terminal } from "./terminal.js";
+import type { Terminal } from "./text/terminal.js";
 
 const EVERY_MS = 1_000;
 

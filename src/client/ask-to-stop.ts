@@ -1,8 +1,8 @@
 // Asks for a run to stop, and waits until whoever works on it has taken that in: from then on nothing more of it begins.
 
-import { isEnded } from "../kernel/run-state.js";
+import { isEnded } from "../kernel/run/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { CancelAnswer, PauseAnswer, RunStore, StopProgress } from "../store/contract/runs.js";
+import type { CancelAnswer, PauseAnswer, RunStore, StopProgress } from "../store/contract/run/runs.js";
 
 /**
  * `acknowledged`: no further step, node or task of the run begins. False: its holder did not answer in time, because it is cut off

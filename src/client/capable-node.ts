@@ -1,9 +1,9 @@
 // Whether anybody could take a run: a live node that claims from its group and whose code was not found unfit for it.
 
-import type { RunGroup } from "../kernel/new-run.js";
-import { namesOf } from "../store/contract/misfits.js";
-import type { NodeRecord } from "../store/contract/nodes.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { RunGroup } from "../kernel/run/new-run.js";
+import type { NodeRecord } from "../store/contract/node/nodes.js";
+import { namesOf } from "../store/contract/run/misfits.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 
 /** True for a run that waits although no live node has its program, in the version it is pinned to, or code that may fit. */
 export function lacksCapableNode(

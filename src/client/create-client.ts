@@ -1,14 +1,14 @@
 // `createClient`: starts runs, watches them and tells them things, and never works on one. It knows programs by their types.
 
 import type { AnyActor } from "../actor/actor.js";
-import type { Codec } from "../kernel/codec.js";
-import { codecs as openCodecs } from "../kernel/codecs.js";
+import type { Codec } from "../kernel/codec/codec.js";
+import { codecs as openCodecs } from "../kernel/codec/codecs.js";
 import { envName, programName, queueName, stackName, versionName } from "../kernel/name.js";
-import { withDefaults } from "../kernel/setting-options.js";
+import { withDefaults } from "../kernel/setting/setting-options.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import { isMachine, type MachineDefinition } from "../machine/definition.js";
-import { Instance } from "../machine/instance.js";
+import { Instance, type InstanceOptions } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { NamedInstance } from "../machine/named-instance.js";
@@ -19,7 +19,6 @@ import type { Transaction } from "../store/contract/transaction.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
-import type { InstanceOptions } from "./create-node.js";
 import { DeadLetters } from "./dead-letters.js";
 import { type Definitions, definitionsIn } from "./definitions.js";
 import { GraphRuns } from "./graph-runs.js";

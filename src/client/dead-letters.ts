@@ -1,12 +1,12 @@
 // Dead letters: runs that gave up, with the reason; an operator opens them again.
 
-import type { Codecs } from "../kernel/codecs.js";
-import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
-import { REOPENED_STATES, type RunState } from "../kernel/run-state.js";
-import { type CrashReason, crashLimit } from "../kernel/suspicion.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { REOPENED_STATES, type RunState } from "../kernel/run/run-state.js";
+import { type CrashReason, crashLimit } from "../kernel/run/suspicion.js";
 import type { World } from "../kernel/world.js";
-import type { RedriveAnswer } from "../store/contract/redrive.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { RedriveAnswer } from "../store/contract/run/redrive.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
 export interface DeadFilter {

@@ -2,9 +2,9 @@
 
 import { NOTHING_KNOWN, programNames, readDefinition } from "../actor/read-definition.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
-import { isEnded, RUN_STATES } from "../kernel/run-state.js";
+import { isEnded, RUN_STATES } from "../kernel/run/run-state.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { DefinitionKind, DefinitionName, DefinitionRecord } from "../store/contract/definitions.js";
+import type { DefinitionKind, DefinitionName, DefinitionRecord } from "../store/contract/definition/definitions.js";
 import type { Store } from "../store/contract/store.js";
 
 export interface DefinitionInfo extends Omit<DefinitionRecord, "body" | "env"> {

@@ -1,12 +1,12 @@
 // Whether a run asks what somebody is about to decide. A decision counts once and cannot be taken back, so a wrong one is refused
 // before it is sent.
 
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { Question } from "../replay/approval-call.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
-import type { Question } from "../workflow/approval-call.js";
 
 /** What was shown to the one who decides is not what the run asks. */
 export class DecisionStale extends HoldfastError {

@@ -2,8 +2,8 @@
 
 import type { NodeRecord } from "../graph/fold.js";
 import { END, parentOf, parsePosition, placeIn, ROOT } from "../graph/position.js";
-import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 
 export type GraphEvent =
   /** A node of a graph; inside another with its path (`research/plan`) and the visits on the way (`1.3`). */

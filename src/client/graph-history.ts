@@ -3,10 +3,10 @@
 import type { NodeRecord } from "../graph/fold.js";
 import { isFork } from "../graph/fork-input.js";
 import { PositionUnknown } from "../graph/needs-people.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { StoredError } from "../kernel/recorded-error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { StoredError } from "../kernel/codec/recorded-error.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
 /** One node that a run came to. */

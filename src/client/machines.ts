@@ -6,7 +6,7 @@ import type { MachineDefinition } from "../machine/definition.js";
 import { Instance, type Sent } from "../machine/instance.js";
 import type { Instances as Reached } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
-import type { InstanceRecord, InstanceStatus } from "../store/contract/machines.js";
+import type { InstanceRecord, InstanceStatus } from "../store/contract/machine/machines.js";
 
 /** One of many events. */
 export interface SendItem<Ev> {

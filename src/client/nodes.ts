@@ -2,7 +2,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 import type { ModeChange, ModeState, NodeMode } from "../kernel/node-mode.js";
-import type { NodeRecord } from "../store/contract/nodes.js";
+import type { NodeRecord } from "../store/contract/node/nodes.js";
 import type { Store } from "../store/contract/store.js";
 
 /** No live node goes by this name. */

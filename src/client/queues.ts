@@ -1,6 +1,6 @@
 // The queues of an env: paused, resumed, listed.
 
-import type { QueueRecord } from "../store/contract/queues.js";
+import type { QueueRecord } from "../store/contract/limit/queues.js";
 import type { Store } from "../store/contract/store.js";
 
 export interface Queues {

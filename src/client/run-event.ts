@@ -1,10 +1,10 @@
 // What happens to a run, as those who watch it are told: the entries of its journal in a few kinds.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { Payload } from "../kernel/payload.js";
-import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
-import { type EndedState, isEnded, type RunState } from "../kernel/run-state.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { type EndedState, isEnded, type RunState } from "../kernel/run/run-state.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
 
 export type Released = "parked" | "retry" | "handed-back" | "paused" | "misfit" | "quarantined";

@@ -1,18 +1,18 @@
 // A handle on a run: ask how it is, wait for its end, tell it something.
 
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
-import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
-import type { EndedState } from "../kernel/run-state.js";
+import type { EndedState } from "../kernel/run/run-state.js";
 import type { World } from "../kernel/world.js";
 import { waitKey } from "../replay/recorded.js";
-import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
-import type { RedriveAnswer } from "../store/contract/redrive.js";
-import type { ResumeAnswer, RunGlance, RunRecord } from "../store/contract/runs.js";
+import type { Signal } from "../replay/signal.js";
+import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
+import type { RedriveAnswer } from "../store/contract/run/redrive.js";
+import type { ResumeAnswer, RunGlance, RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import type { Signal } from "../workflow/signal.js";
 import { type Asked, askToCancel, askToPause, type Cancelled, type Paused } from "./ask-to-stop.js";
 import { lacksCapableNode, liveBuilds } from "./capable-node.js";
 import { expectAsked } from "./expect-asked.js";

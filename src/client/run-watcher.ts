@@ -1,9 +1,9 @@
 // Waits for runs to change or to end: all callers of a process that wait on one store share its looks.
 
 import { type Pace, sharedBy, Watcher } from "../engine/watcher.js";
-import { isEnded } from "../kernel/run-state.js";
+import { isEnded } from "../kernel/run/run-state.js";
 import type { World } from "../kernel/world.js";
-import type { RunGlance } from "../store/contract/runs.js";
+import type { RunGlance } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
 const FIRST_PAUSE_MS = 20;

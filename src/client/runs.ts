@@ -2,18 +2,18 @@
 
 import type { StartGate } from "../engine/start-gate.js";
 import { isFork } from "../graph/fork-input.js";
-import { payloadHash } from "../kernel/canonical.js";
-import type { Codecs } from "../kernel/codecs.js";
+import { payloadHash } from "../kernel/codec/canonical.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
 import { dedupeKey } from "../kernel/name.js";
-import type { NewKey, NewRun } from "../kernel/new-run.js";
 import { type Per, perOf, programScope } from "../kernel/per.js";
+import type { NewKey, NewRun } from "../kernel/run/new-run.js";
 import type { World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
 import type { Startable } from "../program/startable.js";
-import type { InsertAnswer } from "../store/contract/runs.js";
+import type { InsertAnswer } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { lifetimeOf } from "../trigger/event.js";

@@ -2,7 +2,7 @@
 
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
-import type { ScheduleRecord } from "../store/contract/schedules.js";
+import type { ScheduleRecord } from "../store/contract/schedule/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { CatchUp } from "../trigger/decide-fires.js";
 import { tickOf } from "../trigger/schedule-run.js";

@@ -1,7 +1,7 @@
 // Follows a run through its journal, from a cursor, from any process. While there is no news, the shared watcher looks for it.
 
-import type { Codecs } from "../kernel/codecs.js";
-import { isEnded, type RunState } from "../kernel/run-state.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { isEnded, type RunState } from "../kernel/run/run-state.js";
 import type { Store } from "../store/contract/store.js";
 import { type RunEvent, runEvents } from "./run-event.js";
 import type { RunWatcher } from "./run-watcher.js";

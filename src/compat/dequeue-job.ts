@@ -2,9 +2,9 @@
 // stands at the head of the queue and stops everybody.
 
 import type { RunWriter } from "../engine/committer.js";
-import { ClaimLost, claimToken } from "../kernel/claim.js";
 import { HoldfastError } from "../kernel/error.js";
-import type { ClaimedRun } from "../store/contract/runs.js";
+import { ClaimLost, claimToken } from "../kernel/run/claim.js";
+import type { ClaimedRun } from "../store/contract/run/runs.js";
 import type { HeldClaim } from "./held-claims.js";
 import type { ClaimedJob } from "./job.js";
 import { readJobInput } from "./job-input.js";

@@ -1,8 +1,8 @@
 // Puts jobs into the queue: one from scratch, or the one that goes on where a paused job stopped.
 
 import { KeyConflict } from "../client/runs.js";
-import { payloadHash } from "../kernel/canonical.js";
-import type { NewKey } from "../kernel/new-run.js";
+import { payloadHash } from "../kernel/codec/canonical.js";
+import type { NewKey } from "../kernel/run/new-run.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { EnqueueInput } from "./job.js";
 import { type JobInput, jobInput, readJobInput } from "./job-input.js";

@@ -1,7 +1,7 @@
 // The claims one queue object holds. Who only knows a job's id, or an older claim on it, finds nothing here.
 
 import type { RunWriter } from "../engine/committer.js";
-import type { Claim } from "../kernel/claim.js";
+import type { Claim } from "../kernel/run/claim.js";
 import type { ClaimedJob, JobRef } from "./job.js";
 
 export interface HeldClaim {

@@ -1,10 +1,10 @@
 // What a job keeps in its run's input, checked on the way in and on the way out.
 
-import { PayloadCorrupt } from "../kernel/codec.js";
-import type { Codecs } from "../kernel/codecs.js";
+import { PayloadCorrupt } from "../kernel/codec/codec.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
 import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
-import type { Payload } from "../kernel/payload.js";
 import type { EnqueueInput, JobFacts } from "./job.js";
 
 /** `epochBase`: the claims of the paused job that this one resumes, so that epochs go on rising for the same work. */

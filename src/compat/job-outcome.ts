@@ -1,6 +1,6 @@
 // What a handler's end means for its job.
 
-import { tamed } from "../kernel/stored-error.js";
+import { tamed } from "../kernel/codec/stored-error.js";
 
 /** Return or throw it: the job is paused until a human decides, and costs no attempt. */
 export class Release {

@@ -1,6 +1,6 @@
 // One claimed job in a worker's hands: its handler runs, its claim is kept alive, its end is written once.
 
-import { ClaimLost } from "../kernel/claim.js";
+import { ClaimLost } from "../kernel/run/claim.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";

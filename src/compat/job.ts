@@ -1,6 +1,6 @@
 // A job as the queue shows it: one durable run under the queue's words.
 
-import type { RunState } from "../kernel/run-state.js";
+import type { RunState } from "../kernel/run/run-state.js";
 
 export type JobType = "start" | "resume";
 

@@ -1,9 +1,9 @@
 // Shows one job: its row, and what its journal tells of errors.
 
-import type { Codecs } from "../kernel/codecs.js";
-import { isEnded } from "../kernel/run-state.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { isEnded } from "../kernel/run/run-state.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import { attemptOf } from "./dequeue-job.js";
 import { statusOf, type WorkflowJob } from "./job.js";
 import { readJobInput } from "./job-input.js";

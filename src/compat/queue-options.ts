@@ -1,10 +1,10 @@
 // What a workflow queue can be told, and what it does when it is told nothing.
 
-import type { Codec } from "../kernel/codec.js";
-import { type Codecs, codecs } from "../kernel/codecs.js";
+import type { Codec } from "../kernel/codec/codec.js";
+import { type Codecs, codecs } from "../kernel/codec/codecs.js";
 import { envName, programName, queueName, stackName } from "../kernel/name.js";
-import type { RunGroup } from "../kernel/new-run.js";
-import { type RetryPolicy, retryPolicy } from "../kernel/retry.js";
+import type { RunGroup } from "../kernel/run/new-run.js";
+import { type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import { leaseMs } from "./job-input.js";

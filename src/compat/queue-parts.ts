@@ -1,8 +1,8 @@
 // What the verbs of one queue object work with.
 
 import { Committer } from "../engine/committer.js";
-import type { RunGroup } from "../kernel/new-run.js";
-import type { RunRecord } from "../store/contract/runs.js";
+import type { RunGroup } from "../kernel/run/new-run.js";
+import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import { HeldClaims } from "./held-claims.js";
 import { type QueueOptions, type QueueSettings, queueSettings } from "./queue-options.js";

@@ -5,12 +5,12 @@
 
 import { fromEnvironment } from "../client/identity.js";
 import type { EngineEvents, SweepCounts } from "../engine/events.js";
-import { sweepCounts } from "../engine/sweep-counts.js";
+import { sweepCounts } from "../engine/upkeep/sweep-counts.js";
 import { InvalidInput } from "../kernel/error.js";
 import { envName, stackName } from "../kernel/name.js";
-import { RECOVERIES, type Recovery } from "../kernel/recovery.js";
-import type { Orphan, RecoveryDecision } from "../store/contract/recovery.js";
-import type { Reclaimed } from "../store/contract/runs.js";
+import { RECOVERIES, type Recovery } from "../kernel/run/recovery.js";
+import type { Orphan, RecoveryDecision } from "../store/contract/claim/recovery.js";
+import type { Reclaimed } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 

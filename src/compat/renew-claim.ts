@@ -1,6 +1,6 @@
 // Prolongs (or shortens) one claim from now on; false when it is lost.
 
-import type { Claim } from "../kernel/claim.js";
+import type { Claim } from "../kernel/run/claim.js";
 import { sleep } from "../kernel/world.js";
 import type { QueueParts } from "./queue-parts.js";
 

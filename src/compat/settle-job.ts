@@ -1,10 +1,10 @@
 // Gives a job back under the claim that this queue object holds: done, to be retried, dead, paused or handed back.
 
-import { ClaimLost } from "../kernel/claim.js";
-import type { FailEffect, RetryEffect, SettleEffect } from "../kernel/effect.js";
-import type { Payload } from "../kernel/payload.js";
-import { retryDelayMs } from "../kernel/retry.js";
-import { storeError } from "../kernel/stored-error.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { storeError } from "../kernel/codec/stored-error.js";
+import { ClaimLost } from "../kernel/run/claim.js";
+import type { FailEffect, RetryEffect, SettleEffect } from "../kernel/run/effect.js";
+import { retryDelayMs } from "../kernel/run/retry.js";
 import type { HeldClaim } from "./held-claims.js";
 import type { JobRef } from "./job.js";
 import type { QueueParts } from "./queue-parts.js";

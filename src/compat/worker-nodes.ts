@@ -2,7 +2,7 @@
 
 import { nodeName } from "../kernel/name.js";
 import type { World } from "../kernel/world.js";
-import type { NodeStore } from "../store/contract/nodes.js";
+import type { NodeStore } from "../store/contract/node/nodes.js";
 
 export interface WorkerNodesOptions {
   readonly nodes: NodeStore;

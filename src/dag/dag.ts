@@ -3,12 +3,12 @@
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
 import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
 import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import type { Payload } from "../kernel/payload.js";
 import type { Household } from "../program/household.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";

@@ -1,7 +1,7 @@
 // What can be wrong with a DAG, and how a run of one fails.
 
+import type { StoredError } from "../kernel/codec/recorded-error.js";
 import { HoldfastError } from "../kernel/error.js";
-import type { StoredError } from "../kernel/recorded-error.js";
 
 /** The DAG cannot be run as it is written. Told where it is defined, before any node has it. */
 export class DagInvalid extends HoldfastError {

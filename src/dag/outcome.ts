@@ -1,10 +1,10 @@
 // How a need ended, as the task that needs it is told: from the entry its run ended with.
 
-import type { Codecs } from "../kernel/codecs.js";
-import { decodeError, type RecordedError, type StoredError } from "../kernel/recorded-error.js";
-import type { RunState } from "../kernel/run-state.js";
-import { type CrashReason, crashLimit } from "../kernel/suspicion.js";
-import type { Peeked } from "../store/contract/journal.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
+import type { RunState } from "../kernel/run/run-state.js";
+import { type CrashReason, crashLimit } from "../kernel/run/suspicion.js";
+import type { Peeked } from "../store/contract/journal/journal.js";
 
 export type Outcome<T = unknown> =
   | { readonly state: "succeeded"; readonly value: T }

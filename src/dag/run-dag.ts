@@ -1,11 +1,11 @@
 // Works on a claimed run of a DAG: the first time it starts all tasks in one commit and waits; woken, it looks how they stand.
 
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { Effect } from "../kernel/effect.js";
-import { encodeError, storeError } from "../kernel/stored-error.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { encodeError, storeError } from "../kernel/codec/stored-error.js";
+import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { RunTimeout } from "../workflow/execute.js";
 import type { AnyDag } from "./dag-definition.js";
 import { type DagDecision, decideDag } from "./decide-dag.js";

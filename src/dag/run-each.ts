@@ -1,11 +1,11 @@
 // Works on a claimed fan-out: starts a run for each item of its list, waits for them, and answers what they answered.
 
 import type { Session } from "../engine/session.js";
-import type { Effect } from "../kernel/effect.js";
-import { storeError, tamed } from "../kernel/stored-error.js";
+import { storeError, tamed } from "../kernel/codec/stored-error.js";
+import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
-import type { JournalEntry } from "../store/contract/journal.js";
-import { PermanentError } from "../workflow/step-call.js";
+import { PermanentError } from "../replay/step-call.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { EachFailed } from "./error.js";
 import { failure, given, isOurs, Skip, type TaskStart, valuesOf } from "./run-task.js";
 import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";

@@ -1,17 +1,17 @@
 // Works on one claimed task: reads what its needs ended with, judges its rule, runs its function over its journal.
 
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { Effect } from "../kernel/effect.js";
-import { attemptsLeft, retryDelayMs, spread } from "../kernel/retry.js";
-import { storeError, tamed } from "../kernel/stored-error.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { storeError, tamed } from "../kernel/codec/stored-error.js";
+import type { Effect } from "../kernel/run/effect.js";
+import { attemptsLeft, retryDelayMs, spread } from "../kernel/run/retry.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome as Played, Replay } from "../replay/replay.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import { PermanentError } from "../replay/step-call.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { isOfTheStore } from "../store/contract/trouble.js";
 import { play, settlement } from "../workflow/execute.js";
-import { PermanentError } from "../workflow/step-call.js";
 import { TaskTimeout } from "./error.js";
 import { type Outcome, outcomeOf } from "./outcome.js";
 import type { AnyTask } from "./task.js";

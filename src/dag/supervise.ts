@@ -1,10 +1,10 @@
 // What a run does that waits for tasks of its own: takes in what others said, looks at its tasks, waits for the rest.
 
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { Effect, ParkEffect } from "../kernel/effect.js";
-import type { Payload } from "../kernel/payload.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import type { Effect, ParkEffect } from "../kernel/run/effect.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { type Outcome, outcomeOf } from "./outcome.js";
 
 export interface OwnTask {

@@ -3,7 +3,7 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { queueName } from "../kernel/name.js";
-import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/retry.js";
+import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
 import type { Outcome } from "./outcome.js";
 import type { TaskContext } from "./task-context.js";
 

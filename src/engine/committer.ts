@@ -4,12 +4,12 @@
 // that commit at the same moment go out as one fence row with all their entries.
 
 import { fitting } from "../kernel/chunk.js";
-import { type Claim, ClaimLost } from "../kernel/claim.js";
-import { bytesOf, type Effect, settles } from "../kernel/effect.js";
 import { HoldfastError } from "../kernel/error.js";
 import { lane } from "../kernel/lane.js";
+import { type Claim, ClaimLost } from "../kernel/run/claim.js";
+import { bytesOf, type Effect, settles } from "../kernel/run/effect.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { Commit, CommitAnswer, RunStore } from "../store/contract/runs.js";
+import type { Commit, CommitAnswer, RunStore } from "../store/contract/run/runs.js";
 
 const MAX_ROWS = 1000;
 const MAX_BYTES = 4 * 1024 * 1024;

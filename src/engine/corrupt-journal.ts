@@ -1,6 +1,6 @@
 // A run whose journal has a gap cannot be executed by any node: it ends dead with that reason instead of being tried again.
 
-import { JournalCorrupt } from "../store/contract/journal.js";
+import { JournalCorrupt } from "../store/contract/journal/journal.js";
 import type { Session } from "./session.js";
 
 /** Does nothing for any other error, nor for the journal of another run. */

@@ -1,37 +1,37 @@
 // A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
 
-import { ClaimLost } from "../kernel/claim.js";
+import { errorClass } from "../kernel/codec/error-class.js";
 import type { HoldfastError } from "../kernel/error.js";
-import { errorClass } from "../kernel/error-class.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
-import type { Settings } from "../kernel/setting-options.js";
+import { ClaimLost } from "../kernel/run/claim.js";
+import type { Settings } from "../kernel/setting/setting-options.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { Attendance } from "../store/contract/attend.js";
-import type { Subscription } from "../store/contract/events.js";
-import type { HouseReport } from "../store/contract/house.js";
-import type { ClaimedRun } from "../store/contract/runs.js";
+import type { Subscription } from "../store/contract/event/events.js";
+import type { Attendance } from "../store/contract/node/attend.js";
+import type { HouseReport } from "../store/contract/node/house.js";
+import type { ClaimedRun } from "../store/contract/run/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
-import { Admitter, movedInLine } from "./admitter.js";
-import { type AssignmentOptions, Assignments } from "./assignments.js";
-import { BreakerWatch } from "./breaker-watch.js";
-import { keepClean } from "./cleanup.js";
+import { Admitter, movedInLine } from "./claiming/admitter.js";
+import { type AssignmentOptions, Assignments } from "./claiming/assignments.js";
+import { Executor } from "./claiming/executor.js";
+import { LeaseKeeper } from "./claiming/lease-keeper.js";
+import type { Served } from "./claiming/routing.js";
+import type { Slots } from "./claiming/slots.js";
+import { Solitary } from "./claiming/solitary.js";
 import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
-import { Executor } from "./executor.js";
-import { Door, keepHouse } from "./housekeeping.js";
-import { LeaseKeeper } from "./lease-keeper.js";
-import { OwnPresence } from "./own-presence.js";
 import type { Program } from "./program.js";
-import { registerNode } from "./register-node.js";
-import type { Served } from "./routing.js";
 import { Session } from "./session.js";
-import type { Slots } from "./slots.js";
-import { Solitary } from "./solitary.js";
-import { Subscriber } from "./subscriber.js";
-import { sweeperLease } from "./sweeper-lease.js";
 import { untilIdle } from "./until-idle.js";
+import { BreakerWatch } from "./upkeep/breaker-watch.js";
+import { keepClean } from "./upkeep/cleanup.js";
+import { Door, keepHouse } from "./upkeep/housekeeping.js";
+import { OwnPresence } from "./upkeep/own-presence.js";
+import { registerNode } from "./upkeep/register-node.js";
+import { Subscriber } from "./upkeep/subscriber.js";
+import { sweeperLease } from "./upkeep/sweeper-lease.js";
 import { within } from "./within.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */

@@ -1,11 +1,11 @@
 // What the engine tells: who got which run, how it ended, what was taken back from whom.
 
-import type { RunGroup } from "../kernel/new-run.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
-import type { SkippedRun } from "../store/contract/attend.js";
-import type { NodeExecutor } from "../store/contract/nodes.js";
-import type { DeclarationConflict, ExpiredRun, Reclaimed } from "../store/contract/runs.js";
-import type { Served } from "./routing.js";
+import type { RunGroup } from "../kernel/run/new-run.js";
+import type { SkippedRun } from "../store/contract/node/attend.js";
+import type { NodeExecutor } from "../store/contract/node/nodes.js";
+import type { DeclarationConflict, ExpiredRun, Reclaimed } from "../store/contract/run/runs.js";
+import type { Served } from "./claiming/routing.js";
 
 interface OfRun {
   readonly runId: string;

@@ -1,7 +1,7 @@
 // Two nodes in the place of one: a node that asks to be alone was started beside another, or was taken for dead.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { Rival } from "../store/contract/nodes.js";
+import type { Rival } from "../store/contract/node/nodes.js";
 
 /** Who is there already, and what to do. */
 export class NotAlone extends HoldfastError {

@@ -2,7 +2,7 @@
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { LimitRule } from "../kernel/limit-rule.js";
-import type { Recovery } from "../kernel/recovery.js";
+import type { Recovery } from "../kernel/run/recovery.js";
 import type { Session } from "./session.js";
 
 export interface Program {

@@ -1,16 +1,16 @@
 // One claimed run while this node holds it: its history, its writer, and what ends the work from outside.
 
-import type { Claim } from "../kernel/claim.js";
-import { ClaimLost } from "../kernel/claim.js";
-import type { DebounceTicket } from "../kernel/debounce-ticket.js";
-import { type Effect, settles } from "../kernel/effect.js";
-import { entryOf } from "../kernel/effect-entry.js";
-import type { Payload } from "../kernel/payload.js";
-import { tamed } from "../kernel/stored-error.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { tamed } from "../kernel/codec/stored-error.js";
+import type { Claim } from "../kernel/run/claim.js";
+import { ClaimLost } from "../kernel/run/claim.js";
+import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
+import { type Effect, settles } from "../kernel/run/effect.js";
+import { entryOf } from "../kernel/run/effect-entry.js";
 import { sleep, type World } from "../kernel/world.js";
-import { isStopRequest, type Message } from "../store/contract/inbox.js";
-import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal.js";
-import type { ClaimedRun } from "../store/contract/runs.js";
+import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
+import type { JournalEntry, JournalPage, Peek, Peeked } from "../store/contract/journal/journal.js";
+import type { ClaimedRun } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { isStoreTrouble, troubleCode } from "../store/contract/trouble.js";
@@ -18,7 +18,7 @@ import type { Telemetry } from "../telemetry/bus.js";
 import type { Committed, RunWriter } from "./committer.js";
 import type { EngineEvents } from "./events.js";
 import { NodeStopping } from "./node-stopping.js";
-import type { OwnPresence } from "./own-presence.js";
+import type { OwnPresence } from "./upkeep/own-presence.js";
 
 /** How long to wait before a commit whose outcome is unknown is sent again. */
 const UNKNOWN_DELAY_MS = 200;

@@ -1,6 +1,6 @@
 // Whether a node starts runs, and for whom: asked before every start that comes from outside a run.
 
-import type { NewDeferral } from "../kernel/new-run.js";
+import type { NewDeferral } from "../kernel/run/new-run.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { EngineEvents } from "./events.js";
 import { type Modes, NodeDisabled } from "./modes.js";

@@ -1,7 +1,7 @@
 // A node's options as the rules of its attempts; judged when the graph is made, so that a mistake is told before anything runs.
 
 import { type Duration, toMs } from "../kernel/duration.js";
-import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/retry.js";
+import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
 
 export interface NodeOptions {
   /** Attempts in total, or a policy. Default 3, exponential from 1 s. */

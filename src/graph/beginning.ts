@@ -1,9 +1,9 @@
 // How a run began: an entry that goes out with the first thing a run records, or by itself when that takes long.
 
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { AppendEffect } from "../kernel/effect.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { LimitExceeded } from "../kernel/error.js";
+import type { AppendEffect } from "../kernel/run/effect.js";
 import type { FrameRecord } from "./fold.js";
 import { frozen } from "./frozen.js";
 import type { Memory } from "./memory.js";

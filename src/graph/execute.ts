@@ -2,14 +2,14 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
-import type { Effect } from "../kernel/effect.js";
+import { storeError } from "../kernel/codec/stored-error.js";
 import { LimitExceeded } from "../kernel/error.js";
-import { storeError } from "../kernel/stored-error.js";
+import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
+import { messageTaker } from "../replay/take-messages.js";
 import { misfit, settlement } from "../workflow/execute.js";
-import { messageTaker } from "../workflow/take-messages.js";
 import { Beginning } from "./beginning.js";
 import type { AnyGraph } from "./graph-value.js";
 import { load } from "./load.js";

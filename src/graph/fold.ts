@@ -1,9 +1,9 @@
 // Folds the journal of a graph's run into what it has to remember. Pure: an entry and a memory give the next memory, the first time
 // and every time after a crash.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { StoredError } from "../kernel/recorded-error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { StoredError } from "../kernel/codec/recorded-error.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";
 import { decodeSnapshot, type Frame, Memory, type Rewind } from "./memory.js";

@@ -1,7 +1,7 @@
 // What ends a run that would go on for too long: how many nodes it may run, and what it may use up.
 
 import { InvalidInput } from "../kernel/error.js";
-import { PermanentError } from "../workflow/step-call.js";
+import { PermanentError } from "../replay/step-call.js";
 import type { Bounds } from "./plan.js";
 
 /** The run has come to as many nodes as its graph allows. */

@@ -2,8 +2,8 @@
 // how long the run has been going on.
 
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { type FoldOptions, fold } from "./fold.js";
 import { type ForkInput, isFork } from "./fork-input.js";
 import { frozen } from "./frozen.js";

@@ -1,7 +1,7 @@
 // Makes what a node's function is given.
 
-import { decodeError } from "../kernel/recorded-error.js";
-import type { StepInfo } from "../workflow/step-call.js";
+import { decodeError } from "../kernel/codec/recorded-error.js";
+import type { StepInfo } from "../replay/step-call.js";
 import { tell } from "./fold.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import { frameId } from "./position.js";

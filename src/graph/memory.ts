@@ -1,10 +1,10 @@
 // All that a run of a graph has to remember: where it is, its state, what it has used up, and what is under way. It is folded from
 // the journal and nothing else, so whoever goes on with the run remembers the same.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { Payload } from "../kernel/payload.js";
-import type { StoredError } from "../kernel/recorded-error.js";
-import { JournalCorrupt, type JournalEntry } from "../store/contract/journal.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import type { StoredError } from "../kernel/codec/recorded-error.js";
+import { JournalCorrupt, type JournalEntry } from "../store/contract/journal/journal.js";
 import { frozen } from "./frozen.js";
 import { type FrameId, isWithin, type Place, type Position } from "./position.js";
 import type { Fields } from "./reducer.js";

@@ -1,9 +1,9 @@
 // What a graph is made of, as plain values: the kinds of nodes, edges and limits.
 
 import type { Schema } from "../program/schema.js";
-import type { Question } from "../workflow/approval-call.js";
+import type { Question } from "../replay/approval-call.js";
+import type { Signal } from "../replay/signal.js";
 import type { Decision } from "../workflow/context.js";
-import type { Signal } from "../workflow/signal.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import type { Fields, Reducers } from "./reducer.js";

@@ -1,7 +1,7 @@
 // How a field of a graph's state takes an update: replaced, appended, merged, or by a function of your own.
 
-import { setOwn } from "../kernel/own-property.js";
-import { PermanentError } from "../workflow/step-call.js";
+import { setOwn } from "../kernel/codec/own-property.js";
+import { PermanentError } from "../replay/step-call.js";
 import { frozen } from "./frozen.js";
 
 /** Pure: it is called again over the journal when a run goes on elsewhere. The first value of a field is taken as it is. */

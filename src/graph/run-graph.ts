@@ -1,10 +1,10 @@
 // Walks through a graph from where its run is: one node after the other, each recorded before the next one begins.
 
-import type { Effect } from "../kernel/effect.js";
-import type { Payload } from "../kernel/payload.js";
-import { decodeError, type StoredError } from "../kernel/recorded-error.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
+import type { Effect } from "../kernel/run/effect.js";
 import { callId } from "../replay/recorded.js";
-import { PermanentError, StepCall, type StepInfo } from "../workflow/step-call.js";
+import { PermanentError, StepCall, type StepInfo } from "../replay/step-call.js";
 import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";

@@ -1,12 +1,12 @@
 // How each kind of node is run.
 
-import { payloadHash } from "../kernel/canonical.js";
-import { decodeError } from "../kernel/recorded-error.js";
+import { payloadHash } from "../kernel/codec/canonical.js";
+import { decodeError } from "../kernel/codec/recorded-error.js";
 import { parseInputNow } from "../program/parse-input.js";
+import { type Answer, ApprovalCall, type Question } from "../replay/approval-call.js";
 import { callId } from "../replay/recorded.js";
-import { type Answer, ApprovalCall, type Question } from "../workflow/approval-call.js";
-import { PermanentError } from "../workflow/step-call.js";
-import { WaitCall } from "../workflow/wait-call.js";
+import { PermanentError } from "../replay/step-call.js";
+import { WaitCall } from "../replay/wait-call.js";
 import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { itemContext, nodeContext } from "./make-context.js";
 import { NeedsPeople, PlanChanged } from "./needs-people.js";

@@ -1,10 +1,10 @@
 // What the kinds of nodes are run with: the one who walks through the graph, and the place they stand at.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { StoredError } from "../kernel/recorded-error.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { StoredError } from "../kernel/codec/recorded-error.js";
 import type { Services } from "../program/household.js";
 import type { Replay } from "../replay/replay.js";
-import type { StepInfo } from "../workflow/step-call.js";
+import type { StepInfo } from "../replay/step-call.js";
 import type { AttemptRules } from "./attempt-rules.js";
 import type { Beginning } from "./beginning.js";
 import type { NodeRecord } from "./fold.js";

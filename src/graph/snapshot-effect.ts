@@ -1,8 +1,8 @@
 // The journal entry that holds a run's whole memory.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { AppendEffect } from "../kernel/effect.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { LimitExceeded } from "../kernel/error.js";
+import type { AppendEffect } from "../kernel/run/effect.js";
 import { encodeSnapshot, type Memory } from "./memory.js";
 
 /** None when the state is larger than a value may be: the run goes on, and recovery reads back to the last one that fitted. */

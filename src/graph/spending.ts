@@ -1,8 +1,8 @@
 // Counts what one call uses up, and has it recorded with whatever the call records next.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { AppendEffect } from "../kernel/effect.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
+import type { AppendEffect } from "../kernel/run/effect.js";
 import { spend } from "./fold.js";
 import { exceeded } from "./limits.js";
 import type { Memory } from "./memory.js";

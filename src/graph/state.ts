@@ -2,9 +2,9 @@
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
-import { checkQuestion } from "../workflow/approval-call.js";
+import { checkQuestion } from "../replay/approval-call.js";
+import type { Signal } from "../replay/signal.js";
 import type { ApprovalOptions, Decision } from "../workflow/context.js";
-import type { Signal } from "../workflow/signal.js";
 import { attemptRules, type NodeOptions } from "./attempt-rules.js";
 import type { Graph } from "./graph-value.js";
 import type { ItemContext } from "./node-context.js";

@@ -1,6 +1,6 @@
 // Whether a plain JSON value contains a filter, judged as PostgreSQL's `jsonb @>` does.
 
-import { isPlain, objectKind } from "./value-kind.js";
+import { isPlain, objectKind } from "./codec/value-kind.js";
 
 /** One alternative of a filter: equality alone, at any depth. */
 export type Filter = Readonly<Record<string, unknown>>;

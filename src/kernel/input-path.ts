@@ -1,8 +1,8 @@
 // Typed paths into a workflow's input: "customer.id" compiles only where the input has it, and then it is data.
 
+import { describe, read } from "./codec/read-hostile.js";
+import { formatPath } from "./codec/value-path.js";
 import { InvalidInput } from "./error.js";
-import { describe, read } from "./read-hostile.js";
-import { formatPath } from "./value-path.js";
 
 type Scalar = string | number | bigint | boolean;
 /** Inputs are deeper than this only where a type refers to itself. */

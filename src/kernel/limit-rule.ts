@@ -4,7 +4,7 @@ import { type Duration, toMs } from "./duration.js";
 import { InvalidInput } from "./error.js";
 import { hasKey, parsePath, readKey, type ScalarPath } from "./input-path.js";
 import { limitKey } from "./name.js";
-import type { LimitKind, NewLimit, Overflow } from "./new-run.js";
+import type { LimitKind, NewLimit, Overflow } from "./run/new-run.js";
 
 export interface KeyedLimit<Path extends string = string> {
   /** A path into the input: each value has a limit of its own. */

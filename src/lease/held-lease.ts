@@ -5,11 +5,11 @@
 // should be begun, but work under way goes on, and its end is accepted if nobody took over.
 
 import { InvalidInput } from "../kernel/error.js";
+import { failureDetail } from "../kernel/failure-detail.js";
 import type { World } from "../kernel/world.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseLost, LeaseMisused } from "./error.js";
 import type { LeaseEvents } from "./events.js";
-import { failureDetail } from "./failure-detail.js";
 import type { Gate } from "./gate.js";
 import { keepRenewed } from "./renewer.js";
 import type { Granted, WorkClaims } from "./work-claims.js";

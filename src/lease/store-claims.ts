@@ -3,7 +3,7 @@
 import { envName } from "../kernel/name.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
-import type { LeaseFence, LeaseRecord, LeaseStore } from "../store/contract/leases.js";
+import type { LeaseFence, LeaseRecord, LeaseStore } from "../store/contract/lease/leases.js";
 import type { ClaimAnswer, Grant, LeaseInfo, WorkClaims } from "./work-claims.js";
 
 export interface StoreClaimsOptions {

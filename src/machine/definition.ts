@@ -1,7 +1,7 @@
 // A machine as a value: the definition's own language is behind `logic`, everything else is what the runtime needs to know.
 
 import type { Duration } from "../kernel/duration.js";
-import type { Retry, RetryPolicy } from "../kernel/retry.js";
+import type { Retry, RetryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { Services } from "../program/household.js";
 import type { Logic, MachineEvent } from "./logic.js";

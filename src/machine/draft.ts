@@ -1,9 +1,9 @@
 // What the steps of an instance leave behind, gathered until it is written: events, timers, told events, effects.
 
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { formatDuration } from "../kernel/duration.js";
-import type { NewRun, RunGroup } from "../kernel/new-run.js";
-import type { Append, Change, NewInstanceEvent, NewTimer, NewTold } from "../store/contract/machines.js";
+import type { NewRun, RunGroup } from "../kernel/run/new-run.js";
+import type { Append, Change, NewInstanceEvent, NewTimer, NewTold } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
 import { instanceKey, timerId } from "./instance-key.js";
 import { type InstanceState, saveState } from "./instance-state.js";

@@ -4,8 +4,8 @@
 import type { Program } from "../engine/program.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { Household } from "../program/household.js";
-import { type Signal, signal } from "../workflow/signal.js";
-import { PermanentError } from "../workflow/step-call.js";
+import { type Signal, signal } from "../replay/signal.js";
+import { PermanentError } from "../replay/step-call.js";
 import { workflow } from "../workflow/workflow.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceQuarantined, isPassing } from "./errors.js";

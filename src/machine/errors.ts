@@ -1,7 +1,7 @@
 // What can go wrong with an instance, each with its code.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { InstanceStatus } from "../store/contract/machines.js";
+import type { InstanceStatus } from "../store/contract/machine/machines.js";
 import { isOfTheStore } from "../store/contract/trouble.js";
 
 export class InstanceUnknown extends HoldfastError {

@@ -1,7 +1,7 @@
 // What happened to an instance, for people: marked fields are not shown.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { InstanceEvent } from "../store/contract/machines.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { InstanceEvent } from "../store/contract/machine/machines.js";
 import { redact } from "./redact.js";
 
 export interface HistoryEntry {

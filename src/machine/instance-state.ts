@@ -1,9 +1,9 @@
 // An instance in memory: where it is, and when it entered the states that have timers. Read from a snapshot, written to one.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { RunGroup } from "../kernel/new-run.js";
-import type { Payload } from "../kernel/payload.js";
-import type { InstanceStatus, LoadedInstance } from "../store/contract/machines.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import type { RunGroup } from "../kernel/run/new-run.js";
+import type { InstanceStatus, LoadedInstance } from "../store/contract/machine/machines.js";
 import type { AnyMachine, Snapshot } from "./definition.js";
 import { InstanceQuarantined } from "./errors.js";
 import type { Live } from "./logic.js";

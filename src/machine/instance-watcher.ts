@@ -1,7 +1,7 @@
 // The looks at instances that callers wait for: one for all clients and nodes of this process that use the store.
 
 import { sharedBy, Watcher } from "../engine/watcher.js";
-import type { LoadedInstance } from "../store/contract/machines.js";
+import type { LoadedInstance } from "../store/contract/machine/machines.js";
 
 const FIRST_PAUSE_MS = 10;
 

@@ -3,7 +3,7 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
-import type { InstanceStatus, TimerKind } from "../store/contract/machines.js";
+import type { InstanceStatus, TimerKind } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { checkEvent } from "./check-event.js";
 import type { AnyMachine } from "./definition.js";
@@ -14,6 +14,14 @@ import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
 import { tellLater } from "./tell-later.js";
 import { waitForState } from "./wait-for.js";
+
+/** How an instance is started. */
+export interface InstanceOptions {
+  /** Default: a new one. */
+  readonly id?: string;
+  /** Your own transaction: the instance exists once you commit. */
+  readonly tx?: Transaction;
+}
 
 export interface SendEventOptions {
   /** Refused with SequenceConflict when the instance is elsewhere. */

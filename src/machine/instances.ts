@@ -1,12 +1,12 @@
 // The instances of machines, as a node or a client reaches them: started, sent to, looked at. It never looks for timers.
 
-import { payloadHash } from "../kernel/canonical.js";
-import type { Codecs } from "../kernel/codecs.js";
+import { payloadHash } from "../kernel/codec/canonical.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { lane } from "../kernel/lane.js";
 import { dedupeKey } from "../kernel/name.js";
 import { sleep, type World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
-import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machines.js";
+import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machine/machines.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";

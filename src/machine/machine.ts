@@ -3,7 +3,7 @@
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import { retryPolicy } from "../kernel/retry.js";
+import { retryPolicy } from "../kernel/run/retry.js";
 import type { Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
 import type { Effect, EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";

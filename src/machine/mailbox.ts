@@ -1,7 +1,7 @@
 // One instance's mail in this process: what comes while an append is on its way gathers, and leaves as the next one, in order.
 
 import { sleep, type World } from "../kernel/world.js";
-import type { AppendAnswer, MachineStore } from "../store/contract/machines.js";
+import type { AppendAnswer, MachineStore } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
 import type { Draft, Place } from "./draft.js";
 import { InstanceUnknown, SequenceConflict } from "./errors.js";

@@ -2,7 +2,7 @@
 
 import type { Duration } from "../kernel/duration.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
-import type { InstanceRecord } from "../store/contract/machines.js";
+import type { InstanceRecord } from "../store/contract/machine/machines.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import { checkEvent } from "./check-event.js";
 import { InstanceUnknown } from "./errors.js";

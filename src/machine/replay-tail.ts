@@ -1,6 +1,6 @@
 // The events after the last snapshot, applied again: what was written before is worked out, and nothing is written.
 
-import type { InstanceEvent, LoadedInstance } from "../store/contract/machines.js";
+import type { InstanceEvent, LoadedInstance } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
 import type { Place } from "./draft.js";
 import { InstanceQuarantined } from "./errors.js";

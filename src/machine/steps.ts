@@ -1,7 +1,7 @@
 // Applies events to an instance, one after the other. Pure: nothing is read and nothing is written here.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { Append } from "../store/contract/machines.js";
+import type { Append } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
 import { Draft, type Fired, type Place, type Ring, shownBranch } from "./draft.js";
 import { InstanceEnded, SequenceConflict, TransitionFailed } from "./errors.js";

@@ -5,7 +5,7 @@
 // taken, of 250 with a killer among them one was given up that had done nothing.)
 
 import type { World } from "../kernel/world.js";
-import type { TimerRecord } from "../store/contract/machines.js";
+import type { TimerRecord } from "../store/contract/machine/machines.js";
 
 /** After one crash most of them are innocent, and should not wait. */
 const SECOND = 50;

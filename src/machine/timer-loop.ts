@@ -1,11 +1,16 @@
 // Fires the timers of a node's machines: sleeps until the next known deadline by the store's clock, takes what is due, and hands it to
 // the instances. Firing is an append that names its timer, so whoever is late finds it gone.
 
-import type { RunGroup } from "../kernel/new-run.js";
-import { retryDelayMs, retryPolicy } from "../kernel/retry.js";
+import { failureDetail } from "../kernel/failure-detail.js";
+import type { RunGroup } from "../kernel/run/new-run.js";
+import { retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
 import { sleep, type World } from "../kernel/world.js";
-import { failureDetail } from "../lease/failure-detail.js";
-import type { ClaimedTimers, LoadedInstance, TimerRecord, TimerSettlement } from "../store/contract/machines.js";
+import type {
+  ClaimedTimers,
+  LoadedInstance,
+  TimerRecord,
+  TimerSettlement,
+} from "../store/contract/machine/machines.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { AnyMachine } from "./definition.js";
 import { timerGroup } from "./draft.js";

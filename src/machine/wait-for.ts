@@ -1,6 +1,6 @@
 // Waits until an instance is in a state that the caller wants: all callers of a process that wait on one store share its looks.
 
-import type { LoadedInstance } from "../store/contract/machines.js";
+import type { LoadedInstance } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceUnknown, WaitTimeout } from "./errors.js";
 import { instanceWatcher } from "./instance-watcher.js";

@@ -1,7 +1,7 @@
 // What a node gives to all its programs.
 
-import type { Codecs } from "../kernel/codecs.js";
-import type { NewRun } from "../kernel/new-run.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { NewRun } from "../kernel/run/new-run.js";
 import type { Startable } from "./startable.js";
 
 /** What a node hands to its programs, for example a model or a mailer. Declare your own by merging this interface. */

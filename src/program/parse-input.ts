@@ -1,7 +1,7 @@
 // The input of a workflow goes through its schema once, when a run is started; what comes out is stored.
 
+import { isThenable, UNAWAITED } from "../kernel/codec/json-prepare.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
-import { isThenable, UNAWAITED } from "../kernel/json-prepare.js";
 import type { Schema, SchemaIssue, Validated } from "./schema.js";
 
 /** The schema did not accept the input. Nothing was started. */

@@ -1,7 +1,7 @@
 // What the start of a run needs to know of its program.
 
 import type { LimitRule } from "../kernel/limit-rule.js";
-import type { Recovery } from "../kernel/recovery.js";
+import type { Recovery } from "../kernel/run/recovery.js";
 import type { Schema } from "./schema.js";
 
 export interface Startable {

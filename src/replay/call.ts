@@ -1,6 +1,6 @@
 // One call of a function's to its context: answered by an entry of the journal, sooner or later.
 
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { CallId } from "./recorded.js";
 
 export interface Call {

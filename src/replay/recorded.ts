@@ -1,6 +1,6 @@
 // What a journal says about the calls of a function: which have begun, which have ended, in which order.
 
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 
 /** A call's identity: kind, name and key. A recorded call is never made again. */
 export type CallId = string;

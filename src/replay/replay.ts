@@ -5,10 +5,10 @@
 // too. So `Promise.race` decides today as it did when the log was written.
 
 import type { Session } from "../engine/session.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { tamed } from "../kernel/codec/stored-error.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
-import type { Payload } from "../kernel/payload.js";
-import { tamed } from "../kernel/stored-error.js";
-import type { JournalEntry } from "../store/contract/journal.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 import { type Mail, StopGate } from "./stop-gate.js";

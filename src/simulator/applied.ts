@@ -1,9 +1,8 @@
 // What the store carried out: one record per operation that changes something, in the order in which it was applied.
 
-import type { Claim } from "../kernel/claim.js";
-import type { DebounceTicket } from "../kernel/debounce-ticket.js";
-import type { NewRun } from "../kernel/new-run.js";
-import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/contract/breakers.js";
+import type { Claim } from "../kernel/run/claim.js";
+import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
+import type { NewRun } from "../kernel/run/new-run.js";
 import type { Cleaned, CleanRound } from "../store/contract/cleanup.js";
 import type {
   DebounceAnswer,
@@ -14,10 +13,11 @@ import type {
   SettleDebounced,
   StartAnswer,
   Subscription,
-} from "../store/contract/events.js";
-import type { NewMessage, SendAnswer } from "../store/contract/inbox.js";
-import type { MisfitReviewed } from "../store/contract/misfits.js";
-import type { Redrive, RedriveAnswer } from "../store/contract/redrive.js";
+} from "../store/contract/event/events.js";
+import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
+import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/contract/limit/breakers.js";
+import type { MisfitReviewed } from "../store/contract/run/misfits.js";
+import type { Redrive, RedriveAnswer } from "../store/contract/run/redrive.js";
 import type {
   CancelAnswer,
   ClaimedRun,
@@ -28,7 +28,7 @@ import type {
   Reclaimed,
   Reconciled,
   RenewAnswer,
-} from "../store/contract/runs.js";
+} from "../store/contract/run/runs.js";
 
 export type Applied =
   | { readonly op: "insert"; readonly runs: readonly NewRun[]; readonly answers: readonly InsertAnswer[] }

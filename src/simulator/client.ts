@@ -1,15 +1,15 @@
 // A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
 
 import type { Cancelled, Paused } from "../client/ask-to-stop.js";
-import type { Node } from "../client/create-node.js";
 import type { RedriveOptions } from "../client/dead-letters.js";
 import type { DecisionOptions } from "../client/run-handle.js";
 import type { StartOptions } from "../client/runs.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { Node } from "../node/create-node.js";
 import type { AnyDefinition } from "../program/definition.js";
+import type { Signal } from "../replay/signal.js";
 import type { Emitted } from "../trigger/emitted.js";
 import type { EventType } from "../trigger/event.js";
-import type { Signal } from "../workflow/signal.js";
 import type { History } from "./check/history.js";
 
 const ASK_AGAIN_MS = 50;

@@ -1,6 +1,6 @@
 // Copies of the memory store's tables: what a replica has that lags behind, and how it becomes the database.
 
-import { indexRun, type Tables } from "../store/memory/tables.js";
+import { indexRun, type Tables } from "../store/memory/table/tables.js";
 
 const NAMES = [
   ...(["runs", "journal", "inbox", "keys", "leases", "nodes", "limits", "rates", "pausedQueues", "schedules"] as const),

@@ -1,8 +1,8 @@
 // The nodes under simulation: the real engine in one incarnation after the other, started again whenever it is gone.
 
-import { Node } from "../client/create-node.js";
-import type { Claim } from "../kernel/claim.js";
-import type { SettingOptions } from "../kernel/setting-options.js";
+import type { Claim } from "../kernel/run/claim.js";
+import type { SettingOptions } from "../kernel/setting/setting-options.js";
+import { Node } from "../node/create-node.js";
 import type { Store } from "../store/contract/store.js";
 import type { Chance } from "./chance.js";
 import type { Database } from "./database.js";
@@ -11,7 +11,7 @@ import { type Cable, Link, newCable } from "./link.js";
 import { remoteStore } from "./remote-store.js";
 import type { Scheduler } from "./scheduler.js";
 import type { Swarm } from "./swarm.js";
-import type { Place, Workload } from "./workload.js";
+import type { Place, Workload } from "./workload/workload.js";
 
 export interface ClusterOptions {
   readonly scheduler: Scheduler;

@@ -2,8 +2,8 @@
 
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
-import { tablesOf } from "../store/memory/open-stores.js";
-import type { Tables } from "../store/memory/tables.js";
+import { tablesOf } from "../store/memory/table/open-stores.js";
+import type { Tables } from "../store/memory/table/tables.js";
 import type { Applied } from "./applied.js";
 import type { Chance } from "./chance.js";
 import { copyTables, restoreTables } from "./clone-tables.js";

@@ -1,6 +1,6 @@
 // What steps did outside: an external system that remembers every attempt, whoever made it and however it ended.
 
-import type { StepInfo } from "../workflow/step-call.js";
+import type { StepInfo } from "../replay/step-call.js";
 
 export interface EffectKind {
   readonly do: "step" | "transaction" | "node" | "item";

@@ -3,7 +3,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
-import { StoreRefused, StoreUnavailable } from "../store/postgres/errors.js";
+import { StoreRefused, StoreUnavailable } from "../store/postgres/connection/errors.js";
 import type { Chance } from "./chance.js";
 import { DATABASE, type Database } from "./database.js";
 import type { Incarnation } from "./incarnation.js";

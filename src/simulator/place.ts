@@ -1,11 +1,11 @@
 // Where steps work: each attempt is noted before it does anything, takes its time, and then answers, fails or takes its node down.
 
-import type { Node } from "../client/create-node.js";
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
+import type { Node } from "../node/create-node.js";
 import type { EffectLog } from "./effect-log.js";
 import type { Incarnation } from "./incarnation.js";
-import type { Place } from "./workload.js";
+import type { Place } from "./workload/workload.js";
 
 class SimulatedFailure extends HoldfastError {
   readonly code = "SIMULATED_FAILURE";

@@ -1,7 +1,7 @@
 // Instances of machines as one process sees them: every operation goes over its link.
 
-import type { NewRun } from "../kernel/new-run.js";
-import type { AppendAnswer, Change, MachineStore } from "../store/contract/machines.js";
+import type { NewRun } from "../kernel/run/new-run.js";
+import type { AppendAnswer, Change, MachineStore } from "../store/contract/machine/machines.js";
 import type { Link } from "./link.js";
 
 export function remoteMachines(link: Link): MachineStore {

@@ -2,7 +2,7 @@
 // again as soon as that is possible. The database forgets it at once, the process hears of it a moment later.
 
 import { sleep } from "../kernel/world.js";
-import type { Attendance, Attendee } from "../store/contract/attend.js";
+import type { Attendance, Attendee } from "../store/contract/node/attend.js";
 import type { Link } from "./link.js";
 
 export class RemotePresence {

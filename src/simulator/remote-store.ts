@@ -1,8 +1,8 @@
 // The store as one process sees it: every operation goes over that process's link, is applied whole when it arrives, and is
 // recorded there.
 
-import type { ProbeRequest } from "../store/contract/breakers.js";
-import type { Fire, FireAnswer } from "../store/contract/schedules.js";
+import type { ProbeRequest } from "../store/contract/limit/breakers.js";
+import type { Fire, FireAnswer } from "../store/contract/schedule/schedules.js";
 import type { Store } from "../store/contract/store.js";
 import type { Applied, Recorder } from "./applied.js";
 import type { Link } from "./link.js";

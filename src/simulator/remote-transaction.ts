@@ -2,12 +2,12 @@
 // what restarts or fails over meanwhile has forgotten it.
 
 import { HoldfastError } from "../kernel/error.js";
-import type { NewRun } from "../kernel/new-run.js";
-import type { Commit, CommitAnswer, InsertAnswer } from "../store/contract/runs.js";
+import type { NewRun } from "../kernel/run/new-run.js";
+import type { Commit, CommitAnswer, InsertAnswer } from "../store/contract/run/runs.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { classify } from "../store/memory/commit.js";
-import { memoryTransaction } from "../store/memory/transaction.js";
-import { StoreUnavailable } from "../store/postgres/errors.js";
+import { classify } from "../store/memory/claim/commit.js";
+import { memoryTransaction } from "../store/memory/table/transaction.js";
+import { StoreUnavailable } from "../store/postgres/connection/errors.js";
 import type { Link } from "./link.js";
 
 class NoSql extends HoldfastError {

@@ -1,7 +1,7 @@
 // Events and circuit breakers as one process sees them: every operation goes over that process's link and is recorded.
 
-import type { BreakerStore } from "../store/contract/breakers.js";
-import type { EventStore } from "../store/contract/events.js";
+import type { EventStore } from "../store/contract/event/events.js";
+import type { BreakerStore } from "../store/contract/limit/breakers.js";
 import type { Recorder } from "./applied.js";
 import type { Link } from "./link.js";
 

@@ -1,9 +1,9 @@
 // One simulation: a seed in, a verdict out. Faults first; then everything heals and all work has to come to its end.
 
-import { Node } from "../client/create-node.js";
-import { isEnded } from "../kernel/run-state.js";
-import { resolveSettings } from "../kernel/settings.js";
+import { isEnded } from "../kernel/run/run-state.js";
+import { resolveSettings } from "../kernel/setting/settings.js";
 import type { World } from "../kernel/world.js";
+import { Node } from "../node/create-node.js";
 import type { Store } from "../store/contract/store.js";
 import { memoryStore } from "../store/memory/memory-store.js";
 import { describeApplied } from "./applied.js";
@@ -26,11 +26,11 @@ import { Nemesis } from "./nemesis.js";
 import { placeIn } from "./place.js";
 import { remoteStore } from "./remote-store.js";
 import { Scheduler } from "./scheduler.js";
-import { ScriptWorkload } from "./script-workload.js";
 import { drawSwarm, type Swarm } from "./swarm.js";
 import { Tally } from "./tally.js";
 import { Trace } from "./trace.js";
-import type { DriveOptions, Workload } from "./workload.js";
+import { ScriptWorkload } from "./workload/script-workload.js";
+import type { DriveOptions, Workload } from "./workload/workload.js";
 
 export interface SimulateOptions {
   /** Default: random scripts. */

@@ -1,6 +1,6 @@
 // The parameters of one simulation, drawn from its seed: every seed is another cluster under other weather.
 
-import type { SettingOptions } from "../kernel/setting-options.js";
+import type { SettingOptions } from "../kernel/setting/setting-options.js";
 import { Chance } from "./chance.js";
 import type { Weather } from "./link.js";
 

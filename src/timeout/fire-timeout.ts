@@ -1,7 +1,7 @@
 // One look's timeouts: each claimed, fired and removed, several at a time, none held up by another.
 
+import { failureDetail } from "../kernel/failure-detail.js";
 import { sleep, type World } from "../kernel/world.js";
-import { failureDetail } from "../lease/failure-detail.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { TimeoutClaimOver, TimeoutUnanswered } from "./error.js";

@@ -7,7 +7,7 @@ import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import { storeClaims } from "../lease/store-claims.js";
 import type { Store } from "../store/contract/store.js";
-import type { NewTimeout, TimeoutRecord } from "../store/contract/timeouts.js";
+import type { NewTimeout, TimeoutRecord } from "../store/contract/timeout/timeouts.js";
 import type { ScheduledTimeout, TimeoutStore, TimeoutToSchedule } from "./timeout-store.js";
 
 export interface TimeoutStoreOptions {

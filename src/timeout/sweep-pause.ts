@@ -1,6 +1,6 @@
 // How long a sweeper pauses, and how long a timeout whose handler failed is put off. Pure: chance is a parameter.
 
-import { retryDelayMs, retryPolicy } from "../kernel/retry.js";
+import { retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
 import type { SweeperSettings } from "./sweeper-options.js";
 
 /** Timeouts that fall together are served together. */

@@ -1,7 +1,7 @@
 // Whether a trigger may start a run now: the program's circuit breaker says so.
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
-import type { BreakerRecord, BreakerStore, ProbeRequest } from "../store/contract/breakers.js";
+import type { BreakerRecord, BreakerStore, ProbeRequest } from "../store/contract/limit/breakers.js";
 import type { Transaction } from "../store/contract/transaction.js";
 
 /** A run that a trigger is about to insert. */

@@ -1,8 +1,8 @@
 // What `emit` answers: for each trigger that the event is for, what became of it.
 
 import type { HoldfastError } from "../kernel/error.js";
-import type { NewRun } from "../kernel/new-run.js";
-import type { StartAnswer } from "../store/contract/events.js";
+import type { NewRun } from "../kernel/run/new-run.js";
+import type { StartAnswer } from "../store/contract/event/events.js";
 import type { Judged } from "./wish.js";
 
 export interface Emitted {

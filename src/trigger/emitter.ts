@@ -1,13 +1,13 @@
 // Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
 
 import type { StartGate } from "../engine/start-gate.js";
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError } from "../kernel/error.js";
 import { lane } from "../kernel/lane.js";
-import type { NewRun } from "../kernel/new-run.js";
+import type { NewRun } from "../kernel/run/new-run.js";
 import type { World } from "../kernel/world.js";
-import type { DebounceAnswer, Matched, NewDebounced } from "../store/contract/events.js";
-import type { InsertAnswer } from "../store/contract/runs.js";
+import type { DebounceAnswer, Matched, NewDebounced } from "../store/contract/event/events.js";
+import type { InsertAnswer } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";

@@ -4,8 +4,8 @@ import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { parsePath, type ScalarPath } from "../kernel/input-path.js";
 import { eventName } from "../kernel/name.js";
-import type { KeyLifetime } from "../kernel/new-run.js";
 import { type Per, perOf } from "../kernel/per.js";
+import type { KeyLifetime } from "../kernel/run/new-run.js";
 import { filtersOf, type Where } from "./filter.js";
 import type { Trigger } from "./trigger.js";
 

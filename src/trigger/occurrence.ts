@@ -1,11 +1,11 @@
 // One emitted event as it can be stored: everything about it that depends on nobody else.
 
-import { payloadHash } from "../kernel/canonical.js";
-import type { Codecs } from "../kernel/codecs.js";
+import { payloadHash } from "../kernel/codec/canonical.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { filterable } from "../kernel/contains.js";
 import { InvalidInput } from "../kernel/error.js";
 import { dedupeKey } from "../kernel/name.js";
-import type { EventToStart } from "../store/contract/events.js";
+import type { EventToStart } from "../store/contract/event/events.js";
 
 export interface Occurrence extends EventToStart {
   /** The run's input, before it is encoded. */

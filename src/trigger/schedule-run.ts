@@ -1,8 +1,8 @@
 // The run that a window makes: its input, and the key under which it is started once.
 
-import { payloadHash } from "../kernel/canonical.js";
-import type { NewKey, RunGroup } from "../kernel/new-run.js";
+import { payloadHash } from "../kernel/codec/canonical.js";
 import { type Per, programScope } from "../kernel/per.js";
+import type { NewKey, RunGroup } from "../kernel/run/new-run.js";
 import type { Tick } from "./trigger.js";
 
 export function tickOf(type: "cron" | "every", window: number, now: number): Tick<"cron" | "every"> {

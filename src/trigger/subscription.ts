@@ -2,8 +2,8 @@
 
 import { createHash } from "node:crypto";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
-import { canonicalText } from "../kernel/canonical.js";
-import type { Subscription } from "../store/contract/events.js";
+import { canonicalText } from "../kernel/codec/canonical.js";
+import type { Subscription } from "../store/contract/event/events.js";
 import type { EventSpec, TriggerSpec } from "./trigger.js";
 
 interface Triggered {

@@ -1,8 +1,8 @@
 // What starts a program besides a call: an event, a cron line, an interval. Values with the type of the input they bring.
 
 import type { Filter } from "../kernel/contains.js";
-import type { KeyLifetime } from "../kernel/new-run.js";
 import type { Per } from "../kernel/per.js";
+import type { KeyLifetime } from "../kernel/run/new-run.js";
 import type { CatchUp } from "./decide-fires.js";
 
 /** Data only: kept in the database, judged where nobody has the code. */

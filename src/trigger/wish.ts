@@ -1,14 +1,14 @@
 // The runs that one event is to start where more than a row is needed: with limits, a window to wait for, a circuit breaker.
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
-import type { DebounceTicket } from "../kernel/debounce-ticket.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
-import { eventRun } from "../kernel/event-run.js";
 import { readKey } from "../kernel/input-path.js";
 import { newLimits } from "../kernel/limit-rule.js";
-import type { NewDeferral, NewRun } from "../kernel/new-run.js";
-import { LONGEST_SUBJECT } from "../store/check/subscription.js";
-import { isPerStack, type Matched } from "../store/contract/events.js";
+import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
+import { eventRun } from "../kernel/run/event-run.js";
+import type { NewDeferral, NewRun } from "../kernel/run/new-run.js";
+import { LONGEST_SUBJECT } from "../store/check/event/subscription.js";
+import { isPerStack, type Matched } from "../store/contract/event/events.js";
 import type { Occurrence } from "./occurrence.js";
 
 /** A run that one occurrence is to start. */

@@ -1,12 +1,12 @@
 // A workflow as a value, and what its function is given: every call is answered from the journal, or made and recorded.
 
 import type { Duration } from "../kernel/duration.js";
-import type { Retry } from "../kernel/retry.js";
+import type { Retry } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { Services } from "../program/household.js";
+import type { Signal } from "../replay/signal.js";
+import type { StepInfo } from "../replay/step-call.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import type { Signal } from "./signal.js";
-import type { StepInfo } from "./step-call.js";
 
 export interface StepOptions {
   /** Tells steps of one name apart. Default: which time it is asked for. */

@@ -2,16 +2,16 @@
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
-import type { Codecs } from "../kernel/codecs.js";
-import type { Effect } from "../kernel/effect.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { storeError } from "../kernel/codec/stored-error.js";
 import { HoldfastError } from "../kernel/error.js";
-import { storeError } from "../kernel/stored-error.js";
+import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
+import { messageTaker } from "../replay/take-messages.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { AnyWorkflow } from "./context.js";
-import { messageTaker } from "./take-messages.js";
 import { WorkflowContext } from "./workflow-context.js";
 
 /** The run took longer than its workflow allows. */

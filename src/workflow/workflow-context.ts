@@ -1,23 +1,23 @@
 // The context of one round of work: gives every call its identity and hands it to the replay.
 
-import type { Codecs } from "../kernel/codecs.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
 import { stepKey, stepName, waitName } from "../kernel/name.js";
-import { retryPolicy } from "../kernel/retry.js";
+import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 import type { NewChild, Services } from "../program/household.js";
 import { parseInputNow } from "../program/parse-input.js";
+import { type Answer, ApprovalCall, checkQuestion } from "../replay/approval-call.js";
+import { ChildCall } from "../replay/child-call.js";
 import { callId } from "../replay/recorded.js";
 import type { Replay } from "../replay/replay.js";
+import type { Signal } from "../replay/signal.js";
+import { StepCall, type StepInfo } from "../replay/step-call.js";
+import { WaitCall } from "../replay/wait-call.js";
 import type { Transaction } from "../store/contract/transaction.js";
-import { type Answer, ApprovalCall, checkQuestion } from "./approval-call.js";
-import { ChildCall } from "./child-call.js";
 import type { ApprovalOptions, Context, Decision, StepOptions, TransactionOptions } from "./context.js";
-import type { Signal } from "./signal.js";
-import { StepCall, type StepInfo } from "./step-call.js";
-import { WaitCall } from "./wait-call.js";
 
 type Work<T> = (step: StepInfo) => T | Promise<T>;
 type TransactionWork<T> = (tx: Transaction, step: StepInfo) => T | Promise<T>;

@@ -4,7 +4,7 @@ import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, stackName, versionName } from "../kernel/name.js";
-import { type Recovery, recoveryOf } from "../kernel/recovery.js";
+import { type Recovery, recoveryOf } from "../kernel/run/recovery.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { InputOfTriggers, Trigger } from "../trigger/trigger.js";
 import type { Context, Workflow, WorkflowFunction } from "./context.js";

@@ -3,8 +3,8 @@
 import { expect, test } from "vitest";
 import { workedMs } from "../../src/actor/budget.js";
 import { type Checkpoint, splitAtCheckpoint } from "../../src/actor/checkpoint.js";
-import { codecs as openCodecs } from "../../src/kernel/codecs.js";
-import type { JournalEntry } from "../../src/store/contract/journal.js";
+import { codecs as openCodecs } from "../../src/kernel/codec/codecs.js";
+import type { JournalEntry } from "../../src/store/contract/journal/journal.js";
 
 const codecs = openCodecs();
 const entry = (seq: number, kind: string, more: Partial<JournalEntry> = {}): JournalEntry => ({

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import type { Strategies } from "../../src/actor/named-strategy.js";
-import type { Node } from "../../src/client/create-node.js";
 import type { Tasks } from "../../src/dag/named-task.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { event } from "../../src/trigger/event.js";
-import { signal } from "../../src/workflow/signal.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const arrived = event<{ file: string }>()("file.arrived");

@@ -5,9 +5,9 @@ import { actor } from "../../src/actor/actor.js";
 import { expectation } from "../../src/actor/expectation.js";
 import type { Strategies } from "../../src/actor/named-strategy.js";
 import { strategy } from "../../src/actor/strategy.js";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { event } from "../../src/trigger/event.js";
-import { signal } from "../../src/workflow/signal.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const moved = event<{ resource: string; n: number }>()("resource.moved");

@@ -4,11 +4,11 @@ import { beforeAll, expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
 import { expectation } from "../../src/actor/expectation.js";
 import { type Checkpoints, strategy } from "../../src/actor/strategy.js";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { event, on } from "../../src/trigger/event.js";
 import { every } from "../../src/trigger/schedule.js";
 import { manual } from "../../src/trigger/trigger.js";
-import { signal } from "../../src/workflow/signal.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

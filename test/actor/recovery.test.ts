@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
 import { expectation } from "../../src/actor/expectation.js";
 import { strategy } from "../../src/actor/strategy.js";
-import type { Recovery } from "../../src/kernel/recovery.js";
+import type { Recovery } from "../../src/kernel/run/recovery.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 onBothStores((bench) => {

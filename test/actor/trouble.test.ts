@@ -6,10 +6,10 @@ import { actor } from "../../src/actor/actor.js";
 import { episode } from "../../src/actor/episode-task.js";
 import { expectation } from "../../src/actor/expectation.js";
 import { strategy } from "../../src/actor/strategy.js";
-import type { Node } from "../../src/client/create-node.js";
 import { dag } from "../../src/dag/dag.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { event, on } from "../../src/trigger/event.js";
-import { signal } from "../../src/workflow/signal.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

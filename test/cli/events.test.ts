@@ -1,7 +1,7 @@
 // `holdfast emit` and `holdfast subscriptions` as people and scripts use them.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { event, on } from "../../src/trigger/event.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";

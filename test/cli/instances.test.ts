@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
 import { machine } from "../../src/machine/index.js";
+import { createNode } from "../../src/node/create-node.js";
 import { orderDefinition } from "../machine/order-machine.js";
 import { scene } from "../store/scene.js";
 import { typed } from "./holdfast.js";

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode, type Node } from "../../src/client/create-node.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
-import { claimToken } from "../../src/kernel/claim.js";
+import { claimToken } from "../../src/kernel/run/claim.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
 import { holdfast, typed } from "./holdfast.js";

@@ -1,7 +1,7 @@
 // `holdfast mode`, `holdfast drain`, and what `nodes` and `show` tell of them.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { scene } from "../store/scene.js";
 import { holdfast, typed } from "./holdfast.js";

@@ -1,10 +1,10 @@
 // Runs in every interesting state, made through the store as an engine would.
 
-import { codecs } from "../../src/kernel/codecs.js";
-import type { Effect } from "../../src/kernel/effect.js";
-import { storeError } from "../../src/kernel/stored-error.js";
+import { codecs } from "../../src/kernel/codec/codecs.js";
+import { storeError } from "../../src/kernel/codec/stored-error.js";
+import type { Effect } from "../../src/kernel/run/effect.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { ClaimedRun } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 
 const world = systemWorld();

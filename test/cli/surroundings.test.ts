@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { startEmbedded } from "../../src/embedded/index.js";
-import { codecs } from "../../src/kernel/codecs.js";
+import { codecs } from "../../src/kernel/codec/codecs.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { scratchFolder } from "../embedded/scratch.js";
 import { scene } from "../store/scene.js";

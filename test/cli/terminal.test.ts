@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { runCommandLine } from "../../src/cli/command-line.js";
-import type { Terminal } from "../../src/cli/terminal.js";
+import type { Terminal } from "../../src/cli/text/terminal.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { scene } from "../store/scene.js";
 import { seed } from "./seed.js";

@@ -3,10 +3,10 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode, type Node } from "../../src/client/create-node.js";
 import { KeyConflict } from "../../src/client/runs.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
-import { signal } from "../../src/workflow/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
 import { onBothStores } from "../workflow/node-suite.js";

@@ -1,6 +1,6 @@
 // A node process as an application writes it, without a word about signals, for the tests that send them at any moment.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
 import { findIdentity } from "../../src/client/identity.js";
+import { createNode } from "../../src/node/create-node.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -1,9 +1,9 @@
 // A logger hears every event of its node once, at the level that fits, with who it was.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
-import type { Logger } from "../../src/client/logger.js";
-import type { NodeEvents } from "../../src/client/node-events.js";
+import { createNode } from "../../src/node/create-node.js";
+import type { Logger } from "../../src/node/logger.js";
+import type { NodeEvents } from "../../src/node/node-events.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { createBus } from "../../src/telemetry/bus.js";

@@ -1,6 +1,6 @@
 // A node process that stops on signals, with one step under way, for the tests that send them.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

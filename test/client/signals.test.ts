@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import type { NodeEvents } from "../../src/client/node-events.js";
+import type { NodeEvents } from "../../src/node/node-events.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "../workflow/node-suite.js";

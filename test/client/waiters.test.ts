@@ -3,9 +3,9 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { sleep } from "../../src/kernel/world.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";

@@ -2,12 +2,12 @@
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
 import type { RunEvent } from "../../src/client/run-event.js";
+import { createNode } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
-import { signal } from "../../src/workflow/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

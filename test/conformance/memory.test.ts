@@ -10,8 +10,8 @@ import {
   TransactionEnded,
   TransactionUnsupported,
 } from "../../src/store/memory/index.js";
-import { tablesOf } from "../../src/store/memory/open-stores.js";
-import { snapshotMemory } from "../../src/store/memory/snapshot.js";
+import { tablesOf } from "../../src/store/memory/table/open-stores.js";
+import { snapshotMemory } from "../../src/store/memory/table/snapshot.js";
 import { Scene } from "../../src/testing/conformance/scene.js";
 import { type StoreHarness, storeConformance } from "../../src/testing/index.js";
 

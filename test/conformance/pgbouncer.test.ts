@@ -1,9 +1,9 @@
 // The PostgreSQL store keeps the store's contract through PgBouncer in transaction mode.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { startPgBouncer } from "../harness/pgbouncer.js";

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { type DagFacts, decideDag } from "../../src/dag/decide-dag.js";
 import type { OwnTask } from "../../src/dag/supervise.js";
-import { decodeError } from "../../src/kernel/recorded-error.js";
+import { decodeError } from "../../src/kernel/codec/recorded-error.js";
 
 const of = (name: string, how: "open" | "succeeded" | "failed" | "skipped" | "cancelled"): OwnTask => {
   const error = decodeError({ name: "Error", message: how });

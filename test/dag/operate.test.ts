@@ -4,10 +4,10 @@ import { expect, test, vi } from "vitest";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import { dag } from "../../src/dag/dag.js";
 import { each, task } from "../../src/dag/task.js";
-import type { RunState } from "../../src/kernel/run-state.js";
+import type { RunState } from "../../src/kernel/run/run-state.js";
 import type { AnyDefinition } from "../../src/program/definition.js";
+import { PermanentError } from "../../src/replay/step-call.js";
 import type { Store } from "../../src/store/contract/store.js";
-import { PermanentError } from "../../src/workflow/step-call.js";
 import { deferred } from "../harness/deferred.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Outcome } from "../../src/dag/outcome.js";
 import { task } from "../../src/dag/task.js";
 import { allSucceeded, always, and, anySucceeded, noneFailed, not, or, type Rule } from "../../src/dag/when.js";
-import { decodeError } from "../../src/kernel/recorded-error.js";
+import { decodeError } from "../../src/kernel/codec/recorded-error.js";
 
 const ok: Outcome = { state: "succeeded", value: 1 };
 const bad: Outcome = { state: "failed", error: decodeError({ name: "Error", message: "no" }) };

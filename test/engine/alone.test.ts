@@ -1,8 +1,8 @@
 // A node that is alone (`claiming: false`): hardly a renewal, nobody beside it, and its next start takes its runs back.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
 import { NotAlone } from "../../src/engine/not-alone.js";
+import { createNode } from "../../src/node/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";

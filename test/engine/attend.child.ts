@@ -1,6 +1,6 @@
 // A node process whose workflow hangs in its second step, for the tests that kill it.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -2,11 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { ClaimLoop } from "../../src/engine/claim-loop.js";
+import { ClaimLoop } from "../../src/engine/claiming/claim-loop.js";
 import type { EngineEvents } from "../../src/engine/events.js";
-import { resolveSettings } from "../../src/kernel/settings.js";
+import { resolveSettings } from "../../src/kernel/setting/settings.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import type { ClaimedRun, RunStore } from "../../src/store/contract/runs.js";
+import type { ClaimedRun, RunStore } from "../../src/store/contract/run/runs.js";
 import { createBus } from "../../src/telemetry/bus.js";
 
 /** So slow that nothing of what is seen here is a poll. */

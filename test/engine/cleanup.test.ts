@@ -1,14 +1,14 @@
 // The clean-up loop: seldom, one node of an env at a time, one part after the other, never held up by a part that fails.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
-import { keepClean } from "../../src/engine/cleanup.js";
 import { Modes } from "../../src/engine/modes.js";
-import { resolveSettings } from "../../src/kernel/settings.js";
+import { keepClean } from "../../src/engine/upkeep/cleanup.js";
+import { resolveSettings } from "../../src/kernel/setting/settings.js";
+import { createNode } from "../../src/node/create-node.js";
 import { CLEAN_PARTS, type Cleaned, type CleanRound } from "../../src/store/contract/cleanup.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { tablesOf } from "../../src/store/memory/open-stores.js";
+import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { Committer, JournalMoved } from "../../src/engine/committer.js";
-import { ClaimLost } from "../../src/kernel/claim.js";
-import type { Effect } from "../../src/kernel/effect.js";
 import { InvalidInput } from "../../src/kernel/error.js";
+import { ClaimLost } from "../../src/kernel/run/claim.js";
+import type { Effect } from "../../src/kernel/run/effect.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import type { Commit, CommitAnswer, RunStore } from "../../src/store/contract/runs.js";
+import type { Commit, CommitAnswer, RunStore } from "../../src/store/contract/run/runs.js";
 
 const claim = { runId: "r", epoch: 1, token: "t" };
 const step = (name: string): Effect => ({ kind: "append", entry: { kind: "step", name } });

@@ -1,8 +1,8 @@
 // Executors: who of a node works on which queue, each with slots of its own; what no rule serves is left to others.
 
 import { describe, expect, test } from "vitest";
-import type { NodeEvents } from "../../src/client/node-events.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
+import type { NodeEvents } from "../../src/node/node-events.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";

@@ -3,12 +3,12 @@
 
 import { expect, test } from "vitest";
 import type { EngineEvents } from "../../src/engine/events.js";
-import { Door, keepHouse } from "../../src/engine/housekeeping.js";
 import { Modes } from "../../src/engine/modes.js";
-import { OwnPresence } from "../../src/engine/own-presence.js";
+import { Door, keepHouse } from "../../src/engine/upkeep/housekeeping.js";
+import { OwnPresence } from "../../src/engine/upkeep/own-presence.js";
 import type { ModeState } from "../../src/kernel/node-mode.js";
-import { resolveSettings } from "../../src/kernel/settings.js";
-import type { HouseReport, HouseRound, ReclaimRound } from "../../src/store/contract/house.js";
+import { resolveSettings } from "../../src/kernel/setting/settings.js";
+import type { HouseReport, HouseRound, ReclaimRound } from "../../src/store/contract/node/house.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";

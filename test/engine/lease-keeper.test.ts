@@ -1,14 +1,14 @@
 // The lease keeper survives whatever breaks it, and a node that cannot renew starts nothing new.
 
 import { describe, expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
-import { LeaseKeeper } from "../../src/engine/lease-keeper.js";
-import { OwnPresence } from "../../src/engine/own-presence.js";
+import { LeaseKeeper } from "../../src/engine/claiming/lease-keeper.js";
 import type { Session } from "../../src/engine/session.js";
-import { resolveSettings } from "../../src/kernel/settings.js";
+import { OwnPresence } from "../../src/engine/upkeep/own-presence.js";
+import { resolveSettings } from "../../src/kernel/setting/settings.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { World } from "../../src/kernel/world.js";
-import type { RunStore } from "../../src/store/contract/runs.js";
+import { createNode } from "../../src/node/create-node.js";
+import type { RunStore } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { createBus } from "../../src/telemetry/bus.js";

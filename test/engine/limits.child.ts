@@ -1,7 +1,7 @@
 // A node process that works under a limit, for the tests that watch several of them and kill one.
 
 import pg from "pg";
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { limitedOrder } from "./limited-order.js";
 

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pass } from "node:timers/promises";
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";

@@ -2,9 +2,9 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
-import { signal } from "../../src/workflow/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
 

@@ -1,7 +1,7 @@
 // What a node concludes about itself: in doubt before others can have taken it for gone, and until its claims are confirmed.
 
 import { expect, test } from "vitest";
-import { OwnPresence } from "../../src/engine/own-presence.js";
+import { OwnPresence } from "../../src/engine/upkeep/own-presence.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 const SETTINGS = { presenceGraceMs: 1_000, housekeepingMs: 1_000 };

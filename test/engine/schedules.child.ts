@@ -1,6 +1,6 @@
 // A node process with a schedule of a second, for the test that kills such processes while it fires.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { every } from "../../src/trigger/schedule.js";
 import { workflow } from "../../src/workflow/workflow.js";

@@ -5,13 +5,13 @@ import { Committer } from "../../src/engine/committer.js";
 import type { EngineEvents } from "../../src/engine/events.js";
 import { Session } from "../../src/engine/session.js";
 import type { Replay } from "../../src/replay/replay.js";
-import type { ClaimedRun, Commit } from "../../src/store/contract/runs.js";
+import { messageTaker } from "../../src/replay/take-messages.js";
+import type { ClaimedRun, Commit } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
-import { StoreUnavailable } from "../../src/store/postgres/errors.js";
+import { StoreUnavailable } from "../../src/store/postgres/connection/errors.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
-import { messageTaker } from "../../src/workflow/take-messages.js";
 
 const LEASE_MS = 1_000;
 

@@ -1,10 +1,10 @@
 // How a node stops: nothing new, steps under way end, then they are aborted; what has ended is handed back, the rest is not.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
+import type { StepInfo } from "../../src/replay/step-call.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import type { StepInfo } from "../../src/workflow/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { type Deferred, deferred } from "../harness/deferred.js";
 import { onBothStores, QUICK } from "../workflow/node-suite.js";

@@ -1,8 +1,8 @@
 // A suspect is executed alone: what runs may end first, what has not begun is handed back, and nothing else is claimed for a while.
 
 import { expect, test } from "vitest";
+import { aloneMs, Solitary } from "../../src/engine/claiming/solitary.js";
 import type { Session } from "../../src/engine/session.js";
-import { aloneMs, Solitary } from "../../src/engine/solitary.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 function scene() {

@@ -1,7 +1,7 @@
 // One active sweeper: of several nodes one takes back the runs of the dead; when it dies, another does.
 
 import { expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 const HOUSE_MS = 500;

@@ -2,12 +2,12 @@
 // that nobody opened. The journal of a run that ended is cut at every entry, and a run with that journal goes on.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
 import type { RunHandle } from "../../src/client/run-handle.js";
 import { fold } from "../../src/graph/fold.js";
 import { append, graph, PermanentError, signal, state } from "../../src/index.js";
-import { codecs } from "../../src/kernel/codecs.js";
-import type { JournalEntry } from "../../src/store/contract/journal.js";
+import { codecs } from "../../src/kernel/codec/codecs.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
+import type { JournalEntry } from "../../src/store/contract/journal/journal.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { QUICK } from "../workflow/node-suite.js";

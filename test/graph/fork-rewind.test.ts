@@ -1,8 +1,8 @@
 // Runs that are forked, taken back and compared.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
 import { append, createClient, graph, PermanentError, state } from "../../src/index.js";
+import type { Node } from "../../src/node/create-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 interface Trip {

@@ -1,8 +1,8 @@
 // Graphs from start to end, on both stores: edges, cycles, maps, branches, subgraphs, failures, limits.
 
 import { expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
 import { append, graph, PermanentError, signal, state } from "../../src/index.js";
+import type { Node } from "../../src/node/create-node.js";
 import { onBothStores } from "../workflow/node-suite.js";
 
 interface Trip {

@@ -1,11 +1,11 @@
 // The list of codecs: who writes, who reads, and what happens when a codec is missing or misbehaves.
 
 import { describe, expect, it } from "vitest";
-import { type Codec, PayloadCorrupt, roundTrip } from "../../src/kernel/codec.js";
-import { codecs, UnknownCodec } from "../../src/kernel/codecs.js";
+import { type Codec, PayloadCorrupt, roundTrip } from "../../src/kernel/codec/codec.js";
+import { codecs, UnknownCodec } from "../../src/kernel/codec/codecs.js";
+import { jsonCodec } from "../../src/kernel/codec/json-codec.js";
+import { roundTripError, storeError } from "../../src/kernel/codec/stored-error.js";
 import { InvalidInput, LimitExceeded } from "../../src/kernel/error.js";
-import { jsonCodec } from "../../src/kernel/json-codec.js";
-import { roundTripError, storeError } from "../../src/kernel/stored-error.js";
 
 const inner = jsonCodec();
 const reversing: Codec = {

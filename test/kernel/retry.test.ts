@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HoldfastError, InvalidInput } from "../../src/kernel/error.js";
-import { attemptsLeft, type Retry, type RetryOptions, retryDelayMs, retryPolicy } from "../../src/kernel/retry.js";
+import { attemptsLeft, type Retry, type RetryOptions, retryDelayMs, retryPolicy } from "../../src/kernel/run/retry.js";
 
 const DEFAULTS = { attempts: 3, backoff: "exponential", delayMs: 1000, maxDelayMs: 3_600_000, factor: 2, jitter: 0.2 };
 const never = () => 0;

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formatDuration } from "../../src/kernel/duration.js";
-import { BOUNDS, type SettingName, withDefaults } from "../../src/kernel/setting-options.js";
-import { IMPOSSIBLE, UNWISE } from "../../src/kernel/setting-relations.js";
+import { BOUNDS, type SettingName, withDefaults } from "../../src/kernel/setting/setting-options.js";
+import { IMPOSSIBLE, UNWISE } from "../../src/kernel/setting/setting-relations.js";
 
 const tables = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8")
   .split("\n\n")

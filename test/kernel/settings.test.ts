@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidInput } from "../../src/kernel/error.js";
-import type { SettingOptions } from "../../src/kernel/setting-options.js";
-import { InvalidSettings, resolveSettings } from "../../src/kernel/settings.js";
+import type { SettingOptions } from "../../src/kernel/setting/setting-options.js";
+import { InvalidSettings, resolveSettings } from "../../src/kernel/setting/settings.js";
 
 const problemsOf = (options: unknown): readonly string[] => {
   try {

@@ -2,11 +2,11 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PayloadCorrupt } from "../../src/kernel/codec.js";
+import { PayloadCorrupt } from "../../src/kernel/codec/codec.js";
+import { jsonCodec } from "../../src/kernel/codec/json-codec.js";
+import { decodeError, RecordedError } from "../../src/kernel/codec/recorded-error.js";
+import { encodeError, roundTripError, storeError } from "../../src/kernel/codec/stored-error.js";
 import { LimitExceeded } from "../../src/kernel/error.js";
-import { jsonCodec } from "../../src/kernel/json-codec.js";
-import { decodeError, RecordedError } from "../../src/kernel/recorded-error.js";
-import { encodeError, roundTripError, storeError } from "../../src/kernel/stored-error.js";
 import { anyString, storableValue } from "./storable-value.js";
 
 const codec = jsonCodec();

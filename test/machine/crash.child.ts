@@ -1,6 +1,6 @@
 // A node process with two machines whose timers are due, for the test that kills such processes while they fire.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { crashMachines } from "./crash-machines.js";
 

@@ -5,7 +5,7 @@ import { setup } from "xstate";
 import { machine } from "../../src/machine/index.js";
 import { drawSuspects, isSuspect } from "../../src/machine/suspect-timers.js";
 import { TimerPace } from "../../src/machine/timer-pace.js";
-import type { TimerRecord } from "../../src/store/contract/machines.js";
+import type { TimerRecord } from "../../src/store/contract/machine/machines.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";

@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { assign, createActor, SimulatedClock, setup } from "xstate";
-import { codecs as openCodecs } from "../../src/kernel/codecs.js";
+import { codecs as openCodecs } from "../../src/kernel/codec/codecs.js";
 import type { World } from "../../src/kernel/world.js";
 import type { AnyMachine } from "../../src/machine/definition.js";
 import { machine } from "../../src/machine/index.js";

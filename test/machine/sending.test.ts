@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { assign, emit, log, setup } from "xstate";
 import { machine } from "../../src/machine/index.js";
-import { memoryTransaction } from "../../src/store/memory/transaction.js";
+import { memoryTransaction } from "../../src/store/memory/table/transaction.js";
 import { orderMachine } from "./order-machine.js";
 import { open } from "./virtual-node.js";
 

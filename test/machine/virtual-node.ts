@@ -1,8 +1,8 @@
 // A node on the memory store in virtual time, stopped after the test.
 
 import { afterEach } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";

@@ -2,7 +2,7 @@
 
 import pg from "pg";
 import { tableClaims } from "../../examples/table-claims.js";
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { deployed } from "./deploy-programs.js";
 

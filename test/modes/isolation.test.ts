@@ -2,14 +2,14 @@
 // in an env of a store of its own, and in the same env of a store that a noisy neighbour with the same names and keys works in.
 
 import { afterAll, describe, expect, test } from "vitest";
-import type { NewRun, RunGroup } from "../../src/kernel/new-run.js";
+import type { NewRun, RunGroup } from "../../src/kernel/run/new-run.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { ClaimedRun } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
-import { Dice } from "../store/dice.js";
+import { Dice } from "../store/differential/dice.js";
 import { json } from "../store/scene.js";
 
 const STEPS = 120;

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import { doing, surroundings } from "../../src/cli/run-situation.js";
-import { deriveBuild } from "../../src/client/derive-build.js";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
-import { signal } from "../../src/workflow/signal.js";
+import { deriveBuild } from "../../src/node/derive-build.js";
+import { signal } from "../../src/replay/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "../workflow/node-suite.js";

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import type { Node } from "../../src/client/create-node.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
 import { NodeDisabled } from "../../src/engine/modes.js";
 import type { NodeMode } from "../../src/kernel/node-mode.js";
+import type { Node } from "../../src/node/create-node.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import { event, on } from "../../src/trigger/event.js";
 import { every } from "../../src/trigger/schedule.js";
 import { workflow } from "../../src/workflow/workflow.js";

@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
 import type { LimitRule } from "../../src/kernel/limit-rule.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

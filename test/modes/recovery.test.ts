@@ -2,10 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { Node } from "../../src/client/create-node.js";
 import { type RecoveryEvents, recovery } from "../../src/compat/recovery.js";
-import type { Recovery } from "../../src/kernel/recovery.js";
+import type { Recovery } from "../../src/kernel/run/recovery.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
+import { Node } from "../../src/node/create-node.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { group, newRun } from "../store/scene.js";

@@ -1,6 +1,6 @@
 // A node process with one of two versions of the code, for the test that rolls them.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { programsOf, type Version } from "./rolling-programs.js";
 

@@ -1,12 +1,12 @@
 // One env with something of every kind in it, for the walk over all operations. Everything of an env bears its mark: its name, and
 // the first letters of every id.
 
-import type { NewRun, RunGroup } from "../../src/kernel/new-run.js";
-import type { EventToStart, Subscription } from "../../src/store/contract/events.js";
-import type { NewInstance } from "../../src/store/contract/machines.js";
-import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { NewRun, RunGroup } from "../../src/kernel/run/new-run.js";
+import type { EventToStart, Subscription } from "../../src/store/contract/event/events.js";
+import type { NewInstance } from "../../src/store/contract/machine/machines.js";
+import type { ClaimedRun } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
-import type { Dice } from "../store/dice.js";
+import type { Dice } from "../store/differential/dice.js";
 import { json } from "../store/scene.js";
 
 export type Mark = "aaaaaaaa" | "bbbbbbbb";

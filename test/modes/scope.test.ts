@@ -4,10 +4,10 @@ import { describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { snapshotMemory } from "../../src/store/memory/snapshot.js";
-import { Dice } from "../store/dice.js";
+import { snapshotMemory } from "../../src/store/memory/table/snapshot.js";
+import { Dice } from "../store/differential/dice.js";
+import { snapshotPostgres } from "../store/differential/snapshot-postgres.js";
 import { scene } from "../store/scene.js";
-import { snapshotPostgres } from "../store/snapshot-postgres.js";
 import { Place } from "./scope-place.js";
 import { OPERATIONS } from "./scope-table.js";
 

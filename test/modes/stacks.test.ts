@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
+import { createNode } from "../../src/node/create-node.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores, QUICK } from "../workflow/node-suite.js";

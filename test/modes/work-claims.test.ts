@@ -1,8 +1,8 @@
 // Work claims in front of runs: nobody begins without the right, whoever loses it stops, and without an adapter nothing is asked.
 
 import { describe, expect, test } from "vitest";
-import type { NodeOptions } from "../../src/client/node-options.js";
-import { keyText } from "../../src/client/work-guard.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
+import { keyText } from "../../src/node/work-guard.js";
 import { FakeClaims } from "../../src/testing/fake-claims.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";

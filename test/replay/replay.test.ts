@@ -5,7 +5,7 @@ import type { Session } from "../../src/engine/session.js";
 import type { Call } from "../../src/replay/call.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
-import type { JournalEntry } from "../../src/store/contract/journal.js";
+import type { JournalEntry } from "../../src/store/contract/journal/journal.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 const entry = (seq: number, kind: string, name = ""): JournalEntry => {

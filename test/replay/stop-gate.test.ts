@@ -2,13 +2,13 @@
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
-import { codecs } from "../../src/kernel/codecs.js";
-import { retryPolicy } from "../../src/kernel/retry.js";
+import { codecs } from "../../src/kernel/codec/codecs.js";
+import { retryPolicy } from "../../src/kernel/run/retry.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
+import { StepCall } from "../../src/replay/step-call.js";
+import { messageTaker } from "../../src/replay/take-messages.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
-import { StepCall } from "../../src/workflow/step-call.js";
-import { messageTaker } from "../../src/workflow/take-messages.js";
 
 test.each(["cancel", "pause"] as const)(
   "a step that waits for its lease does not begin while a %s is being taken in",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode, type Node } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
 import { postgres } from "../../src/store/postgres/index.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { compiled } from "../harness/compiled.js";

@@ -4,7 +4,7 @@ import { setTimeout as pass } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { type FaultProxy, startProxy } from "../harness/proxy.js";

@@ -1,6 +1,6 @@
 // A node process whose runs are loops of short steps; it notes when each is entered, on the clock that all processes of a machine share.
 
-import { createNode } from "../../src/client/create-node.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -1,6 +1,6 @@
 // The work of the scenarios: steps whose effects are told to the test, one of which may wait until the test lets it go on.
 
-import type { StepInfo } from "../../src/workflow/step-call.js";
+import type { StepInfo } from "../../src/replay/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 export interface TaskInput {

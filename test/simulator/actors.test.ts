@@ -2,7 +2,7 @@
 // never begun is skipped, and that what is taken back goes on, begins anew or is given up as its expectation says.
 
 import { expect, test } from "vitest";
-import { ActorWorkload } from "../../src/simulator/actor-workload.js";
+import { ActorWorkload } from "../../src/simulator/workload/actor-workload.js";
 import { expectSound, range } from "./seeds.js";
 
 const SEEDS = Number(process.env["HOLDFAST_ACTOR_SEEDS"] ?? 25);

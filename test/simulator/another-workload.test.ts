@@ -3,10 +3,10 @@
 import { expect, test } from "vitest";
 import type { History } from "../../src/simulator/check/history.js";
 import { type SimulateOptions, simulate } from "../../src/simulator/simulate.js";
-import type { DriveOptions, Place, Workload } from "../../src/simulator/workload.js";
+import type { DriveOptions, Place, Workload } from "../../src/simulator/workload/workload.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
-import { rememberStore, tablesOf } from "../../src/store/memory/open-stores.js";
+import { rememberStore, tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 const STEP = { do: "step", name: "add", ms: 5, fails: 0, attempts: 3, delayMs: 5, kills: 0 } as const;

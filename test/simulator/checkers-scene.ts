@@ -1,16 +1,16 @@
 // A store with a history that follows it, for showing that the checkers notice: what is applied is told, unless a test lies.
 
-import type { Claim } from "../../src/kernel/claim.js";
-import type { Effect } from "../../src/kernel/effect.js";
-import type { NewRun } from "../../src/kernel/new-run.js";
+import type { Claim } from "../../src/kernel/run/claim.js";
+import type { Effect } from "../../src/kernel/run/effect.js";
+import type { NewRun } from "../../src/kernel/run/new-run.js";
 import type { Applied } from "../../src/simulator/applied.js";
 import { checkApplied } from "../../src/simulator/check/applied.js";
 import { History } from "../../src/simulator/check/history.js";
 import type { EffectRecord } from "../../src/simulator/effect-log.js";
-import type { NewMessage } from "../../src/store/contract/inbox.js";
-import type { ClaimedRun, ClaimRequest, Commit, Reclaimed } from "../../src/store/contract/runs.js";
+import type { NewMessage } from "../../src/store/contract/inbox/inbox.js";
+import type { ClaimedRun, ClaimRequest, Commit, Reclaimed } from "../../src/store/contract/run/runs.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
-import { tablesOf } from "../../src/store/memory/open-stores.js";
+import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 
 export const LEASE_MS = 1_000;

@@ -7,7 +7,7 @@ import { checkMarks } from "../../src/simulator/check/marks.js";
 import { checkReplay } from "../../src/simulator/check/replay.js";
 import { checkTables } from "../../src/simulator/check/tables.js";
 import { EffectLog } from "../../src/simulator/effect-log.js";
-import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { ClaimedRun } from "../../src/store/contract/run/runs.js";
 import { done, entry, LEASE_MS, park, Scene } from "./checkers-scene.js";
 
 const nobody = { started: () => {}, finished: () => {} };

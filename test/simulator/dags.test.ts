@@ -2,7 +2,7 @@
 // run ends after its tasks (S13).
 
 import { expect, test } from "vitest";
-import { DagWorkload } from "../../src/simulator/dag-workload.js";
+import { DagWorkload } from "../../src/simulator/workload/dag-workload.js";
 import { expectSound, range } from "./seeds.js";
 
 const SEEDS = Number(process.env["HOLDFAST_DAG_SEEDS"] ?? 30);

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { checkGathered, checkWindows } from "../../src/simulator/check/events.js";
 import { checkTables } from "../../src/simulator/check/tables.js";
-import type { Matched, NewDebounced } from "../../src/store/contract/events.js";
-import type { ClaimedRun } from "../../src/store/contract/runs.js";
+import type { Matched, NewDebounced } from "../../src/store/contract/event/events.js";
+import type { ClaimedRun } from "../../src/store/contract/run/runs.js";
 import { done, Scene } from "./checkers-scene.js";
 
 const WINDOW_MS = 100;

@@ -3,8 +3,8 @@
 // HOLDFAST_EVENT_SEEDS=500 tells as many histories.
 
 import { expect, test } from "vitest";
-import { EventWorkload } from "../../src/simulator/event-workload.js";
 import { simulate } from "../../src/simulator/simulate.js";
+import { EventWorkload } from "../../src/simulator/workload/event-workload.js";
 
 const SEEDS = Number(process.env["HOLDFAST_EVENT_SEEDS"] ?? 14);
 

@@ -1,8 +1,8 @@
 // L6 is able to fail: a run that is passed over, or left though there is room, is noticed.
 
 import { expect, test } from "vitest";
-import type { NewRun } from "../../src/kernel/new-run.js";
-import type { ClaimRequest } from "../../src/store/contract/runs.js";
+import type { NewRun } from "../../src/kernel/run/new-run.js";
+import type { ClaimRequest } from "../../src/store/contract/run/runs.js";
 import { LEASE_MS, Scene } from "./checkers-scene.js";
 
 const of = (queue: string) => ({ env: "default", stack: null, queue, program: "script", version: null });

@@ -2,7 +2,7 @@
 // passes no gate that nobody opened (S13).
 
 import { expect, test } from "vitest";
-import { GraphWorkload } from "../../src/simulator/graph-workload.js";
+import { GraphWorkload } from "../../src/simulator/workload/graph-workload.js";
 import { expectSound, range } from "./seeds.js";
 
 const SEEDS = Number(process.env["HOLDFAST_GRAPH_SEEDS"] ?? 30);

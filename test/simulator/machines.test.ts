@@ -6,10 +6,10 @@ import { setup } from "xstate";
 import { machine } from "../../src/machine/index.js";
 import type { History } from "../../src/simulator/check/history.js";
 import { simulate } from "../../src/simulator/simulate.js";
-import type { DriveOptions, Workload } from "../../src/simulator/workload.js";
+import type { DriveOptions, Workload } from "../../src/simulator/workload/workload.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
-import { tablesOf } from "../../src/store/memory/open-stores.js";
+import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 const SEEDS = Number(process.env["HOLDFAST_MACHINE_SEEDS"] ?? 12);

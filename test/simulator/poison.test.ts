@@ -1,7 +1,7 @@
 // Runs that kill their process beside others, under cuts and pauses: the others complete, whoever executes them (S22).
 
 import { expect, test } from "vitest";
-import { PoisonWorkload, poisonSwarm } from "../../src/simulator/poison-workload.js";
+import { PoisonWorkload, poisonSwarm } from "../../src/simulator/workload/poison-workload.js";
 import { expectSound, range } from "./seeds.js";
 
 const SEEDS = Number(process.env["HOLDFAST_POISON_SEEDS"] ?? 40);

@@ -2,7 +2,7 @@
 // because of it, and each build tries a journal that it does not fit once.
 
 import { expect, test } from "vitest";
-import { RollingWorkload } from "../../src/simulator/rolling-workload.js";
+import { RollingWorkload } from "../../src/simulator/workload/rolling-workload.js";
 import { expectSound, range } from "./seeds.js";
 
 const SEEDS = Number(process.env["HOLDFAST_ROLLING_SEEDS"] ?? 30);

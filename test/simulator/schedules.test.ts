@@ -5,7 +5,7 @@
 import { expect, test } from "vitest";
 import type { History } from "../../src/simulator/check/history.js";
 import { simulate } from "../../src/simulator/simulate.js";
-import type { Place, Workload } from "../../src/simulator/workload.js";
+import type { Place, Workload } from "../../src/simulator/workload/workload.js";
 import { every } from "../../src/trigger/schedule.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

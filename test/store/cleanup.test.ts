@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Effect } from "../../src/kernel/effect.js";
+import type { Effect } from "../../src/kernel/run/effect.js";
 import { type CleanPart, type CleanRound, KEPT_NODES } from "../../src/store/contract/cleanup.js";
 import {
   cleanDebounces,
@@ -13,8 +13,8 @@ import {
   cleanRates,
   takeTurn,
 } from "../../src/store/postgres/clean-up.js";
-import type { Statement } from "../../src/store/postgres/dialect.js";
-import { explain } from "./planner-explain.js";
+import type { Statement } from "../../src/store/postgres/connection/dialect.js";
+import { explain } from "./planner/planner-explain.js";
 import { accept, append, claimFrom, commitOf, group, json, newRuns, scene, signal } from "./scene.js";
 
 const s = scene();

@@ -3,11 +3,11 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import { Connections, type Line } from "../../src/store/postgres/connections.js";
-import { Database } from "../../src/store/postgres/database.js";
-import { dialect, statement } from "../../src/store/postgres/dialect.js";
+import { Connections, type Line } from "../../src/store/postgres/connection/connections.js";
+import { Database } from "../../src/store/postgres/connection/database.js";
+import { dialect, statement } from "../../src/store/postgres/connection/dialect.js";
+import { faultOf } from "../../src/store/postgres/connection/sqlstate.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
-import { faultOf } from "../../src/store/postgres/sqlstate.js";
 import { testSchema } from "../harness/database.js";
 import { startProxy } from "../harness/proxy.js";
 

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/create-client.js";
-import { createNode } from "../../src/client/create-node.js";
-import { groupNumber, textOf } from "../../src/store/postgres/groups.js";
+import { createNode } from "../../src/node/create-node.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
+import { groupNumber, textOf } from "../../src/store/postgres/run/groups.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
 import { group, newRun } from "./scene.js";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { tablesOf } from "../../src/store/memory/open-stores.js";
+import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { append, claimNew, commitOf, commitOne } from "./scene.js";
 
 test("an append goes into the log that is there: nothing of it is copied or read", async () => {

@@ -2,7 +2,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { queryPrepared } from "../../src/store/postgres/prepared-query.js";
+import { queryPrepared } from "../../src/store/postgres/connection/prepared-query.js";
 import { testSchema } from "../harness/database.js";
 
 const { url } = testSchema();

@@ -2,15 +2,15 @@
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { Effect } from "../../src/kernel/effect.js";
-import type { NewRun, RunGroup } from "../../src/kernel/new-run.js";
-import type { Payload } from "../../src/kernel/payload.js";
+import type { Payload } from "../../src/kernel/codec/payload.js";
+import type { Effect } from "../../src/kernel/run/effect.js";
+import type { NewRun, RunGroup } from "../../src/kernel/run/new-run.js";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import type { World } from "../../src/kernel/world.js";
-import type { NewMessage } from "../../src/store/contract/inbox.js";
-import type { ClaimedRun, Commit, CommitAnswer } from "../../src/store/contract/runs.js";
+import type { NewMessage } from "../../src/store/contract/inbox/inbox.js";
+import type { ClaimedRun, Commit, CommitAnswer } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
-import { type Dialect, dialect, type Statement } from "../../src/store/postgres/dialect.js";
+import { type Dialect, dialect, type Statement } from "../../src/store/postgres/connection/dialect.js";
 import type { PostgresOptions, PostgresStore } from "../../src/store/postgres/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { type TestSchema, testSchema } from "../harness/database.js";

@@ -8,7 +8,7 @@ import {
   REOPENED_WITH_DAG,
   RUN_STATES,
   type RunState,
-} from "../../src/kernel/run-state.js";
+} from "../../src/kernel/run/run-state.js";
 import { scene } from "./scene.js";
 
 const s = scene();

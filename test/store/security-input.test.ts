@@ -4,7 +4,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { HoldfastError } from "../../src/kernel/error.js";
-import type { NewRun } from "../../src/kernel/new-run.js";
+import type { NewRun } from "../../src/kernel/run/new-run.js";
 import { append, claimFrom, claimNew, commitOf, commitOne, group, newRun, newRuns, scene, signal } from "./scene.js";
 
 const s = scene();

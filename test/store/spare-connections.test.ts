@@ -3,7 +3,7 @@
 import pg from "pg";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
-import { SpareConnections } from "../../src/store/postgres/spare-connections.js";
+import { SpareConnections } from "../../src/store/postgres/connection/spare-connections.js";
 import { testSchema } from "../harness/database.js";
 
 const { url, pool: other } = testSchema();

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import type { Subscription } from "../../src/store/contract/events.js";
+import type { Subscription } from "../../src/store/contract/event/events.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { group, scene } from "./scene.js";
 

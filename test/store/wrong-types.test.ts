@@ -2,11 +2,11 @@
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Effect } from "../../src/kernel/effect.js";
 import { InvalidInput } from "../../src/kernel/error.js";
-import type { NewRun } from "../../src/kernel/new-run.js";
-import type { NewMessage } from "../../src/store/contract/inbox.js";
-import type { Commit } from "../../src/store/contract/runs.js";
+import type { Effect } from "../../src/kernel/run/effect.js";
+import type { NewRun } from "../../src/kernel/run/new-run.js";
+import type { NewMessage } from "../../src/store/contract/inbox/inbox.js";
+import type { Commit } from "../../src/store/contract/run/runs.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { append, claimNew, commitOf, newRun, newRuns, scene, signal } from "./scene.js";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/kernel/world.js";
-import { StoreRefused } from "../../src/store/postgres/errors.js";
+import { StoreRefused } from "../../src/store/postgres/connection/errors.js";
 import { bench, counting, HandlerFailed } from "./sweeper-scene.js";
 
 describe("a handler", () => {

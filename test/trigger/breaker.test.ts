@@ -1,8 +1,8 @@
 // Circuit breakers on either store: triggers start nothing while one is open, on any node and after a restart.
 
 import { expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
 import { InvalidInput } from "../../src/kernel/error.js";
+import type { Node } from "../../src/node/create-node.js";
 import { event, on } from "../../src/trigger/event.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "../workflow/node-suite.js";

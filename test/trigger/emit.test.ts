@@ -5,10 +5,10 @@ import { describe, expect, inject, test } from "vitest";
 import { actor } from "../../src/actor/actor.js";
 import { expectation } from "../../src/actor/expectation.js";
 import { createClient } from "../../src/client/create-client.js";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { memoryTransaction } from "../../src/store/memory/index.js";
 import { event, on } from "../../src/trigger/event.js";
-import { signal } from "../../src/workflow/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "../workflow/node-suite.js";
 

@@ -2,9 +2,9 @@
 
 import { afterEach, expect, test } from "vitest";
 import { Modes } from "../../src/engine/modes.js";
-import type { ScheduleStore } from "../../src/store/contract/schedules.js";
+import type { ScheduleStore } from "../../src/store/contract/schedule/schedules.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { StoreUnavailable } from "../../src/store/postgres/errors.js";
+import { StoreUnavailable } from "../../src/store/postgres/connection/errors.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
 import { cron, every } from "../../src/trigger/schedule.js";
 import { type ScheduledProgram, Scheduler } from "../../src/trigger/scheduler.js";

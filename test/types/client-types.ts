@@ -3,9 +3,9 @@
 import { z } from "zod";
 import type { Client } from "../../src/client/create-client.js";
 import { createClient } from "../../src/client/create-client.js";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import type { Store } from "../../src/store/contract/store.js";
-import { signal } from "../../src/workflow/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 declare const store: Store;

@@ -1,11 +1,11 @@
 // What must compile, and what must not: results flow from task to task, wrong wiring is an error where it is written.
 
-import { createNode } from "../../src/client/create-node.js";
 import { dag } from "../../src/dag/dag.js";
 import type { Outcome } from "../../src/dag/outcome.js";
 import { each, task } from "../../src/dag/task.js";
 import type { TaskContext } from "../../src/dag/task-context.js";
 import { allSucceeded, always, and, anySucceeded, noneFailed, not } from "../../src/dag/when.js";
+import { createNode } from "../../src/node/create-node.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -1,8 +1,8 @@
 // Graphs: what is inferred, and what does not compile. The compiler is the test, as in workflow-types.ts.
 
 import { z } from "zod";
-import type { Node } from "../../src/client/create-node.js";
 import { append, graph, merge, replace, signal, state } from "../../src/index.js";
+import type { Node } from "../../src/node/create-node.js";
 
 declare const node: Node;
 type Is<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -1,8 +1,8 @@
 // What modes, recovery and claims accept. The compiler is the test, as in workflow-types.ts.
 
-import { createNode, type Node } from "../../src/client/create-node.js";
 import { recovery } from "../../src/compat/recovery.js";
 import type { WorkClaims } from "../../src/lease/work-claims.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { workflow } from "../../src/workflow/workflow.js";
 

@@ -1,7 +1,7 @@
 // Which executors a node may name. The compiler is the test, as in workflow-types.ts.
 
-import { createNode } from "../../src/client/create-node.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
+import { createNode } from "../../src/node/create-node.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
 
 declare const store: Store;

@@ -1,9 +1,9 @@
 // What compiles and what does not. The compiler is the test: every line under @ts-expect-error must be an error.
 
 import { z } from "zod";
-import type { Node } from "../../src/client/create-node.js";
-import type { EndedState } from "../../src/kernel/run-state.js";
-import { signal } from "../../src/workflow/signal.js";
+import type { EndedState } from "../../src/kernel/run/run-state.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
 import { workflow } from "../../src/workflow/workflow.js";
 
 declare const node: Node;

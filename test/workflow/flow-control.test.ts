@@ -1,8 +1,8 @@
 // Limits as users write them, through the engine, on the memory store and on PostgreSQL.
 
 import { expect, test } from "vitest";
-import { createNode } from "../../src/client/create-node.js";
 import { InvalidInput } from "../../src/kernel/error.js";
+import { createNode } from "../../src/node/create-node.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";

@@ -1,9 +1,9 @@
 // Runs that begin anew, are opened again by an operator, and go on under changed code.
 
 import { beforeAll, expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
-import { signal } from "../../src/workflow/signal.js";
-import { PermanentError } from "../../src/workflow/step-call.js";
+import type { Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
+import { PermanentError } from "../../src/replay/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
 

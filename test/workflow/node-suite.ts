@@ -2,12 +2,12 @@
 
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
-import type { NodeOptions } from "../../src/client/node-options.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
+import type { NodeOptions } from "../../src/node/node-options.js";
 import type { Store } from "../../src/store/contract/store.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
 import { memoryStore } from "../../src/store/memory/index.js";
-import { memoryTransaction } from "../../src/store/memory/transaction.js";
+import { memoryTransaction } from "../../src/store/memory/table/transaction.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
 

@@ -2,13 +2,13 @@
 
 import { expect, test } from "vitest";
 import type { Session } from "../../src/engine/session.js";
-import { codecs } from "../../src/kernel/codecs.js";
-import { retryPolicy } from "../../src/kernel/retry.js";
+import { codecs } from "../../src/kernel/codec/codecs.js";
+import { retryPolicy } from "../../src/kernel/run/retry.js";
 import { callId, readRecorded } from "../../src/replay/recorded.js";
 import { Replay } from "../../src/replay/replay.js";
+import { StepCall } from "../../src/replay/step-call.js";
 import { createBus } from "../../src/telemetry/bus.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";
-import { StepCall } from "../../src/workflow/step-call.js";
 
 test("a step that waits for its lease is not started once its run is over", async () => {
   let renewed = () => {};

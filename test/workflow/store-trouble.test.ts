@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { dag } from "../../src/dag/dag.js";
 import { task } from "../../src/dag/task.js";
-import { SchemaMissing, StoreRefused, StoreUnavailable } from "../../src/store/postgres/errors.js";
+import { SchemaMissing, StoreRefused, StoreUnavailable } from "../../src/store/postgres/connection/errors.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
 

@@ -1,7 +1,7 @@
 // Runs that outlive their nodes, their code and their limits.
 
 import { beforeAll, expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { quarantinedWith } from "../harness/quarantined.js";
 import { onBothStores } from "./node-suite.js";

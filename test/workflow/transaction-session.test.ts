@@ -2,7 +2,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
 import type { Transaction } from "../../src/store/contract/transaction.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
 import { workflow } from "../../src/workflow/workflow.js";

@@ -1,7 +1,7 @@
 // Runs that wait for people and for other runs.
 
 import { beforeAll, expect, test } from "vitest";
-import type { Node } from "../../src/client/create-node.js";
+import type { Node } from "../../src/node/create-node.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { onBothStores } from "./node-suite.js";
 

@@ -1,12 +1,12 @@
 // Durable workflows through the engine, on the memory store and on PostgreSQL.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createNode, type Node } from "../../src/client/create-node.js";
+import { createNode, type Node } from "../../src/node/create-node.js";
+import { signal } from "../../src/replay/signal.js";
+import { PermanentError } from "../../src/replay/step-call.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { openPostgres, type PostgresStore } from "../../src/store/postgres/open.js";
-import { signal } from "../../src/workflow/signal.js";
-import { PermanentError } from "../../src/workflow/step-call.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { testSchema } from "../harness/database.js";
 

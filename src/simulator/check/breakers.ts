@@ -1,7 +1,7 @@
 // Checks circuit breakers: their state is what the ends of the program's runs come to, and one run tries at a time.
 
-import { isEnded } from "../../kernel/run-state.js";
-import { type BreakerQuestion, PROBE_GRACE_MS } from "../../store/contract/breakers.js";
+import { isEnded } from "../../kernel/run/run-state.js";
+import { type BreakerQuestion, PROBE_GRACE_MS } from "../../store/contract/limit/breakers.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 

@@ -1,6 +1,6 @@
 // Once everything has healed, nothing is merely safe any more: work starts, is taken over and wakes within fixed bounds.
 
-import { suspectFrom } from "../../kernel/suspicion.js";
+import { suspectFrom } from "../../kernel/run/suspicion.js";
 import type { ModelRun } from "./model.js";
 
 /** What it looks at: the history. */

@@ -1,6 +1,6 @@
 // Checks grants, renewals and sweeps: rising epochs, fresh tokens, no theft, bounded crashes.
 
-import { BESIDE_OTHERS, suspectFrom } from "../../kernel/suspicion.js";
+import { BESIDE_OTHERS, suspectFrom } from "../../kernel/run/suspicion.js";
 import type { Applied } from "../applied.js";
 import { crashesAfter, mayDie } from "./crashes.js";
 import { checkFair } from "./fairness.js";

@@ -1,10 +1,10 @@
 // Checks commits: written by the holder only, at the end of the log, each call ended once, each message taken once.
 
-import type { Effect } from "../../kernel/effect.js";
-import { ends, settles } from "../../kernel/effect.js";
-import { entryOf } from "../../kernel/effect-entry.js";
-import { isEnded } from "../../kernel/run-state.js";
-import type { Commit, CommitAnswer } from "../../store/contract/runs.js";
+import type { Effect } from "../../kernel/run/effect.js";
+import { ends, settles } from "../../kernel/run/effect.js";
+import { entryOf } from "../../kernel/run/effect-entry.js";
+import { isEnded } from "../../kernel/run/run-state.js";
+import type { Commit, CommitAnswer } from "../../store/contract/run/runs.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { endedCall, hasEnded, type ModelRun, mustWake } from "./model.js";

@@ -1,8 +1,8 @@
 // S22: only a holder that died counts against a run. Who was heard of again, and who was in the same process, is known here from
 // the operations, not from the store.
 
-import { BESIDE_OTHERS, SAME_CRASH_MS } from "../../kernel/suspicion.js";
-import type { Reclaimed } from "../../store/contract/runs.js";
+import { BESIDE_OTHERS, SAME_CRASH_MS } from "../../kernel/run/suspicion.js";
+import type { Reclaimed } from "../../store/contract/run/runs.js";
 import type { History } from "./history.js";
 import type { ModelRun, Taken } from "./model.js";
 

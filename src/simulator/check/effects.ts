@@ -1,6 +1,6 @@
 // Checks attempts as they start: under a claim that is held, never after a recorded success, only after what they build on.
 
-import { codecs } from "../../kernel/codecs.js";
+import { codecs } from "../../kernel/codec/codecs.js";
 import type { EffectLog, EffectRecord } from "../effect-log.js";
 import type { History } from "./history.js";
 import { hasEnded } from "./model.js";

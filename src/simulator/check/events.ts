@@ -1,9 +1,9 @@
 // Checks events (S10): whoever is declared is found, a subject's run begins with its last event and not before it is quiet.
 
-import { readTicket, writeTicket } from "../../kernel/debounce-ticket.js";
-import { eventRun } from "../../kernel/event-run.js";
-import { isEnded } from "../../kernel/run-state.js";
-import type { EventToMatch, Subscription } from "../../store/contract/events.js";
+import { readTicket, writeTicket } from "../../kernel/run/debounce-ticket.js";
+import { eventRun } from "../../kernel/run/event-run.js";
+import { isEnded } from "../../kernel/run/run-state.js";
+import type { EventToMatch, Subscription } from "../../store/contract/event/events.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { checkInsert } from "./messages.js";

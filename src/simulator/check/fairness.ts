@@ -1,9 +1,9 @@
 // L6: no queue starves. Of all that a claim may take, the most urgent goes first and of those the oldest, whatever queue it is in;
 // and nothing is left while there is room.
 
-import { suspectFrom } from "../../kernel/suspicion.js";
-import type { ClaimedRun, ClaimRequest } from "../../store/contract/runs.js";
-import type { RunRow } from "../../store/memory/rows.js";
+import { suspectFrom } from "../../kernel/run/suspicion.js";
+import type { ClaimedRun, ClaimRequest } from "../../store/contract/run/runs.js";
+import type { RunRow } from "../../store/memory/table/rows.js";
 import type { History } from "./history.js";
 
 /** Of a claim that was not a repeat, just after it was applied. */

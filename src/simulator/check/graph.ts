@@ -1,7 +1,7 @@
 // Checks a graph's run by its journal alone (S13): each node of a frame begins where the last one led, no gate is passed that nobody
 // opened, what the run answers is what its nodes recorded, each once and in their order.
 
-import { codecs } from "../../kernel/codecs.js";
+import { codecs } from "../../kernel/codec/codecs.js";
 import type { History } from "./history.js";
 import { decidedIn, type ModelEntry, type ModelRun } from "./model.js";
 

@@ -1,12 +1,12 @@
 // Follows everything the store does and says which invariants it breaks. Knows nothing of the engine.
 
-import type { NewRun } from "../../kernel/new-run.js";
-import { type EndedState, isEnded } from "../../kernel/run-state.js";
-import type { Settings } from "../../kernel/setting-options.js";
-import type { Subscription } from "../../store/contract/events.js";
-import type { ClaimRequest } from "../../store/contract/runs.js";
-import type { RunRow } from "../../store/memory/rows.js";
-import type { Tables } from "../../store/memory/tables.js";
+import type { NewRun } from "../../kernel/run/new-run.js";
+import { type EndedState, isEnded } from "../../kernel/run/run-state.js";
+import type { Settings } from "../../kernel/setting/setting-options.js";
+import type { Subscription } from "../../store/contract/event/events.js";
+import type { ClaimRequest } from "../../store/contract/run/runs.js";
+import type { RunRow } from "../../store/memory/table/rows.js";
+import type { Tables } from "../../store/memory/table/tables.js";
 import type { EffectRecord } from "../effect-log.js";
 import type { Calm } from "./calm.js";
 import type { Gathering, ModelEntry, ModelRun, Probe } from "./model.js";

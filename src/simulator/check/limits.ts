@@ -1,6 +1,6 @@
 // Checks limits: what is admitted under a key is never more than its limit, counted from the runs' own states.
 
-import type { RunState } from "../../kernel/run-state.js";
+import type { RunState } from "../../kernel/run/run-state.js";
 import type { History } from "./history.js";
 import { foundSkipped } from "./overflow.js";
 

@@ -1,6 +1,6 @@
 // Checks steps that are transactions: what one inserted is there exactly when its result is recorded, and once (S6).
 
-import { codecs } from "../../kernel/codecs.js";
+import { codecs } from "../../kernel/codec/codecs.js";
 import type { EffectLog } from "../effect-log.js";
 import type { History } from "./history.js";
 

@@ -1,7 +1,7 @@
 // Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder, ended runs that
 // are opened again.
 
-import { isEnded } from "../../kernel/run-state.js";
+import { isEnded } from "../../kernel/run/run-state.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import { decidedCall, type ModelRun, mustWake } from "./model.js";

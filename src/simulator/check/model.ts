@@ -1,9 +1,9 @@
 // The checkers' own picture of the store, folded from the operations it carried out and their answers.
 
-import type { NewLimit } from "../../kernel/new-run.js";
-import type { Payload } from "../../kernel/payload.js";
-import type { RunState } from "../../kernel/run-state.js";
-import type { MessageKind } from "../../store/contract/inbox.js";
+import type { Payload } from "../../kernel/codec/payload.js";
+import type { NewLimit } from "../../kernel/run/new-run.js";
+import type { RunState } from "../../kernel/run/run-state.js";
+import type { MessageKind } from "../../store/contract/inbox/inbox.js";
 
 export interface ModelEntry {
   readonly seq: number;

@@ -1,7 +1,7 @@
 // Checks overflow: only a run that was never begun is skipped, only under a policy that says so, and its log says why.
 
-import type { EndedState } from "../../kernel/run-state.js";
-import type { Tables } from "../../store/memory/tables.js";
+import type { EndedState } from "../../kernel/run/run-state.js";
+import type { Tables } from "../../store/memory/table/tables.js";
 import type { ModelEntry, ModelRun } from "./model.js";
 
 /** What it looks at: the history. */

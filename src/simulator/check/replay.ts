@@ -1,10 +1,10 @@
 // Plays each ended run's script over its journal, by its own rules, and compares what comes of it with what was recorded.
 
 import { isDeepStrictEqual } from "node:util";
-import { codecs } from "../../kernel/codecs.js";
+import { codecs } from "../../kernel/codec/codecs.js";
 import { HoldfastError } from "../../kernel/error.js";
 import { boundary } from "../scheduler.js";
-import { APPROVAL, play, type Script, type Seen, type Stage } from "../script.js";
+import { APPROVAL, play, type Script, type Seen, type Stage } from "../workload/script.js";
 import type { History } from "./history.js";
 import { decidedCall, endedCall, endingsOf, type ModelEntry, type ModelRun } from "./model.js";
 

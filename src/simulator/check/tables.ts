@@ -1,6 +1,6 @@
 // Compares the store's tables with what the checkers folded from its answers; a log has no gap and ends with its end.
 
-import { isEnded } from "../../kernel/run-state.js";
+import { isEnded } from "../../kernel/run/run-state.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import type { ModelEntry, ModelRun } from "./model.js";

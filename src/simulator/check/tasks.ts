@@ -1,7 +1,7 @@
 // Checks tasks (S13): one begins only when all it needs has ended, each once; whoever waits knows how many are open, and a run
 // ends after its own. Counted here from the ends that were seen, not from the rows.
 
-import { isEnded } from "../../kernel/run-state.js";
+import { isEnded } from "../../kernel/run/run-state.js";
 import type { Applied } from "../applied.js";
 import type { History } from "./history.js";
 import type { ModelRun } from "./model.js";

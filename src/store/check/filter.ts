@@ -1,7 +1,7 @@
 // What reading and tidying up refuse: filters, pages, ages and limits that no store can make sense of.
 
-import { RUN_STATES, type RunState } from "../../kernel/run-state.js";
-import type { RunFilter } from "../contract/runs.js";
+import { RUN_STATES, type RunState } from "../../kernel/run/run-state.js";
+import type { RunFilter } from "../contract/run/runs.js";
 import {
   checkDelay,
   checkInteger,

@@ -2,10 +2,10 @@
 //
 // Callers are not always type-checked: a value of another type is refused like one out of range.
 
+import { describeValue } from "../../kernel/codec/value-kind.js";
 import { HoldfastError, InvalidInput } from "../../kernel/error.js";
 import { isUuid } from "../../kernel/id.js";
 import type { NameCheck } from "../../kernel/name.js";
-import { describeValue } from "../../kernel/value-kind.js";
 
 export type Problem = HoldfastError | null;
 /** A check of one value; `path` is what the caller calls it. */

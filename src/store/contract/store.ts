@@ -14,21 +14,21 @@
 //
 // Two stores keep this contract, PostgreSQL and memory; the conformance suite in `holdfast/testing` proves a third.
 
-import type { Attendance, Attendee } from "./attend.js";
-import type { BreakerStore } from "./breakers.js";
 import type { Cleaned, CleanRound } from "./cleanup.js";
-import type { DefinitionStore } from "./definitions.js";
-import type { EventStore } from "./events.js";
-import type { HouseReport, HouseRound, ReclaimRound } from "./house.js";
-import type { InboxStore } from "./inbox.js";
-import type { JournalStore } from "./journal.js";
-import type { LeaseStore } from "./leases.js";
-import type { MachineStore } from "./machines.js";
-import type { NodeStore } from "./nodes.js";
-import type { QueueStore } from "./queues.js";
-import type { Reclaimed, RunStore } from "./runs.js";
-import type { ScheduleStore } from "./schedules.js";
-import type { TimeoutTable } from "./timeouts.js";
+import type { DefinitionStore } from "./definition/definitions.js";
+import type { EventStore } from "./event/events.js";
+import type { InboxStore } from "./inbox/inbox.js";
+import type { JournalStore } from "./journal/journal.js";
+import type { LeaseStore } from "./lease/leases.js";
+import type { BreakerStore } from "./limit/breakers.js";
+import type { QueueStore } from "./limit/queues.js";
+import type { MachineStore } from "./machine/machines.js";
+import type { Attendance, Attendee } from "./node/attend.js";
+import type { HouseReport, HouseRound, ReclaimRound } from "./node/house.js";
+import type { NodeStore } from "./node/nodes.js";
+import type { Reclaimed, RunStore } from "./run/runs.js";
+import type { ScheduleStore } from "./schedule/schedules.js";
+import type { TimeoutTable } from "./timeout/timeouts.js";
 
 export interface Store {
   readonly runs: RunStore;

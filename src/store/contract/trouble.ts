@@ -1,6 +1,6 @@
 // Which errors are the store's trouble and not the work's: the one place that decides what is held instead of failed.
 
-import { RecordedError } from "../../kernel/recorded-error.js";
+import { RecordedError } from "../../kernel/codec/recorded-error.js";
 
 /** The database is away, refuses this process (password, right, limit, read-only), or lacks our tables. */
 const HELD: readonly unknown[] = ["STORE_UNAVAILABLE", "STORE_REFUSED", "SCHEMA_MISSING"];

@@ -10,11 +10,11 @@ import {
   MESSAGE_MEMORY_MS,
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
-import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/nodes.js";
-import { joinKey } from "./join-key.js";
-import { toUs } from "./micros.js";
-import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./rows.js";
-import { runsInState, type Tables } from "./tables.js";
+import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../contract/node/nodes.js";
+import { joinKey } from "./table/join-key.js";
+import { toUs } from "./table/micros.js";
+import type { DebounceRow, JournalRow, LeaseRow, MessageRow, NodeRow, RunRow } from "./table/rows.js";
+import { runsInState, type Tables } from "./table/tables.js";
 
 interface Round {
   readonly env: string;

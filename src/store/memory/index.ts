@@ -2,4 +2,4 @@
 
 export { TransactionEnded } from "../check/transaction.js";
 export { memoryStore } from "./memory-store.js";
-export { memoryTransaction, TransactionConflict, TransactionUnsupported } from "./transaction.js";
+export { memoryTransaction, TransactionConflict, TransactionUnsupported } from "./table/transaction.js";

@@ -10,10 +10,10 @@ import {
   MESSAGE_MEMORY_MS,
   SILENT_NODE_MS,
 } from "../contract/cleanup.js";
-import type { Database } from "./database.js";
-import { type Statement, statement } from "./dialect.js";
-import { interval } from "./instant.js";
-import { isSilent } from "./presence-sql.js";
+import type { Database } from "./connection/database.js";
+import { type Statement, statement } from "./connection/dialect.js";
+import { interval } from "./connection/instant.js";
+import { isSilent } from "./node/presence-sql.js";
 
 /** A statement that takes longer is given up: the next round does the rest. */
 const TIMEOUT_MS = 5_000;

@@ -1,7 +1,7 @@
 // `holdfast/postgres`: the store on PostgreSQL 14 or newer.
 
 import type pg from "pg";
-import { dialect } from "./dialect.js";
+import { dialect } from "./connection/dialect.js";
 import { printMigrations } from "./migrate.js";
 import { openPostgres, type PostgresOptions, type PostgresStore } from "./open.js";
 
@@ -13,7 +13,7 @@ export {
   StoreFailed,
   StoreRefused,
   StoreUnavailable,
-} from "./errors.js";
+} from "./connection/errors.js";
 export type { MigrateReport } from "./migrate.js";
 export type { PostgresOptions, PostgresStore } from "./open.js";
 

@@ -3,9 +3,9 @@
 
 import type pg from "pg";
 import { compareVersions, PACKAGE_VERSION } from "../../kernel/package-version.js";
-import type { Database } from "./database.js";
-import { type Dialect, statement } from "./dialect.js";
-import { SchemaMissing, SchemaTooNew } from "./errors.js";
+import type { Database } from "./connection/database.js";
+import { type Dialect, statement } from "./connection/dialect.js";
+import { SchemaMissing, SchemaTooNew } from "./connection/errors.js";
 import { MIGRATIONS, OLDEST_PACKAGE } from "./migrations/index.js";
 
 /** Held to the end of the transaction: it works through a pooler, and a killed migrator lets go of it. */

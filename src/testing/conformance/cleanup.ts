@@ -1,8 +1,8 @@
 // Clean-up: what nothing needs any more goes, in batches; what is still needed stays, and epochs of leases never fall.
 
-import type { Effect } from "../../kernel/effect.js";
+import type { Effect } from "../../kernel/run/effect.js";
 import type { CleanPart, CleanRound } from "../../store/contract/cleanup.js";
-import type { NodeRegistration } from "../../store/contract/nodes.js";
+import type { NodeRegistration } from "../../store/contract/node/nodes.js";
 import { cases } from "./case.js";
 import { ConformanceFailure, holds, matches, rejects, same, some } from "./expect.js";
 import { append, complete, fail, handBack, LONG_MS, PAST_MS, payload, type Scene, SHORT_MS, take } from "./scene.js";

@@ -1,13 +1,19 @@
 // A corner of the store of a case's own: fresh env and ids, and the few moves that most cases begin with.
 
-import type { Effect, ParkEffect } from "../../kernel/effect.js";
-import type { NewKey, NewRun, RunGroup } from "../../kernel/new-run.js";
-import type { Payload } from "../../kernel/payload.js";
+import type { Payload } from "../../kernel/codec/payload.js";
+import type { Effect, ParkEffect } from "../../kernel/run/effect.js";
+import type { NewKey, NewRun, RunGroup } from "../../kernel/run/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
-import type { Witness } from "../../store/contract/house.js";
-import type { NewMessage } from "../../store/contract/inbox.js";
-import type { NodeRegistration } from "../../store/contract/nodes.js";
-import type { ClaimedRun, ClaimRequest, CommitAnswer, DeclaredProgram, RunRecord } from "../../store/contract/runs.js";
+import type { NewMessage } from "../../store/contract/inbox/inbox.js";
+import type { Witness } from "../../store/contract/node/house.js";
+import type { NodeRegistration } from "../../store/contract/node/nodes.js";
+import type {
+  ClaimedRun,
+  ClaimRequest,
+  CommitAnswer,
+  DeclaredProgram,
+  RunRecord,
+} from "../../store/contract/run/runs.js";
 import type { Store } from "../../store/contract/store.js";
 import type { Transaction } from "../../store/contract/transaction.js";
 import { same, some } from "./expect.js";

@@ -1,6 +1,6 @@
 // Claims that were taken from their holder: who had them, when they were taken, and by whom.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 // Beside the run, because few runs have one. Who else held a run is told by the tokens in its journal.
 export const claims = ({ schema: s }: Dialect) => `

@@ -1,6 +1,6 @@
 // Clean-up: who did what part of it last, and what its statements are led by.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 /** A function that reads rows straight from an index: without statistics, the planner reads and sorts all that are there. */
 const ORDERED = `language sql stable

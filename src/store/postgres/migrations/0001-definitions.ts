@@ -1,7 +1,7 @@
 // Programs as data: one row per definition, few rows, read whole when one of them has changed. And what each version said: runs
 // go on with the one they began with.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 export const definitions = ({ schema: s }: Dialect) => `
 create table ${s}.definitions (

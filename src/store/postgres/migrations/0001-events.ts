@@ -1,7 +1,7 @@
 // Events: who is started by them, who declared that, and what gathers while a subject is not quiet.
 
-import type { Dialect } from "../dialect.js";
-import { SHELVES, shelf } from "../shelf.js";
+import type { Dialect } from "../connection/dialect.js";
+import { SHELVES, shelf } from "../run/shelf.js";
 
 export const events = ({ schema: s }: Dialect) => `
 -- '' stands for none in stack and version. An event is for a subscription when its payload contains one of the filters.

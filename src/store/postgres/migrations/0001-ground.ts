@@ -1,7 +1,7 @@
 // The first schema: runs, their journal, inbox and keys, named leases, nodes; the registration of nodes, limits, schedules and
 // events stand beside it.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 import { claims } from "./0001-claims.js";
 import { cleanup } from "./0001-cleanup.js";
 import { definitions } from "./0001-definitions.js";

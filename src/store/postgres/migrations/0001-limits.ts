@@ -1,11 +1,11 @@
 // Limits: the lines in which held runs stand, who has passed, and the one function that lets runs go on.
 
-import { overflowReason } from "../../../kernel/overflow.js";
-import { oneOf } from "../batch.js";
-import type { Dialect } from "../dialect.js";
-import { endNotices } from "../end-notices.js";
-import { ENDED } from "../ended-states.js";
-import { isStuck, NO_RUNS, stuckParts } from "../locked-beside.js";
+import { overflowReason } from "../../../kernel/run/overflow.js";
+import { oneOf } from "../connection/batch.js";
+import type { Dialect } from "../connection/dialect.js";
+import { isStuck, NO_RUNS, stuckParts } from "../connection/locked-beside.js";
+import { endNotices } from "../run/end-notices.js";
+import { ENDED } from "../run/ended-states.js";
 
 /** The class of our admission locks: the first half of PostgreSQL's two-part lock key. */
 const ADMISSION_CLASS = 0x686f6c65;

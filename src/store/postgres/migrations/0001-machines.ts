@@ -1,6 +1,6 @@
 // Instances of state machines, their events and their timers.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 export const machines = ({ schema: s }: Dialect) => `
 -- One row per instance. The key is made of env, machine and id. Nothing that changes is indexed, so that an append stays HOT.

@@ -1,6 +1,6 @@
 // Runs whose journal some live code does not fit: where they are found without an index on the hot table.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 /**
  * forget_misfits: another generation has another log, and everybody may try again. A trigger, so that no operation that begins a

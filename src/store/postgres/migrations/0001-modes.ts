@@ -1,6 +1,6 @@
 // Modes of nodes that outlive a restart, and runs that a node started for others to work on.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 export const modes = ({ schema: s }: Dialect) => `
 create table ${s}.kept_modes (

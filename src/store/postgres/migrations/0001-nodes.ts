@@ -1,7 +1,7 @@
 // How a node is registered: beside others, or alone in its env and stack.
 
-import type { Dialect } from "../dialect.js";
-import { HERE, isHere, isLive } from "../presence-sql.js";
+import type { Dialect } from "../connection/dialect.js";
+import { HERE, isHere, isLive } from "../node/presence-sql.js";
 
 /** The class of the locks under which nodes are registered: the first half of PostgreSQL's two-part lock key. */
 const REGISTRATION_CLASS = 0x686f6c6e;

@@ -1,6 +1,6 @@
 // Schedules: what was declared, and up to which window it is decided.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 /**
  * Few rows, looked up by id or read whole, so there is no index on next_at. '' stands for "any" in stack and version, as in

@@ -1,7 +1,7 @@
 // Tasks: who needs whose end, what a pause does to a run that is held, and how a wrong count is found.
 
-import type { Dialect } from "../dialect.js";
-import { ENDED } from "../ended-states.js";
+import type { Dialect } from "../connection/dialect.js";
+import { ENDED } from "../run/ended-states.js";
 
 /**
  * A run's `pending` is the number of tasks that it waits for. It falls by what ended, on the locked row, in the commit that

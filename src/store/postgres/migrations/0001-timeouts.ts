@@ -1,6 +1,6 @@
 // Timeouts: one row per instance of a scope, from its scheduling until it fired or was cancelled.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 
 /**
  * due_at is the one time that counts: the deadline; while claimed, when the claim is over; after a failure, when to try again; null:

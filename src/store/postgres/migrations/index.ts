@@ -1,6 +1,6 @@
 // Every migration in order. A released one is never edited.
 
-import type { Dialect } from "../dialect.js";
+import type { Dialect } from "../connection/dialect.js";
 import { ground } from "./0001-ground.js";
 
 export interface Migration {

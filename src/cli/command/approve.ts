@@ -1,0 +1,54 @@
+// `holdfast approve`: decides what a run asks a person.
+
+import { RunEnded, RunHandle } from "../../client/run-handle.js";
+import { codecs } from "../../kernel/codec/codecs.js";
+import { isEnded } from "../../kernel/run/run-state.js";
+import type { Call, Command, Report } from "../command.js";
+import { CommandMisused, NothingToDecide } from "../error.js";
+import { findRun } from "../find-run.js";
+import { type OpenApproval, openApprovals } from "../open-approvals.js";
+import { textOption } from "../options.js";
+import { visible } from "../text/visible.js";
+
+export const approve: Command = {
+  name: "approve",
+  takes: ["RUN"],
+  summary: "decide what a run asks a person",
+  details: "The first decision counts; a later one is told who was first. `holdfast show RUN` shows what is asked.",
+  options: {
+    deny: { type: "boolean", says: "decide `denied` instead of `approved`" },
+    choice: { type: "string", value: "C", says: "decide this, where the choices are others" },
+    name: { type: "string", value: "N", says: "which approval, when the run asks for several" },
+    note: { type: "string", value: "TEXT", says: "kept with the decision" },
+  },
+  run: decide,
+};
+
+async function decide(call: Call): Promise<Report> {
+  const { values, world, actor } = call;
+  if (values["deny"] && values["choice"] !== undefined)
+    throw new CommandMisused("--deny and --choice exclude each other");
+  const store = await call.store();
+  const run = await findRun(store, call.env, call.arguments[0]!);
+  if (isEnded(run.state)) throw new RunEnded(run.id, run.state);
+  const { entries } = (await store.journal.read(run.id)) ?? { entries: [] };
+  const { name, nth, choices, hash } = theOne(run.id, openApprovals(entries), textOption(values, "name"));
+  const choice = textOption(values, "choice") ?? (values["deny"] ? "denied" : "approved");
+  if (!choices.includes(choice)) {
+    throw new CommandMisused(
+      `${JSON.stringify(choice)} is no choice of ${name}; pass --choice ${choices.join(" or ")}`,
+    );
+  }
+  const note = textOption(values, "note");
+  const handle = new RunHandle(run.id, store, codecs(), world);
+  await handle.decide(name, { choice, by: actor, nth, shown: hash, ...(note !== undefined && { note }) });
+  const text = `${visible(name)} of run ${run.id} is decided: ${visible(choice)}.\n`;
+  return { text, json: { runId: run.id, name, choice, by: actor } };
+}
+
+function theOne(runId: string, open: readonly OpenApproval[], name: string | undefined): OpenApproval {
+  const [first, second] = open.filter((approval) => name === undefined || approval.name === name);
+  if (!first) throw new NothingToDecide(runId, name);
+  if (!second || name !== undefined) return first;
+  throw new CommandMisused(`The run asks for several; pass --name ${open.map((one) => one.name).join(" or ")}`);
+}

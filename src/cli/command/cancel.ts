@@ -1,0 +1,37 @@
+// `holdfast cancel`: ends a run, or asks its holder to.
+
+import { askToCancel } from "../../client/ask-to-stop.js";
+import { RunEnded, RunUnknown } from "../../client/run-handle.js";
+import type { Call, Command, Report } from "../command.js";
+import { findRun } from "../find-run.js";
+import { textOption } from "../options.js";
+
+export const cancel: Command = {
+  name: "cancel",
+  takes: ["RUN"],
+  summary: "end a run at once, or ask its holder to when it is running",
+  options: { reason: { type: "string", value: "TEXT", says: "kept in the run's journal" } },
+  run: cancelRun,
+};
+
+async function cancelRun(call: Call): Promise<Report> {
+  const reason = textOption(call.values, "reason");
+  const store = await call.store();
+  const run = await findRun(store, call.env, call.arguments[0]!);
+  const answer = await askToCancel({ runs: store.runs, world: call.world, runId: run.id, by: call.actor }, reason);
+  const report = (text: string) => ({ text: `${text}\n`, json: { ...answer, runId: run.id } });
+  switch (answer.outcome) {
+    case "cancelled":
+      return report(`Run ${run.id} is cancelled.`);
+    case "requested":
+      return report(
+        answer.acknowledged
+          ? `Run ${run.id} is running; its holder has taken the request in and begins nothing more of it.`
+          : `Run ${run.id} is running; its holder was asked to cancel it, and has not answered yet.`,
+      );
+    case "ended":
+      throw new RunEnded(run.id, answer.state);
+    case "unknown":
+      throw new RunUnknown(run.id);
+  }
+}

@@ -1,0 +1,104 @@
+// `holdfast dead`: what gave up and needs a person, with the reason.
+
+import { DeadLetters } from "../../client/dead-letters.js";
+import { codecs } from "../../kernel/codec/codecs.js";
+import type { RunState } from "../../kernel/run/run-state.js";
+import type { RunRecord } from "../../store/contract/run/runs.js";
+import type { Store } from "../../store/contract/store.js";
+import type { Call, Command, Report } from "../command.js";
+import { CommandMisused } from "../error.js";
+import { LIMIT_OPTION, limitOption, statesOption, textOption } from "../options.js";
+import { runJson } from "../run-json.js";
+import { STATE_COLOURS } from "../text/paint.js";
+import { reasonLine } from "../text/reason-text.js";
+import { shortIds } from "../text/short-id.js";
+import { tableLines } from "../text/table.js";
+import { timeAgo } from "../text/time-ago.js";
+import { FROM_START_OPTION } from "./retry.js";
+
+const STATES = ["dead", "failed", "quarantined"] as const satisfies readonly RunState[];
+
+export const dead: Command = {
+  name: "dead",
+  takes: ["[redrive]"],
+  summary: "what is dead, failed or quarantined, with the reason; redrive opens it again",
+  details:
+    "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or its log is too long.\n" +
+    "`dead redrive` opens all of them again, or those that --program and --state leave.",
+  options: {
+    count: { type: "boolean", says: "only how many" },
+    program: { type: "string", value: "NAME", says: "only runs of this program" },
+    state: { type: "string", value: "S", says: "only these: dead, failed or quarantined, several with commas" },
+    "from-start": FROM_START_OPTION,
+    limit: LIMIT_OPTION,
+  },
+  run: async (call) => {
+    const [verb] = call.arguments;
+    if (verb === "redrive") return redrive(call);
+    if (verb !== undefined) throw new CommandMisused(`${JSON.stringify(verb)} is no verb of dead; it has redrive`);
+    return call.values["count"] ? countDead(call) : listDead(call);
+  },
+};
+
+function filterOf({ values, env }: Call) {
+  const states = statesOption(values) ?? STATES;
+  const other = states.find((state) => !(STATES as readonly RunState[]).includes(state));
+  if (other) throw new CommandMisused(`--state ${other} is not among ${STATES.join(", ")}`);
+  const program = textOption(values, "program");
+  return { env, states: states as readonly (typeof STATES)[number][], ...(program !== undefined && { program }) };
+}
+
+async function redrive(call: Call): Promise<Report> {
+  const { values, world, actor: by } = call;
+  const store = await call.store();
+  const filter = filterOf(call);
+  const letters = new DeadLetters(store, codecs(), call.env, world);
+  const opened = await letters.redriveAll(filter, { by, from: values["from-start"] ? "start" : "last" });
+  return {
+    text: opened === 1 ? "1 run waits to go on.\n" : `${opened} runs wait to go on.\n`,
+    json: { redriven: opened },
+  };
+}
+
+async function countDead(call: Call): Promise<Report> {
+  const counts = await (await call.store()).runs.count(filterOf(call));
+  const each = Object.fromEntries(STATES.map((state) => [state, counts[state] ?? 0]));
+  const total = Object.values(each).reduce((sum, n) => sum + n, 0);
+  const parts = STATES.map((state) => `${each[state]} ${state}`).join(", ");
+  return { text: `${total} (${parts})\n`, json: { total, ...each } };
+}
+
+async function listDead(call: Call): Promise<Report> {
+  const limit = limitOption(call.values);
+  const store = await call.store();
+  const { runs, next } = await store.runs.list(filterOf(call), { limit });
+  const reasons = await Promise.all(runs.map((run) => reasonOf(store, run)));
+  const json = { runs: runs.map((run, i) => ({ ...runJson(run), reason: reasons[i] })), more: next !== null };
+  if (runs.length === 0) return { text: `Nothing is dead, failed or quarantined in env ${call.env}.\n`, json };
+
+  const now = call.world.wallNow();
+  const short = shortIds(runs.map(({ id }) => id));
+  const columns = [
+    { title: "RUN" },
+    { title: "STATE" },
+    { title: "PROGRAM", flexible: true },
+    { title: "ENDED" },
+    { title: "REASON", flexible: true },
+  ];
+  const rows = runs.map((run, i) => [
+    short(run.id),
+    { text: run.state, colour: STATE_COLOURS[run.state] },
+    run.group.program,
+    run.endedAt === null ? "" : timeAgo(run.endedAt, now),
+    reasons[i]!,
+  ]);
+  const lines = tableLines({ columns, rows }, call.width, call.paint);
+  if (next !== null) lines.push(call.paint(`The newest ${limit}; --limit shows more.`, "dim"));
+  return { text: `${lines.join("\n")}\n`, json };
+}
+
+/** The last entry of its journal says why it ended. */
+async function reasonOf(store: Store, { id, seq }: RunRecord): Promise<string> {
+  const page = await store.journal.read(id, { after: seq - 1, limit: 1 });
+  return reasonLine(page?.entries[0]?.payload ?? null);
+}

@@ -1,0 +1,47 @@
+// `holdfast diff`: where two runs of a graph went the same way, and where they parted.
+
+import type { StepDiff } from "../../client/diff-histories.js";
+import type { Call, Command, Report } from "../command.js";
+import { findRun } from "../find-run.js";
+import { openGraphs } from "../open-graphs.js";
+import { tableLines } from "../text/table.js";
+
+export const diff: Command = {
+  name: "diff",
+  takes: ["RUN", "RUN"],
+  summary: "compare where two runs of a graph went, and what their nodes changed",
+  options: {},
+  run: diffRuns,
+};
+
+const COLUMNS = [
+  { title: "" },
+  { title: "LEFT" },
+  { title: "RIGHT" },
+  { title: "FIELD" },
+  { title: "LEFT VALUE", flexible: true },
+  { title: "RIGHT VALUE", flexible: true },
+];
+
+async function diffRuns(call: Call): Promise<Report> {
+  const store = await call.store();
+  const [left, right] = await Promise.all(call.arguments.map((text) => findRun(store, call.env, text)));
+  const compared = await openGraphs(call, store).diff(left!.id, right!.id);
+  const lines = tableLines({ columns: COLUMNS, rows: compared.steps.flatMap(rowsOf) }, call.width, call.paint);
+  const summary = `The first ${compared.common} of ${compared.steps.length} nodes are the same.`;
+  return { text: [...lines, "", summary, ""].join("\n"), json: { left: left!.id, right: right!.id, ...compared } };
+}
+
+/** One line for each field that differs; one for a node that is the same. */
+function rowsOf({ same, left, right, fields }: StepDiff): string[][] {
+  const [a, b] = [left?.position ?? "", right?.position ?? ""];
+  if (same || fields.length === 0) return [[same ? "=" : "≠", a, b, "", "", ""]];
+  return fields.map(({ field, left: one, right: other }, i) => {
+    const nodes = i === 0 ? ["≠", a, b] : ["", "", ""];
+    return [...nodes, field, short(one), short(other)];
+  });
+}
+
+function short(value: unknown): string {
+  return value === undefined ? "" : (JSON.stringify(value) ?? String(value));
+}

@@ -1,0 +1,52 @@
+// `holdfast emit`: emits an event, and tells what it has started.
+
+import { codecs } from "../../kernel/codec/codecs.js";
+import type { EmittedRun } from "../../trigger/emitted.js";
+import { Emitter } from "../../trigger/emitter.js";
+import { event } from "../../trigger/event.js";
+import type { Call, Command, Report } from "../command.js";
+import { CommandMisused } from "../error.js";
+import { textOption } from "../options.js";
+import { tableLines } from "../text/table.js";
+import { visible } from "../text/visible.js";
+
+export const emit: Command = {
+  name: "emit",
+  takes: ["EVENT", "[JSON]"],
+  summary: "emit an event: starts every program that has a trigger for it",
+  details:
+    "JSON is the payload, an object; {} if left out. The same event again starts nothing: the same --id, or else the same\n" +
+    "payload. `holdfast subscriptions` shows who is started by what.",
+  options: {
+    id: { type: "string", value: "ID", says: "what makes this event the same one when emitted again" },
+    stack: { type: "string", value: "NAME", says: "emit in this stack; default: in none" },
+  },
+  run: emitEvent,
+};
+
+async function emitEvent(call: Call): Promise<Report> {
+  const [name, json = "{}"] = call.arguments;
+  const payload = payloadOf(json);
+  const type = event<object>()(name!);
+  const { world, env } = call;
+  const stack = textOption(call.values, "stack") ?? null;
+  const emitter = new Emitter({ store: await call.store(), codecs: codecs(), world, env, stack });
+  const id = textOption(call.values, "id");
+  const { runs } = await emitter.emit(type, payload, id === undefined ? {} : { id });
+  return { text: textOf(call, name!, runs), json: { event: name, runs } };
+}
+
+function textOf({ width, paint }: Call, name: string, runs: readonly EmittedRun[]): string {
+  if (runs.length === 0) return `Nothing is started by ${visible(name)} with this payload.\n`;
+  const columns = [{ title: "PROGRAM", flexible: true }, { title: "OUTCOME" }, { title: "RUN" }];
+  const rows = runs.map(({ program, outcome, runId }) => [program, outcome, runId ?? ""]);
+  return `${tableLines({ columns, rows }, width, paint).join("\n")}\n`;
+}
+
+function payloadOf(json: string): object {
+  try {
+    return JSON.parse(json) as object;
+  } catch {
+    throw new CommandMisused(`The payload is not JSON. An object in quotes of the shell: '{"id": 1}'.`);
+  }
+}

@@ -1,0 +1,109 @@
+// `holdfast nodes`: which processes are there, since when, what they serve and how much they hold.
+
+import type { RunGroup } from "../../kernel/run/new-run.js";
+import { isDerived } from "../../node/derive-build.js";
+import type { NodeRecord } from "../../store/contract/node/nodes.js";
+import type { Call, Command, Report } from "../command.js";
+import { WATCH_OPTION } from "../options.js";
+import type { Colour } from "../text/paint.js";
+import { tableLines } from "../text/table.js";
+import { isoTime, timeAgo } from "../text/time-ago.js";
+import { modeText } from "./mode.js";
+
+type Presence = "alive" | "silent" | "stopped";
+const COLOURS: Readonly<Record<Presence, Colour>> = { alive: "green", silent: "red", stopped: "dim" };
+
+export const nodes: Command = {
+  name: "nodes",
+  takes: [],
+  summary: "who is alive, since when, serving what, holding how many runs",
+  details:
+    "alive: heard of within three of its heartbeats. silent: not heard of for longer, and never stopped in order; what it\n" +
+    "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version; with several\n" +
+    "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).\n" +
+    "overruled: PROGRAM: a newer node declares other limits or another recovery for it, and those hold.",
+  options: {
+    all: { type: "boolean", says: "also those that stopped in order" },
+    watch: WATCH_OPTION,
+  },
+  run: listNodes,
+};
+
+async function listNodes({ store, env, values, world, width, paint }: Call): Promise<Report> {
+  const found = await (await store()).nodes.list({ env, stopped: values["all"] === true });
+  const now = world.wallNow();
+  const json = { nodes: found.map(nodeJson) };
+  if (found.length === 0) {
+    const hint = values["all"] ? "None has ever started." : "createNode(…) starts one; --all also shows stopped ones.";
+    return { text: `No nodes in env ${env}. ${hint}\n`, json };
+  }
+  const columns = [
+    { title: "NODE", flexible: true },
+    { title: "STATE" },
+    { title: "HOLDS", align: "right" as const },
+    { title: "SERVES", flexible: true },
+    { title: "STACK", flexible: true },
+    { title: "BUILD", flexible: true },
+    { title: "STARTED" },
+    { title: "SEEN" },
+    { title: "INCARNATION" },
+  ];
+  const rows = found.map((node) => [
+    node.name === node.identity ? node.name : `${node.name} (${node.identity})`,
+    { text: stateText(node), colour: COLOURS[presence(node)] },
+    String(node.holds),
+    servesText(node),
+    node.stack ?? "",
+    // A derived one tells people nothing, and takes the place of what does.
+    node.build === null || isDerived(node.build) ? "" : node.build,
+    timeAgo(node.startedAt, now),
+    timeAgo(node.seenAt, now),
+    node.incarnation.slice(0, 8),
+  ]);
+  return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };
+}
+
+/** Full mode goes without saying. */
+function stateText(node: NodeRecord): string {
+  const mode = modeText(node);
+  const overruled = [...new Set(node.overruled.map(({ program }) => program))];
+  return [
+    presence(node),
+    ...(node.alone ? ["alone"] : []),
+    ...(mode === "full" ? [] : [mode]),
+    ...(overruled.length > 0 ? [`overruled: ${overruled.join(" ")}`] : []),
+  ].join(", ");
+}
+
+function presence({ stoppedAt, alive }: NodeRecord): Presence {
+  if (stoppedAt !== null) return "stopped";
+  return alive ? "alive" : "silent";
+}
+
+/** One executor that is called as always is not worth a word. */
+function servesText({ serves, executors }: NodeRecord): string {
+  if (executors.length === 0 || (executors.length === 1 && executors[0]!.name === "default"))
+    return programsText(serves);
+  return executors
+    .map(({ name, slots, queues }) => {
+      const programs = programsText(serves.filter(({ queue }) => queues.includes(queue)));
+      return `${name}×${slots}: ${programs === "" ? "nothing" : programs}`;
+    })
+    .join("; ");
+}
+
+/** A program stands there once, with the version it is pinned to; its queue only when it has another name. */
+function programsText(serves: readonly RunGroup[]): string {
+  const pinned = new Map<string, string>();
+  for (const { program, queue, version } of serves) {
+    const name = queue === program ? program : `${program} (${queue})`;
+    if (version !== null || !pinned.has(name)) pinned.set(name, version === null ? name : `${name} @${version}`);
+  }
+  return [...pinned.values()].join(", ");
+}
+
+function nodeJson(node: NodeRecord): Readonly<Record<string, unknown>> {
+  const { startedAt, seenAt, stoppedAt, alive: _, ...rest } = node;
+  const times = { startedAt: isoTime(startedAt), seenAt: isoTime(seenAt), stoppedAt: isoTime(stoppedAt) };
+  return { ...rest, state: presence(node), ...times };
+}

@@ -1,0 +1,31 @@
+// `holdfast rewind`: takes a failed run of a graph back to a node it came to.
+
+import type { Call, Command, Report } from "../command.js";
+import { CommandMisused } from "../error.js";
+import { findRun } from "../find-run.js";
+import { openGraphs, stateOption } from "../open-graphs.js";
+import { textOption } from "../options.js";
+import { visible } from "../text/visible.js";
+
+export const rewind: Command = {
+  name: "rewind",
+  takes: ["RUN"],
+  summary: "take a failed run of a graph back to a node it came to",
+  details: "The run goes on from there. Who did it and why stand in its journal.",
+  options: {
+    to: { type: "string", value: "NODE", says: "the node to go on with; its last visit, or say which: plan:2" },
+    why: { type: "string", value: "TEXT", says: "kept with it" },
+    state: { type: "string", value: "JSON", says: "fields of the state that are set to something else" },
+  },
+  run: rewindRun,
+};
+
+async function rewindRun(call: Call): Promise<Report> {
+  const [to, why] = [textOption(call.values, "to"), textOption(call.values, "why")];
+  if (to === undefined || why === undefined) throw new CommandMisused("rewind needs --to NODE and --why TEXT");
+  const state = stateOption(call);
+  const store = await call.store();
+  const run = await findRun(store, call.env, call.arguments[0]!);
+  await openGraphs(call, store).rewindRun(run.id, { to, why, by: call.actor, ...(state && { state }) });
+  return { text: `Run ${run.id} goes on with ${visible(to)}.\n`, json: { runId: run.id, to, by: call.actor } };
+}

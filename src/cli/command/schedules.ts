@@ -1,0 +1,105 @@
+// `holdfast schedules`: when programs are due by themselves; pauses, resumes and fires them.
+
+import { Runs } from "../../client/runs.js";
+import { type ScheduleInfo, type Schedules, schedulesOf } from "../../client/schedules.js";
+import { codecs } from "../../kernel/codec/codecs.js";
+import { withDefaults } from "../../kernel/setting/setting-options.js";
+import type { Call, Command, Report } from "../command.js";
+import { CommandMisused } from "../error.js";
+import type { Colour } from "../text/paint.js";
+import { tableLines } from "../text/table.js";
+import { clockTime, isoTime, timeAgo } from "../text/time-ago.js";
+
+const VERBS = ["pause", "resume", "fire"] as const;
+type Verb = (typeof VERBS)[number];
+/** The table shows the first, --json all of them: enough to see the rhythm. */
+const NEXT_FIRES = 3;
+
+export const schedules: Command = {
+  name: "schedules",
+  takes: ["[pause|resume|fire]", "[NAME]"],
+  summary: "when programs are due by themselves; pauses, resumes, fires now",
+  details:
+    "NAME is a program, or the id of one of its schedules (--json shows ids). `pause` fires nothing until `resume`; what was due\n" +
+    "meanwhile is made up for as the schedule's catch-up policy says. `fire` starts a run now and moves no window. Times are UTC.",
+  options: {},
+  run: async (call) => {
+    const [verb, name] = call.arguments;
+    if (verb === undefined) return listSchedules(call);
+    if (!VERBS.includes(verb as Verb)) {
+      throw new CommandMisused(`${JSON.stringify(verb)} is no verb of schedules; it has ${VERBS.join(", ")}`);
+    }
+    if (name === undefined) throw new CommandMisused(`schedules ${verb} needs a NAME: a program, or a schedule's id`);
+    return act(call, verb as Verb, name);
+  },
+};
+
+async function open(call: Call): Promise<Schedules> {
+  const store = await call.store();
+  const { crashLimit } = withDefaults({});
+  const { world, env } = call;
+  return schedulesOf(
+    store,
+    new Runs({ store, codecs: codecs(), world, env, stack: null, crashLimit }),
+    env,
+    call.actor,
+  );
+}
+
+async function act(call: Call, verb: Verb, name: string): Promise<Report> {
+  const all = await open(call);
+  if (verb === "fire") {
+    const { id } = await all.fire(name);
+    return { text: `Run ${id} is started.\n`, json: { runId: id } };
+  }
+  await all[verb](name);
+  const told = verb === "pause" ? "is paused" : "goes on";
+  return { text: `${name} ${told}.\n`, json: { name, paused: verb === "pause" } };
+}
+
+async function listSchedules(call: Call): Promise<Report> {
+  const list = await (await open(call)).list({ next: NEXT_FIRES });
+  const json = { schedules: list.map(scheduleJson) };
+  if (list.length === 0) {
+    const text = `No schedules in env ${call.env}. A node declares those of its programs: on: [cron("0 2 * * *")].\n`;
+    return { text, json };
+  }
+  const now = call.world.wallNow();
+  const columns = [
+    { title: "PROGRAM", flexible: true },
+    { title: "STACK" },
+    { title: "SCHEDULE", flexible: true },
+    { title: "STATE" },
+    { title: "NEXT" },
+    { title: "CATCH-UP" },
+  ];
+  const rows = list.map((one) => [
+    one.program,
+    one.stack ?? "",
+    one.schedule,
+    stateOf(one),
+    one.nextFires[0] === undefined ? "" : `${timeAgo(one.nextFires[0], now)}, ${second(one.nextFires[0])}`,
+    one.catchUp,
+  ]);
+  return { text: `${tableLines({ columns, rows }, call.width, call.paint).join("\n")}\n`, json };
+}
+
+function stateOf({ paused, declared, nextFires }: ScheduleInfo): { text: string; colour?: Colour } {
+  if (paused) return { text: `paused by ${paused.by}`, colour: "yellow" };
+  if (!declared) return { text: "no node", colour: "red" };
+  return { text: nextFires.length === 0 ? "over" : "on" };
+}
+
+/** The year is clear from how far away it is. */
+function second(at: number): string {
+  return clockTime(at, true).slice(5, 19);
+}
+
+function scheduleJson({ nextFires, last, paused, ...rest }: ScheduleInfo): Readonly<Record<string, unknown>> {
+  return {
+    ...rest,
+    nextFires: nextFires.map((at) => isoTime(at)),
+    last: isoTime(last),
+    paused: paused && { ...paused, at: isoTime(paused.at) },
+  };
+}

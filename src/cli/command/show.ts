@@ -1,0 +1,65 @@
+// `holdfast show`: one run with its tasks, its timeline, what it waits for, and what it has not read yet.
+
+import { isEnded } from "../../kernel/run/run-state.js";
+import type { Call, Command, Report } from "../command.js";
+import { findRun } from "../find-run.js";
+import { pendingWaits } from "../pending-waits.js";
+import { claimJson, claimsOf } from "../run-claims.js";
+import { runJson } from "../run-json.js";
+import { needsNodes, surroundings } from "../run-situation.js";
+import { type Story, storyLines } from "../run-story.js";
+import { taskJson, tasksOf } from "../run-tasks.js";
+import { withoutMarked } from "../text/marked-fields.js";
+import { payloadJson } from "../text/payload-text.js";
+import { isoTime } from "../text/time-ago.js";
+
+export const show: Command = {
+  name: "show",
+  takes: ["RUN"],
+  summary: "the timeline of a run: steps, attempts, waits, claims, tasks",
+  details:
+    "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim an entry was written under; what\n" +
+    "the store itself wrote has none.",
+  options: { payloads: { type: "boolean", says: "values and errors whole, below each entry" } },
+  run: showRun,
+};
+
+/** Their holders are named beside the entries. */
+const MOST_CLAIMS = 1000;
+
+async function showRun(call: Call): Promise<Report> {
+  const store = await call.store();
+  const run = await findRun(store, call.env, call.arguments[0]!);
+  const [page, known, unread] = await Promise.all([
+    store.journal.read(run.id),
+    store.runs.claims(run.id, { limit: MOST_CLAIMS }),
+    isEnded(run.state) ? [] : store.inbox.unread(run.id),
+  ]);
+  const entries = withoutMarked(run.group.program, page?.entries ?? []);
+  const tasks = await tasksOf(store, entries);
+  const asked = needsNodes(run) || tasks.some((task) => needsNodes(task.run));
+  const nodes = asked ? await store.nodes.list({ env: run.group.env }) : [];
+  const waits = isEnded(run.state) ? [] : pendingWaits(entries);
+  const claims = claimsOf(entries, run, known);
+  const story = { run, entries, waits, unread, tasks, claims, known, around: surroundings(nodes) };
+  return { text: `${storyLines(story, call).join("\n")}\n`, json: storyJson(story) };
+}
+
+function storyJson({ run, entries, waits, unread, tasks, claims, around }: Story): Readonly<Record<string, unknown>> {
+  return {
+    run: {
+      ...runJson(run),
+      holder: run.owner === null ? null : around.holder(run.owner),
+      noCapableNode: around.lacksNode(run),
+    },
+    claims: claims.map(claimJson),
+    tasks: tasks.map(taskJson),
+    journal: entries.map(readable),
+    waits: waits.map(({ deadline, ...wait }) => ({ ...wait, deadline: isoTime(deadline) })),
+    unread: unread.map(readable),
+  };
+}
+
+function readable<T extends Pick<Story["entries"][number], "at" | "payload">>({ at, payload, ...rest }: T) {
+  return { ...rest, at: isoTime(at), payload: payloadJson(payload) };
+}

@@ -1,0 +1,64 @@
+// `holdfast signal`: sends a run a signal.
+
+import { RunEnded, RunUnknown } from "../../client/run-handle.js";
+import { codecs } from "../../kernel/codec/codecs.js";
+import type { NewMessage } from "../../store/contract/inbox/inbox.js";
+import type { Call, Command, Report } from "../command.js";
+import { CommandMisused } from "../error.js";
+import { findRun } from "../find-run.js";
+import { textOption } from "../options.js";
+import { visible } from "../text/visible.js";
+
+export const signal: Command = {
+  name: "signal",
+  takes: ["RUN", "NAME", "[JSON]"],
+  summary: "send a run a signal, with a value or without",
+  details:
+    "It is kept when the run does not wait for it yet. With the same --id it is accepted once, however often it is sent.",
+  options: { id: { type: "string", value: "ID", says: "what makes this signal the same one when sent again" } },
+  run: sendSignal,
+};
+
+async function sendSignal(call: Call): Promise<Report> {
+  const [runText, name, json] = call.arguments;
+  const payload = codecs().encode(parsed(json), "JSON");
+  const store = await call.store();
+  const run = await findRun(store, call.env, runText!);
+  const messageId = call.world.token();
+  const key = `signal:${textOption(call.values, "id") ?? messageId}`;
+  const message: NewMessage = {
+    runId: run.id,
+    key,
+    messageId,
+    kind: "signal",
+    name: name!,
+    payload,
+    sender: call.actor,
+  };
+  const [answer] = await store.inbox.send([message]);
+  const report = (outcome: string, text: string) => ({
+    text: `${text}\n`,
+    json: { outcome, runId: run.id, name, key },
+  });
+  switch (answer!.outcome) {
+    case "accepted":
+      return report("accepted", `Run ${run.id} has the signal ${visible(name!)}.`);
+    case "already":
+      return report("already", `Run ${run.id} already had a signal with this id; nothing was sent.`);
+    case "ended":
+      throw new RunEnded(run.id, answer!.state);
+    case "unknown":
+      throw new RunUnknown(run.id);
+    case "refused":
+      throw answer!.error;
+  }
+}
+
+function parsed(json: string | undefined): unknown {
+  if (json === undefined) return undefined;
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new CommandMisused(`The value is not JSON. Text needs both quotes: '"like this"'.`);
+  }
+}

@@ -1,0 +1,49 @@
+// Admission behind the engine's back: runs that gave up their places under limits make room for others.
+//
+// Nobody waits for it, and losing a call costs time only: housekeeping finds whoever is due.
+
+import { settles } from "../../kernel/run/effect.js";
+import type { ClaimedRun, Commit, RunStore } from "../../store/contract/run/runs.js";
+
+export class Admitter {
+  readonly #store: RunStore;
+  readonly #onAdmitted: () => void;
+  #asked = new Set<string>();
+  #running: Promise<void> | null = null;
+
+  constructor(store: RunStore, onAdmitted: () => void) {
+    this.#store = store;
+    this.#onAdmitted = onAdmitted;
+  }
+
+  /** What is asked for while a call is under way leaves together with the next. */
+  soon(runIds: readonly string[]): void {
+    for (const id of runIds) this.#asked.add(id);
+    if (this.#asked.size > 0) this.#running ??= this.#run();
+  }
+
+  /** When what was asked for is done. */
+  async stop(): Promise<void> {
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#asked.size > 0) {
+      const runIds = [...this.#asked];
+      this.#asked = new Set();
+      const admitted = await this.#store.admit({ runIds }).catch(() => 0);
+      if (admitted > 0) this.#onAdmitted();
+    }
+    this.#running = null;
+  }
+}
+
+/** The runs whose keys are worth a look after this commit: limited children, and a limited run that gave its claim back. */
+export function movedInLine({ claim, effects }: Commit): string[] {
+  const children = effects.flatMap((effect) =>
+    effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
+  );
+  // A writer is opened with the whole claimed run.
+  const { limited } = claim as Partial<ClaimedRun>;
+  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
+}

@@ -1,0 +1,154 @@
+// What a node claims and who of it works on that: the groups of each program, given to the executors by the rules. Of which it
+// takes runs now depends on its mode, and on what waits in other stacks.
+
+import type { RunGroup } from "../../kernel/run/new-run.js";
+import type { NodeExecutor } from "../../store/contract/node/nodes.js";
+import type { DeclaredProgram } from "../../store/contract/run/runs.js";
+import type { Store } from "../../store/contract/store.js";
+import type { Telemetry } from "../../telemetry/bus.js";
+import type { EngineEvents } from "../events.js";
+import type { Modes } from "../modes.js";
+import type { Program } from "../program.js";
+import { OtherStacks } from "./other-stacks.js";
+import type { Routing, Served } from "./routing.js";
+
+export interface AssignmentOptions {
+  readonly store: Store;
+  readonly programs: readonly Program[];
+  /** Which of them it works on, and who of it. */
+  readonly routing: Routing;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly incarnation: string;
+  readonly modes: Modes;
+  readonly bus: Telemetry<EngineEvents>;
+  /** Not undefined: works on what waits in these other stacks and is worked on by nobody there; null: in all. */
+  readonly takeDeferred: readonly string[] | null | undefined;
+}
+
+export class Assignments {
+  readonly #options: AssignmentOptions;
+  /** By the number of the group. Also those it no longer claims: what it was granted last may be one of them. */
+  readonly #programs = new Map<number, Program>();
+  #groupIds: readonly number[] = [];
+  #listed: readonly Program[];
+  readonly #others: OtherStacks | null;
+  readonly #executors = new Map<string, string | null>();
+  /** As text: what was told of those that are still there. */
+  #conflicts: ReadonlySet<string> = new Set();
+
+  constructor(options: AssignmentOptions) {
+    this.#options = options;
+    this.#listed = options.programs;
+    const { takeDeferred: from } = options;
+    this.#others = from === undefined ? null : new OtherStacks({ ...options, programs: () => this.#ours(), from });
+  }
+
+  /** They may change while the node works; `number` makes it so. */
+  set programs(programs: readonly Program[]) {
+    this.#listed = programs;
+  }
+
+  /** Every program of the node, in its order. */
+  get all(): readonly Served[] {
+    return this.#listed.map((one) => {
+      const { name: program, queue, version } = one;
+      return { program, queue, version, executor: this.#executorOf(one) };
+    });
+  }
+
+  /** The groups it claims from, in whatever mode it is. */
+  get groups(): readonly RunGroup[] {
+    return this.#served().map(({ group }) => group);
+  }
+
+  get groupIds(): readonly number[] {
+    return this.#groupIds;
+  }
+
+  /** Null: nothing that this node ever had. */
+  programOf(groupId: number): Program | null {
+    return this.#programs.get(groupId) ?? this.#others?.programOf(groupId) ?? null;
+  }
+
+  /** For people: each executor with its slots and the queues it works on. */
+  get executors(): readonly NodeExecutor[] {
+    const { routing } = this.#options;
+    return [...routing.executors].map(([name, slots]) => {
+      return { name, slots, queues: [...new Set(this.all.flatMap((one) => (one.executor === name ? one.queue : [])))] };
+    });
+  }
+
+  /** The groups have numbers, which a node is registered with. */
+  async number(): Promise<void> {
+    const served = this.#served();
+    const ids = await this.#options.store.runs.groupIds(served.map(({ group }) => group));
+    for (const [i, id] of ids.entries()) this.#programs.set(id, served[i]!.program);
+    this.#groupIds = [...new Set(ids)];
+  }
+
+  /** What the programs ask of their runs, for whoever starts one without the code. The store counts those that it takes runs of. */
+  async declare(): Promise<void> {
+    const { store, incarnation, bus } = this.#options;
+    const declared = this.#served().map(({ program, group }): DeclaredProgram => {
+      return { group, limits: program.limits, recovery: program.recovery ?? "resume" };
+    });
+    const told = this.#conflicts;
+    const conflicts = await store.runs.declare(incarnation, declared);
+    this.#conflicts = new Set(conflicts.map((one) => JSON.stringify(one)));
+    for (const conflict of conflicts.filter((one) => !told.has(JSON.stringify(one)))) {
+      const { group, ...facts } = conflict;
+      const { env: _, ...where } = group;
+      bus.emit("program.conflict", { ...where, ...facts });
+    }
+  }
+
+  /** The groups of which it takes runs now, in its mode; or those of one executor. */
+  claimable(executor?: string): readonly number[] {
+    const { modes } = this.#options;
+    const isOurs = (program: Program) =>
+      modes.of(program.name) === "full" && (executor === undefined || this.#executorOf(program) === executor);
+    const own = this.#groupIds.filter((id) => isOurs(this.#programs.get(id)!));
+    const others = this.#others?.now.filter((id) => isOurs(this.programOf(id)!)) ?? [];
+    return others.length > 0 ? [...own, ...others] : own;
+  }
+
+  /** Everybody can see of which groups this node takes runs. */
+  tell(): Promise<void> {
+    const { store, incarnation } = this.#options;
+    return store.nodes.claimsFrom(incarnation, this.claimable());
+  }
+
+  /** Looks after other stacks; answers whether there is another group to claim from, or one less. */
+  async lookAround(): Promise<boolean> {
+    if (!this.#others || !(await this.#others.look())) return false;
+    await this.tell();
+    return true;
+  }
+
+  /** Patterns are matched once per queue: it is asked for with every claim. */
+  #executorOf({ queue }: Program): string | null {
+    let executor = this.#executors.get(queue);
+    if (executor === undefined) {
+      executor = this.#options.routing.executorOf(queue);
+      this.#executors.set(queue, executor);
+    }
+    return executor;
+  }
+
+  #ours(): readonly Program[] {
+    return this.#listed.filter((program) => this.#executorOf(program) !== null);
+  }
+
+  #served(): readonly { readonly program: Program; readonly group: RunGroup }[] {
+    const { env, stack } = this.#options;
+    return this.#ours().flatMap((program) => groupsOf(program, env, stack).map((group) => ({ program, group })));
+  }
+}
+
+/** A run without a stack belongs to any stack, one without a version to any version. */
+function groupsOf({ queue, name: program, version }: Program, env: string, stack: string | null): RunGroup[] {
+  const stacks = stack === null ? [null] : [stack, null];
+  const versions = version === null ? [null] : [version, null];
+  return stacks.flatMap((s) => versions.map((v) => ({ env, stack: s, queue, program, version: v })));
+}

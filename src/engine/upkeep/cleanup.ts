@@ -1,0 +1,58 @@
+// Clean-up: removes what nothing needs any more, in small batches and seldom. One node of an env at a time; never a part of housekeeping.
+
+import type { Settings } from "../../kernel/setting/setting-options.js";
+import { sleep, type World } from "../../kernel/world.js";
+import { CLEAN_PARTS, type CleanPart } from "../../store/contract/cleanup.js";
+import type { Store } from "../../store/contract/store.js";
+import type { Telemetry } from "../../telemetry/bus.js";
+import type { EngineEvents } from "../events.js";
+import type { Modes } from "../modes.js";
+
+export interface CleanupOptions {
+  readonly store: Pick<Store, "cleanUp">;
+  readonly settings: Settings;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  readonly env: string;
+  readonly modes: Modes;
+}
+
+/** Each part is done once in this many rounds of housekeeping, by one node of the env: every 30 s by default. */
+const ROUNDS = 30;
+/** Rows in one statement. */
+const BATCH = 2_000;
+/** Statements of a part in one round; the next round removes what is left. */
+const MOST_BATCHES = 20;
+const DAY_MS = 86_400_000;
+/** A commit may be repeated after its generation has passed, and finds its entry as long as it is there. */
+const GENERATION_LEASES = 4;
+
+/** Runs until the signal aborts. A part that fails is reported, and tried again in the next round. */
+export async function keepClean(options: CleanupOptions, signal: AbortSignal): Promise<void> {
+  const { world, settings, modes, bus } = options;
+  const everyMs = ROUNDS * settings.housekeepingMs;
+  for (;;) {
+    await sleep(world, everyMs * (0.8 + world.random() * 0.4), signal).catch(() => {});
+    for (const part of CLEAN_PARTS) {
+      if (signal.aborted) return;
+      if (modes.state.mode === "disabled") continue;
+      await clean(options, part, everyMs, signal).catch((error) => bus.emit("housekeeping.failed", { error }));
+    }
+  }
+}
+
+async function clean(options: CleanupOptions, part: CleanPart, everyMs: number, signal: AbortSignal): Promise<void> {
+  const { store, settings, env } = options;
+  const keepMs = keptFor(part, settings);
+  for (let batch = 0; batch < MOST_BATCHES && !signal.aborted; batch++) {
+    // Others have a jitter, too: a turn that is nearly due is due.
+    const pauseMs = batch === 0 ? everyMs / 2 : 0;
+    const cleaned = await store.cleanUp({ part, env, everyMs: pauseMs, keepMs, limit: BATCH });
+    if (!cleaned?.more) return;
+  }
+}
+
+function keptFor(part: CleanPart, settings: Settings): number {
+  if (part === "generations") return GENERATION_LEASES * settings.leaseMs;
+  return part === "rates" ? 0 : DAY_MS;
+}

@@ -1,0 +1,54 @@
+// Registers a node: what it serves, by which settings others judge it, and what that brings back.
+
+import type { HoldfastError } from "../../kernel/error.js";
+import type { NodeMode } from "../../kernel/node-mode.js";
+import type { Settings } from "../../kernel/setting/setting-options.js";
+import type { Store } from "../../store/contract/store.js";
+import type { Telemetry } from "../../telemetry/bus.js";
+import type { Assignments } from "../claiming/assignments.js";
+import type { EngineEvents } from "../events.js";
+import type { Modes } from "../modes.js";
+import { NodeReplaced, NotAlone } from "../not-alone.js";
+import { reviewMisfits } from "./misfits.js";
+import { tellReclaimed } from "./sweep-counts.js";
+
+export interface RegisterOptions {
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly bus: Telemetry<EngineEvents>;
+  readonly env: string;
+  readonly stack: string | null;
+  readonly incarnation: string;
+  readonly identity: string;
+  readonly name: string;
+  readonly build: string;
+  readonly alone: boolean;
+  readonly mode: NodeMode;
+  readonly modes: Modes;
+  /** `off`: a callback decides on orphans, also on those of this identity's last process. */
+  readonly sweeper: "every" | "one" | "off";
+}
+
+/** Null, or why the node cannot work. `again`: it was registered before, and its programs may have changed since. */
+export async function registerNode(
+  options: RegisterOptions,
+  assignments: Assignments,
+  again: boolean,
+): Promise<HoldfastError | null> {
+  const { store, settings, env, stack, incarnation, identity, name, build, alone, bus, modes, mode } = options;
+  await assignments.number();
+  const { housekeepingMs: heartbeatMs, leaseMs, presenceGraceMs } = settings;
+  const { groupIds: serves, executors } = assignments;
+  const who = { incarnation, identity, name, env, stack, build, alone };
+  const judged = { heartbeatMs, leaseMs, presenceGraceMs, takesBack: options.sweeper !== "off" };
+  const answer = await store.nodes.register({ ...who, serves, executors, mode, ...judged });
+  if (answer.outcome === "refused") return new NotAlone({ env, stack }, answer.by);
+  if (answer.outcome === "stopped") return new NodeReplaced(identity);
+  modes.set(answer.mode);
+  // The store knows what it serves; what it claims from differs in another mode, and after a change of programs.
+  if (again || assignments.claimable().length < serves.length) await assignments.tell();
+  await assignments.declare();
+  tellReclaimed(bus, answer.reclaimed);
+  await reviewMisfits({ store, bus, env, newcomer: incarnation });
+  return null;
+}

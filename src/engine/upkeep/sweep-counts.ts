@@ -1,0 +1,19 @@
+// What a sweep did with the orphans it saw, counted.
+
+import type { Reclaimed } from "../../store/contract/run/runs.js";
+import type { Telemetry } from "../../telemetry/bus.js";
+import type { EngineEvents, SweepCounts } from "../events.js";
+
+export function sweepCounts(reclaimed: readonly Reclaimed[], seen: number): SweepCounts {
+  const restarted = reclaimed.filter(({ outcome }) => outcome === "waiting" || outcome === "restarted").length;
+  const failed = reclaimed.filter(({ outcome }) => outcome === "failed" || outcome === "dead").length;
+  return { restarted, failed, skipped: seen - restarted - failed };
+}
+
+/** Of what this node took back, by whatever way. */
+export function tellReclaimed(bus: Telemetry<EngineEvents>, reclaimed: readonly Reclaimed[]): void {
+  for (const one of reclaimed) bus.emit("run.reclaimed", one);
+  if (reclaimed.length > 0) {
+    bus.emit("recovery.sweep", { ...sweepCounts(reclaimed, reclaimed.length), staleAfterMs: 0 });
+  }
+}

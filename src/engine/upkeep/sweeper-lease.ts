@@ -1,0 +1,67 @@
+// With one active sweeper, the node that holds this lease reclaims; when it dies, another gets the lease.
+
+import type { World } from "../../kernel/world.js";
+import type { LeaseFence, LeaseStore } from "../../store/contract/lease/leases.js";
+import type { Telemetry } from "../../telemetry/bus.js";
+import type { EngineEvents } from "../events.js";
+
+const KEY = "holdfast.sweeper";
+
+export interface SweeperLeaseOptions {
+  readonly leases: LeaseStore;
+  readonly world: World;
+  readonly bus: Telemetry<EngineEvents>;
+  readonly env: string;
+  readonly owner: string;
+  readonly leaseMs: number;
+}
+
+export class SweeperLease {
+  readonly #options: SweeperLeaseOptions;
+  #fence: LeaseFence | null = null;
+
+  constructor(options: SweeperLeaseOptions) {
+    this.#options = options;
+  }
+
+  /** Whether this node is the sweeper for this round. */
+  async hold(): Promise<boolean> {
+    const { leases, leaseMs } = this.#options;
+    if (this.#fence && (await leases.renew(this.#fence, leaseMs))) return true;
+    this.#become(null);
+    const { world, env, owner } = this.#options;
+    const answer = await leases.acquire({ env, key: KEY, owner, token: world.token(), leaseMs });
+    if (answer.outcome === "busy") return false;
+    const { epoch, token } = answer.lease;
+    this.#become({ env, key: KEY, epoch, token });
+    return true;
+  }
+
+  /** The next node need not wait until its time is over. */
+  async release(): Promise<void> {
+    const fence = this.#fence;
+    this.#become(null);
+    if (fence) await this.#options.leases.release(fence);
+  }
+
+  #become(fence: LeaseFence | null): void {
+    const changed = (this.#fence === null) !== (fence === null);
+    this.#fence = fence;
+    if (changed) this.#options.bus.emit("sweeper.changed", { active: fence !== null });
+  }
+}
+
+interface Sweeping extends Pick<SweeperLeaseOptions, "world" | "bus" | "env"> {
+  readonly store: { readonly leases: LeaseStore };
+  readonly settings: { readonly housekeepingMs: number };
+  readonly incarnation: string;
+  readonly sweeper: "every" | "one" | "off";
+}
+
+/** Null: this node needs no lease to reclaim, or never does. */
+export function sweeperLease({ store, settings, incarnation, sweeper, ...rest }: Sweeping): SweeperLease | null {
+  if (sweeper !== "one") return null;
+  const { world, bus, env } = rest;
+  const leaseMs = 3 * settings.housekeepingMs;
+  return new SweeperLease({ leases: store.leases, world, bus, env, owner: incarnation, leaseMs });
+}

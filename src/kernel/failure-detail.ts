@@ -1,0 +1,13 @@
+// One line of text for whatever was thrown: always storable, so that recording a failure cannot fail because of it.
+
+import { encodeError } from "./codec/stored-error.js";
+import { cutText } from "./cut-text.js";
+
+const MAX_BYTES = 4 * 1024;
+/** What a text column refuses: NUL, and halves of surrogate pairs. */
+const UNSTORABLE = /[\0\p{Surrogate}]/gu;
+
+export function failureDetail(thrown: unknown): string {
+  const { name, message } = encodeError(thrown);
+  return cutText(`${name}: ${message}`, MAX_BYTES).replaceAll(UNSTORABLE, "\u{FFFD}");
+}

@@ -1,0 +1,143 @@
+// What the holder of a claim may do in one commit. Every effect writes exactly one journal entry, in order,
+// so a commit of n effects moves the run's sequence by n and a repeated commit finds itself in the journal.
+
+import type { Payload } from "../codec/payload.js";
+import type { NewRun } from "./new-run.js";
+
+/** Something to remember: a step's result, a wait that began, a value drawn. */
+export interface AppendEffect {
+  readonly kind: "append";
+  readonly entry: { readonly kind: string; readonly name: string; readonly key?: string; readonly payload?: Payload };
+}
+
+/** Moves one inbox message into the journal. */
+export interface TakeEffect {
+  readonly kind: "take";
+  /** The message's key in the run's inbox. */
+  readonly messageKey: string;
+  /** Which message was read there: after a failover that lost it, another may have its key. */
+  readonly messageId?: string;
+}
+
+/** Starts a child run; its end arrives in this run's inbox under the key `child:<id>`. */
+export interface EnqueueEffect {
+  readonly kind: "enqueue";
+  readonly name: string;
+  readonly run: Omit<NewRun, "key" | "parentId" | "deferred">;
+  /**
+   * A task. Its end is counted in this run's row and in those of the tasks that need it, in the very commit that ends it; the
+   * inbox is told only when it fails. `needs`: tasks that stand before it in this commit; until all have ended it is blocked.
+   */
+  readonly task?: { readonly needs: readonly string[] };
+}
+
+export interface CompleteEffect {
+  readonly kind: "complete";
+  readonly output: Payload;
+}
+
+/** Ends the run without a result. `quarantined` stops it until a person decides: those that wait for its end keep waiting. */
+export interface FailEffect {
+  readonly kind: "fail";
+  readonly as: "failed" | "dead" | "cancelled" | "skipped" | "quarantined";
+  readonly reason: Payload;
+}
+
+/** Gives the claim back and asks to be claimed again after a delay. Counts as one failure. */
+export interface RetryEffect {
+  readonly kind: "retry";
+  readonly delayMs: number;
+  readonly error: Payload;
+}
+
+/**
+ * Gives the claim back and waits. The run wakes after `wakeInMs` (null: never by time) or when its inbox holds
+ * `wakeAfter` unread messages, or at once if the inbox has grown beyond what this holder had seen.
+ */
+export interface ParkEffect {
+  readonly kind: "park";
+  readonly wakeInMs: number | null;
+  readonly wakeAfter: number;
+  /** `inboxSeq` as the holder knew it when it decided to park. */
+  readonly seenInboxSeq: number;
+  /** Waits for its tasks: wakes when the last of them has ended, or at once when none is left. */
+  readonly forTasks?: boolean;
+}
+
+/** Gives the claim back in order: claimable at once, costs nothing. */
+export interface HandBackEffect {
+  readonly kind: "handBack";
+}
+
+/**
+ * Gives the claim back because this node's code does not fit the journal: uncounted, for a node of another build. Nodes of this
+ * build do not claim it again in this generation. While no live node is left that has not tried, the run is quarantined.
+ */
+export interface MisfitEffect {
+  readonly kind: "misfit";
+  /** The holder's build. */
+  readonly build: string;
+  readonly reason: Payload;
+}
+
+/** Gives the claim back and stays out of the queue until somebody resumes it. */
+export interface PauseEffect {
+  readonly kind: "pause";
+}
+
+/**
+ * Begins the run anew with other input: the same run, key and inbox, the next generation. The sequence goes on; replay
+ * reads from this entry.
+ */
+export interface ContinueEffect {
+  readonly kind: "continue";
+  readonly input: Payload;
+  /** Messages that were taken in and told to nobody: unread again. */
+  readonly reopen: readonly string[];
+}
+
+export type SettleEffect =
+  | CompleteEffect
+  | FailEffect
+  | RetryEffect
+  | ParkEffect
+  | HandBackEffect
+  | MisfitEffect
+  | PauseEffect
+  | ContinueEffect;
+export type Effect = AppendEffect | TakeEffect | EnqueueEffect | SettleEffect;
+
+const SETTLES = new Set<Effect["kind"]>([
+  "complete",
+  "fail",
+  "retry",
+  "park",
+  "handBack",
+  "misfit",
+  "pause",
+  "continue",
+]);
+
+/** Whether the claim ends with this effect. At most one per commit, and the last. */
+export function settles(effect: Effect): effect is SettleEffect {
+  return SETTLES.has(effect.kind);
+}
+
+/** Whether the run itself is over with this effect. */
+export function ends(effect: Effect): boolean {
+  return effect.kind === "complete" || (effect.kind === "fail" && effect.as !== "quarantined");
+}
+
+/** Roughly what effects send to the store. Measured before anything is checked: whatever they are, it answers. */
+export function bytesOf(effects: readonly Effect[]): number {
+  if (!Array.isArray(effects)) return 0;
+  let bytes = 0;
+  for (const effect of effects as readonly (Effect | null | undefined)[]) {
+    bytes += 64;
+    if (effect?.kind === "append") bytes += effect.entry?.payload?.data?.length ?? 0;
+    else if (effect?.kind === "complete") bytes += effect.output?.data?.length ?? 0;
+    else if (effect?.kind === "enqueue") bytes += effect.run?.input?.data?.length ?? 0;
+    else if (effect?.kind === "continue") bytes += effect.input?.data?.length ?? 0;
+  }
+  return bytes;
+}

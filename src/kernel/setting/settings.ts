@@ -1,0 +1,28 @@
+// The timing and capacity settings of a node, checked. Everything impossible is reported at once; what is possible
+// but unwise is a warning.
+
+import { HoldfastError, InvalidInput } from "../error.js";
+import { readOptions, type SettingOptions, type Settings, withDefaults } from "./setting-options.js";
+import { brokenRelations, IMPOSSIBLE, UNWISE } from "./setting-relations.js";
+
+/** These settings cannot work; every reason is listed, so that one start is enough to find them all. */
+export class InvalidSettings extends HoldfastError {
+  readonly code = "INVALID_SETTINGS";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `${problems.length === 1 ? "a setting is" : `${problems.length} settings are`} impossible:\n- ${problems.join("\n- ")}`,
+    );
+    this.problems = problems;
+  }
+}
+
+export function resolveSettings(options: SettingOptions = {}): { settings: Settings; warnings: string[] } {
+  if (typeof options !== "object" || options === null) throw new InvalidInput("settings", "must be an object");
+  const problems = new Map<string, string>();
+  const settings = withDefaults(readOptions(options, problems));
+  const impossible = brokenRelations(IMPOSSIBLE, settings, new Set(problems.keys()));
+  if (problems.size + impossible.length > 0) throw new InvalidSettings([...problems.values(), ...impossible]);
+  return { settings, warnings: brokenRelations(UNWISE, settings) };
+}

@@ -1,0 +1,359 @@
+// `createNode`: a process that starts runs, works on them, and gives them back when it stops.
+
+import { definitionsOf } from "../actor/actor.js";
+import { DeadLetters } from "../client/dead-letters.js";
+import { type Definitions, definitionsIn } from "../client/definitions.js";
+import { GraphRuns } from "../client/graph-runs.js";
+import { findIdentity } from "../client/identity.js";
+import { type Instances, instancesOf } from "../client/machines.js";
+import { type Nodes, nodesOf } from "../client/nodes.js";
+import { type Queues, queuesOf } from "../client/queues.js";
+import type { RunHandle } from "../client/run-handle.js";
+import { runWatcher } from "../client/run-watcher.js";
+import { Runs, type StartArguments, type StartItem, type StartOptions, type StartOutcome } from "../client/runs.js";
+import { type Schedules, schedulesOf } from "../client/schedules.js";
+import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/claiming/routing.js";
+import { Engine, type EngineOptions } from "../engine/engine.js";
+import { Modes } from "../engine/modes.js";
+import type { Program } from "../engine/program.js";
+import { StartGate } from "../engine/start-gate.js";
+import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
+import { type Duration, toMs } from "../kernel/duration.js";
+import { envName, nodeName, stackName, versionName } from "../kernel/name.js";
+import { type ModeState, nodeMode } from "../kernel/node-mode.js";
+import type { Settings } from "../kernel/setting/setting-options.js";
+import { resolveSettings } from "../kernel/setting/settings.js";
+import { systemWorld } from "../kernel/system-world.js";
+import { sleep, type World } from "../kernel/world.js";
+import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
+import { Instance, type InstanceOptions } from "../machine/instance.js";
+import { Instances as ReachedInstances } from "../machine/instances.js";
+import type { MachineEvent } from "../machine/logic.js";
+import { TimerLoop } from "../machine/timer-loop.js";
+import type { AnyDefinition, Definition } from "../program/definition.js";
+import type { Household, Services } from "../program/household.js";
+import { isServedIn, type Startable } from "../program/startable.js";
+import type { Store } from "../store/contract/store.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
+import type { Emitted } from "../trigger/emitted.js";
+import { type EmitOptions, Emitter } from "../trigger/emitter.js";
+import type { EventType } from "../trigger/event.js";
+import { Scheduler } from "../trigger/scheduler.js";
+import { subscriptionsOf } from "../trigger/subscription.js";
+import { deriveBuild } from "./derive-build.js";
+import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
+import { type ModeControl, modeControl } from "./mode-control.js";
+import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
+import { claimingOf, expiryOf, type FoundNodeOptions, type NodeOptions, stacksOf, sweeperOf } from "./node-options.js";
+import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
+import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
+
+/** A node that is asked to end while it starts comes to the end of its start first, for so long at most. */
+const LONGEST_START_MS = 5_000;
+
+type Told = ReturnType<typeof nodeTelemetry>;
+
+export class Node implements AsyncDisposable {
+  readonly identity: string;
+  readonly name: string;
+  readonly env: string;
+  readonly stack: string | null;
+  /** As it was given, else a hash of the code of its programs. */
+  readonly build: string;
+  /** Fresh at every start. */
+  readonly incarnation: string;
+  readonly warnings: readonly string[];
+  /** Runs that gave up. */
+  readonly dead: DeadLetters;
+  readonly queues: Queues;
+  /** What this node does with its programs, to be changed while it runs. */
+  readonly mode: ModeControl;
+  /** All nodes of the env, and their modes. */
+  readonly nodes: Nodes;
+  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  readonly graphs: GraphRuns;
+  /** When its programs are due by themselves, and those of other nodes of the env. */
+  readonly schedules: Schedules;
+  /** Instances of machines, its own and those of other nodes of the env. */
+  readonly instances: Instances;
+  /** Programs as data, for nodes that are given `strategies` or `tasks`. */
+  readonly definitions: Definitions;
+  readonly #settings: Settings;
+  readonly #bus: Bus<NodeEvents>;
+  readonly #engine: Engine;
+  readonly #scheduler: Scheduler;
+  readonly #instances: ReachedInstances;
+  readonly #timers: TimerLoop;
+  readonly #dynamic: DynamicPrograms | null;
+  readonly #runs: Runs;
+  readonly #emitter: Emitter;
+  readonly #listening: Listening | null;
+  #stopping: Promise<void> | null = null;
+  #counted = 0;
+
+  /** `listening`: who ends the process with it. */
+  constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
+    this.#listening = listening;
+    const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
+    const { signals: ___, sweeper, claiming, services: _, perRun: __, executors, serve, mode, ...others } = rest;
+    const { takeDeferred, deferredExpiry, strategies, tasks, claims, ...settings } = others;
+    const programs = definitionsOf(listed);
+    const resolved = resolveSettings(settings);
+    this.#settings = resolved.settings;
+    const routing = routingOf({ executors, serve } as RoutingOptions, this.#settings, settings.concurrency);
+    this.#bus = bus ?? createBus<NodeEvents>({ world });
+    this.identity = nodeName(identity ?? `node-${world.token().slice(0, 8)}`, "identity");
+    this.name = nodeName(name ?? this.identity, "name");
+    this.env = envName(env ?? "default", "env");
+    this.stack = stack === undefined ? null : stackName(stack, "stack");
+    this.build = build === undefined ? deriveBuild([programs, strategies, tasks]) : versionName(build, "build");
+    this.incarnation = world.token();
+    const { crashLimit } = this.#settings;
+    const opened = openCodecs(codecs);
+    const told = nodeTelemetry(this.#info, this.#bus, logger);
+    const modes = new Modes();
+    const expiresInMs = expiryOf(deferredExpiry);
+    const gate = new StartGate({ modes, bus: told, identity: this.identity, stack: this.stack, expiresInMs });
+    const runs = { store, codecs: opened, world, env: this.env, stack: this.stack, crashLimit, gate };
+    this.#runs = new Runs(runs);
+    this.graphs = new GraphRuns(runs, this.#runs);
+    this.#emitter = new Emitter({ ...runs, telemetry: told });
+    this.dead = new DeadLetters(store, opened, this.env, world);
+    this.queues = queuesOf(store, this.env, this.name);
+    this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
+    this.definitions = definitionsIn(store, this.env, this.name);
+    this.nodes = nodesOf(store, this.env, this.name);
+    const { env: inEnv, incarnation } = this;
+    const obey = (state: ModeState) => this.#engine.obey(state);
+    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
+    this.#instances = new ReachedInstances({ ...runs, bus: told });
+    this.instances = instancesOf(this.#instances);
+    const household = this.#household(options, opened, told);
+    const here = programs.filter((program) => isServedIn(this.stack, program));
+    this.#engine = new Engine({
+      store,
+      programs: here.flatMap((definition) => servedBy(definition, household, modes)),
+      subscriptions: subscriptionsOf(here, { env: this.env, stack: this.stack, crashLimit }),
+      settings: this.#settings,
+      world,
+      bus: told,
+      ...this.#info,
+      env: this.env,
+      stack: this.stack,
+      build: this.build,
+      sweeper: sweeperOf(sweeper),
+      alone: !claimingOf(claiming),
+      routing,
+      modes,
+      mode: nodeMode(mode ?? "full"),
+      takeDeferred: stacksOf(takeDeferred),
+      ...(claims && { around: this.#guard(claims, store, told, world) }),
+      ...this.#answers(store, world),
+    });
+    this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
+    this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
+    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
+    const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
+      return { ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) };
+    };
+    const newScheduler = (scheduled: readonly AnyDefinition[]) =>
+      new Scheduler({ ...place, store: store.schedules, breakers: store.breakers, programs: scheduled, modes, newRun });
+    this.#scheduler = newScheduler(here);
+    const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
+    const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
+    this.#dynamic = dynamicPrograms(given, strategies, tasks);
+  }
+
+  #guard(claims: ClaimsOption, store: Store, bus: Telemetry<WorkClaimEvents>, world: World): Around {
+    const { leaseMs } = this.#settings;
+    return workGuard({ claims, store, bus, world, owner: this.identity, env: this.env, leaseMs });
+  }
+
+  /** What it does when its engine calls. */
+  #answers(
+    store: Store,
+    world: World,
+  ): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint" | "onCommitted"> {
+    const watcher = runWatcher(store, world);
+    return {
+      onCommitted: (runId) => watcher.wake(runId),
+      onReplaced: () => void this.stop(),
+      onRegistered: async () => {
+        if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
+      },
+      onExit: () => (this.#listening ? this.#listening.exit() : void this.stop()),
+      onHint: (groupIds) => this.#timers.hear(groupIds),
+    };
+  }
+
+  #timerLoop(machines: readonly AnyMachine[], bus: Told, world: World): TimerLoop {
+    const instances = this.#instances;
+    const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
+    instances.onEffects = () => this.#engine.hint();
+    instances.onTimer = (inMs) => loop.knock(inMs);
+    return loop;
+  }
+
+  #household({ services, perRun }: Pick<NodeOptions, "services" | "perRun">, codecs: Codecs, bus: Told): Household {
+    const { historyWarning, historyLimit } = this.#settings;
+    return {
+      codecs,
+      instances: this.#instances,
+      newChild: (child, input) => this.#runs.newRun(child, input, {}),
+      historyWarning,
+      historyLimit,
+      servicesFor: async (run) => ({ ...services, ...(perRun && (await perRun(run))) }) as Services,
+      onLongHistory: (runId, length) => bus.emit("run.history_long", { runId, length }),
+    };
+  }
+
+  get #info(): NodeInfo {
+    return { identity: this.identity, name: this.name, incarnation: this.incarnation };
+  }
+
+  /** Claimed runs, those that wait for a slot included. */
+  get active(): number {
+    return this.#engine.active;
+  }
+
+  /** Each of its programs with the executor that works on it; null when no rule of \`serve\` fits its queue. */
+  serves(): readonly Served[] {
+    return this.#engine.serves;
+  }
+
+  on: Bus<NodeEvents>["on"] = (name, listener) => this.#bus.on(name, listener);
+
+  /** Called by createNode. */
+  async open(): Promise<void> {
+    await this.#engine.start();
+    this.#scheduler.start();
+    await this.#dynamic?.open();
+    await this.#timers.start();
+  }
+
+  /** Of a machine: an instance, under your id or a new one. The same id and input again: the one that is there. */
+  start<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    ...args: StartArguments<In, InstanceOptions>
+  ): Promise<Instance<Ev, Value, Context, Out>>;
+  start<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    ...args: StartArguments<In>
+  ): Promise<RunHandle<Out>>;
+  async start(
+    program: AnyDefinition,
+    input?: unknown,
+    options: StartOptions & InstanceOptions = {},
+  ): Promise<RunHandle<unknown> | Instance<MachineEvent, unknown, unknown, unknown>> {
+    if (isMachine(program)) {
+      const id = await this.#instances.start(program, input, options);
+      return new Instance(program, id, this.#instances);
+    }
+    const run = await this.#runs.start(program, input, options);
+    if (!options.tx) this.#engine.hint();
+    return run;
+  }
+
+  /** Many in one call to the store; the answers stand in the order of the items. */
+  async startMany<In, Out, Parsed>(
+    program: Definition<string, In, Out, Parsed>,
+    items: readonly StartItem<In>[],
+    options: { readonly tx?: Transaction } = {},
+  ): Promise<StartOutcome<Out>[]> {
+    const outcomes = await this.#runs.startMany<Out>(program, items, options.tx);
+    if (!options.tx) this.#engine.hint();
+    return outcomes;
+  }
+
+  /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
+  async emit<Name extends string, Payload extends object>(
+    type: EventType<Name, Payload>,
+    payload: NoInfer<Payload>,
+    options: EmitOptions = {},
+  ): Promise<Emitted> {
+    const emitted = await this.#emitter.emit(type, payload, options);
+    if (!options.tx && emitted.runs.length > 0) this.#engine.hint();
+    return emitted;
+  }
+
+  instance<In, Out, Ev extends MachineEvent, Value, Context>(
+    machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
+    id: string,
+  ): Instance<Ev, Value, Context, Out> {
+    return new Instance(machine, id, this.#instances);
+  }
+
+  run<Out = unknown>(id: string): RunHandle<Out> {
+    return this.#runs.run<Out>(id);
+  }
+
+  /**
+   * Works until nothing of its programs can be claimed now and nothing is under way. Runs that sleep, wait for a message or
+   * start later do not count. `worked`: how often it took a run and got it to a good point, since it started or since the
+   * last call. For scripts, tests and serverless; stop the node afterwards.
+   */
+  async runUntilIdle(options: {
+    readonly timeout: Duration;
+  }): Promise<{ readonly idle: boolean; readonly worked: number }> {
+    const { world } = this.#instances;
+    const startedAt = world.monotonicNow();
+    const left = () => Math.max(toMs(options.timeout, "timeout") - (world.monotonicNow() - startedAt), 0);
+    let idle: boolean;
+    // Timers that are due may make runs, and runs may set timers.
+    do idle = await this.#engine.untilIdle(left());
+    while ((await this.#timers.untilFired()) > 0 && left() > 0);
+    const worked = this.#engine.worked - this.#counted;
+    this.#counted += worked;
+    return { idle, worked };
+  }
+
+  stop(options: { readonly grace?: Duration } = {}): Promise<void> {
+    const graceMs = options.grace === undefined ? this.#settings.shutdownGraceMs : toMs(options.grace, "grace");
+    this.#stopping ??= this.#stop(graceMs).finally(() => this.#listening?.deafen());
+    return this.#stopping;
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    this.#instances.stop();
+    await Promise.all([this.#scheduler.stop(), this.#timers.stop(), this.#dynamic?.stop(), this.#engine.stop(graceMs)]);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+/** What a definition is made of goes by its name, too: a mode for an actor is one for all it expects. */
+function servedBy(definition: AnyDefinition, household: Household, modes: Modes): readonly Program[] {
+  const served = definition.serve(household);
+  for (const { name } of served) modes.belongs(name, definition.name);
+  return served;
+}
+
+export async function createNode<const Executor extends string = "default">(
+  options: NodeOptions<Executor>,
+  world: World = systemWorld(),
+): Promise<Node> {
+  let node: Node | null = null;
+  let opening: Promise<void> = Promise.resolve();
+  const stop = async () => {
+    await Promise.race([opening.catch(() => {}), sleep(world, LONGEST_START_MS)]);
+    await node?.stop();
+  };
+  // Before the first await: a signal in the first moments of a process finds a listener.
+  const listening = stopOnSignals(signalsOf(options.signals), stop, world);
+  const open = async () => {
+    const found = { ...options, ...(await findIdentity(options)) } as unknown as FoundNodeOptions;
+    node = new Node(found, world, listening);
+    await node.open();
+  };
+  opening = open();
+  try {
+    await opening;
+  } catch (error) {
+    listening.deafen();
+    throw error;
+  }
+  return node!;
+}

@@ -1,0 +1,61 @@
+// `node.mode`: the mode of this node, read and changed in the process itself. The database has it first, so that all can see it.
+
+import { type ModeOptions, NodeUnknown, nameOf, type ProgramRef } from "../client/nodes.js";
+import type { Modes } from "../engine/modes.js";
+import type { Drain, ModeChange, ModeState, NodeMode } from "../kernel/node-mode.js";
+import type { NodeStore } from "../store/contract/node/nodes.js";
+
+export interface ModeStatus {
+  readonly nodeMode: NodeMode;
+  readonly overrides: Readonly<Record<string, NodeMode>>;
+  readonly drain: Drain | null;
+  readonly nodeIdentity: string;
+}
+
+type Keep = Pick<ModeOptions, "keep">;
+
+export interface ModeControl {
+  /** Of the whole node. What runs goes on. Also ends a drain. */
+  set(mode: NodeMode, options?: Keep): Promise<ModeStatus>;
+  /** Of one program; it wins over the node's. */
+  override(program: ProgramRef, mode: NodeMode, options?: Keep): Promise<ModeStatus>;
+  clearOverride(program: ProgramRef, options?: Keep): Promise<ModeStatus>;
+  clearAllOverrides(options?: Keep): Promise<ModeStatus>;
+  /** Claims nothing more, lets steps end, hands back what it holds, and stays up. */
+  drain(): Promise<ModeStatus>;
+  /** As this process knows it. */
+  status(): ModeStatus;
+  /** What holds for a program. */
+  of(program: ProgramRef): NodeMode;
+}
+
+export interface ModeControlOptions {
+  readonly nodes: NodeStore;
+  readonly modes: Modes;
+  readonly incarnation: string;
+  readonly identity: string;
+  readonly env: string;
+  readonly obey: (state: ModeState) => Promise<void>;
+}
+
+export function modeControl({ nodes, modes, incarnation, identity, env, obey }: ModeControlOptions): ModeControl {
+  const status = (): ModeStatus => {
+    const { mode, overrides, drain } = modes.state;
+    return { nodeMode: mode, overrides: { ...overrides }, drain, nodeIdentity: identity };
+  };
+  const change = async (what: ModeChange, { keep = false }: Keep = {}): Promise<ModeStatus> => {
+    const state = await nodes.changeMode(incarnation, what, { keep, by: identity });
+    if (!state) throw new NodeUnknown(identity, env);
+    await obey(state);
+    return status();
+  };
+  return {
+    set: (mode, options) => change({ set: mode }, options),
+    override: (program, mode, options) => change({ override: nameOf(program), mode }, options),
+    clearOverride: (program, options) => change({ clear: nameOf(program) }, options),
+    clearAllOverrides: (options) => change({ clearAll: true }, options),
+    drain: () => change({ drain: "stay" }),
+    status,
+    of: (program) => modes.of(nameOf(program)),
+  };
+}

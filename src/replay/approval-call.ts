@@ -1,0 +1,127 @@
+// An approval: a question to a person, bound to what was shown. One decision counts; its timeout races on the same key.
+
+import { payloadHash } from "../kernel/codec/canonical.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { HoldfastError, InvalidInput } from "../kernel/error.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { Call } from "./call.js";
+import { type CallId, waitKey } from "./recorded.js";
+import type { Replay } from "./replay.js";
+
+/** What is shown to whoever decides. */
+export interface Question {
+  readonly ask: string;
+  readonly choices: readonly string[];
+  readonly to: string | null;
+  readonly plan?: unknown;
+  /** What counts when nobody decides in time. */
+  readonly otherwise: string | null;
+}
+
+/** Throws before anything is asked: nobody could answer a question without choices, or with a default that is none. */
+export function checkQuestion({ choices, otherwise }: Pick<Question, "choices" | "otherwise">, path: string): void {
+  const isText = Array.isArray(choices) && choices.every((one) => typeof one === "string" && one !== "");
+  if (!isText || choices.length === 0)
+    throw new InvalidInput(`${path}.choices`, "must be a list of texts, at least one");
+  if (otherwise !== null && !choices.includes(otherwise))
+    throw new InvalidInput(`${path}.default`, `${JSON.stringify(otherwise)} is none of ${choices.join(", ")}`);
+}
+
+export interface DecisionPayload {
+  readonly choice: string;
+  readonly by: string;
+  readonly note: string | null;
+}
+
+/** `by` is null when it was the default for nobody's answer. */
+export type Answer =
+  | { readonly outcome: string; readonly by: string | null; readonly note: string | null }
+  | { readonly outcome: "expired" };
+
+/** Somebody decided before the question was asked, and not one of its choices. */
+export class DecisionInvalid extends HoldfastError {
+  readonly code = "DECISION_INVALID";
+
+  constructor(title: string, { choice, by }: DecisionPayload, choices: readonly string[]) {
+    super(`${title} was decided ${JSON.stringify(choice)} by ${by}; the choices are ${choices.join(", ")}.`);
+  }
+}
+
+export interface ApprovalCallOptions {
+  readonly id: CallId;
+  readonly name: string;
+  readonly key: string;
+  readonly question: Question;
+  readonly timeoutMs: number | null;
+  readonly replay: Replay;
+  readonly codecs: Codecs;
+  /** `messageKey`: of the message that brought it. */
+  readonly resolve: (answer: Answer, messageKey: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class ApprovalCall implements Call {
+  readonly id: CallId;
+  started = false;
+  running = false;
+  deadline: number | null = null;
+  readonly #options: ApprovalCallOptions;
+
+  constructor(options: ApprovalCallOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  get title(): string {
+    return `approval ${JSON.stringify(this.#options.name)}`;
+  }
+
+  /** The question stands in the journal with a hash of what was asked, for those who decide and those who audit. */
+  start(): void {
+    this.started = true;
+    const { replay, codecs, id, name, key, question, timeoutMs } = this.#options;
+    const begun = replay.recorded.begun.get(id);
+    if (begun) {
+      this.#arm(begun.at);
+      return;
+    }
+    this.running = true;
+    const payload = codecs.encode({ ...question, timeoutMs, hash: payloadHash(question) });
+    replay.session.commit([{ kind: "append", entry: { kind: "approval.begun", name, key, payload } }]).then(
+      () => {
+        this.running = false;
+        this.#arm(replay.session.databaseNow());
+        replay.poke();
+      },
+      (error) => replay.fail(error),
+    );
+  }
+
+  /** Sent to our own inbox, under the key of the decision: whichever was accepted first is taken in. */
+  expire(): void {
+    const { replay, name, key } = this.#options;
+    this.deadline = null;
+    this.running = true;
+    replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name).then(
+      () => {
+        this.running = false;
+        replay.poke();
+      },
+      (error) => replay.fail(error),
+    );
+  }
+
+  tell({ key, payload }: JournalEntry): void {
+    const { codecs, resolve, reject, question } = this.#options;
+    const { choices, otherwise } = question;
+    const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;
+    if (decision && !choices.includes(decision.choice)) reject(new DecisionInvalid(this.title, decision, choices));
+    else if (decision) resolve({ outcome: decision.choice, by: decision.by, note: decision.note }, key!);
+    else resolve(otherwise === null ? { outcome: "expired" } : { outcome: otherwise, by: null, note: null }, key!);
+  }
+
+  #arm(begunAt: number): void {
+    const { timeoutMs } = this.#options;
+    if (timeoutMs !== null) this.deadline = begunAt + timeoutMs;
+  }
+}

@@ -1,0 +1,103 @@
+// A child run: started in the parent's own commit, its end read and recorded when it is told of it.
+
+import type { Codecs } from "../kernel/codec/codecs.js";
+import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
+import type { NewRun } from "../kernel/run/new-run.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { Call } from "./call.js";
+import type { CallId } from "./recorded.js";
+import type { Replay } from "./replay.js";
+
+export interface ChildCallOptions {
+  readonly id: CallId;
+  readonly name: string;
+  readonly key: string;
+  readonly newRun: () => Omit<NewRun, "key" | "parentId">;
+  readonly replay: Replay;
+  readonly codecs: Codecs;
+  /** How many of its group are still open, itself included. */
+  readonly groupLeft: () => number;
+  readonly resolve: (output: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface ChildEnd {
+  readonly state: string;
+  readonly value: unknown;
+}
+
+export class ChildCall implements Call {
+  readonly id: CallId;
+  readonly deadline = null;
+  started = false;
+  running = false;
+  #childId: string | null = null;
+  readonly #options: ChildCallOptions;
+
+  constructor(options: ChildCallOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  get title(): string {
+    return `child ${JSON.stringify(this.#options.name)}`;
+  }
+
+  start(): void {
+    this.started = true;
+    const { replay, id, name, newRun } = this.#options;
+    const begun = replay.recorded.begun.get(id);
+    if (begun) {
+      this.#childId = begun.key;
+      const news = replay.messageOf(`child:${begun.key}`);
+      if (news) this.hear(news);
+      return;
+    }
+    const run = newRun();
+    this.#childId = run.id;
+    this.running = true;
+    replay.session.commit([{ kind: "enqueue", name, run }]).then(
+      () => {
+        this.running = false;
+        replay.poke();
+      },
+      (error) => replay.fail(error),
+    );
+  }
+
+  expire(): void {}
+
+  wakeAfter(): number {
+    return this.#options.groupLeft();
+  }
+
+  /** The message tells only that it ended; what came of it is read from the child's own journal, and recorded here. */
+  hear({ key, name: state }: JournalEntry): void {
+    if (this.running || key !== `child:${this.#childId}`) return;
+    this.running = true;
+    this.#record(state).catch((error) => this.#options.replay.fail(error));
+  }
+
+  tell({ payload }: JournalEntry): void {
+    this.running = false;
+    const { codecs, resolve, reject } = this.#options;
+    const { state, value } = codecs.decode(payload!) as ChildEnd;
+    if (state === "completed") resolve(value);
+    else reject(decodeError(state === "failed" && value !== undefined ? value : endedAs(state, value)));
+  }
+
+  async #record(state: string): Promise<void> {
+    const { replay, codecs, name, key } = this.#options;
+    const { session } = replay;
+    const ending = await session.endOf(this.#childId!, state);
+    const payload = codecs.encode({ state, value: ending ? codecs.decode(ending) : undefined });
+    const { seq } = await session.commit([{ kind: "append", entry: { kind: "child", name, key, payload } }]);
+    const entry = { seq, epoch: session.run.epoch, kind: "child", name, key, payload, at: session.databaseNow() };
+    replay.ended({ id: this.id, entry });
+  }
+}
+
+/** Only a child that failed left an error, until it was opened again; one that was cancelled left what it had to say. */
+function endedAs(state: string, details: unknown): StoredError {
+  return { name: "ChildEnded", code: "CHILD_ENDED", message: `The child run ended ${state}.`, details };
+}

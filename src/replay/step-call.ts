@@ -1,0 +1,353 @@
+// A step: user code that runs until its result, or its last failure, stands in the journal.
+
+import { JournalMoved } from "../engine/committer.js";
+import type { StepFacts } from "../engine/events.js";
+import { NodeStopping } from "../engine/node-stopping.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
+import type { Payload } from "../kernel/codec/payload.js";
+import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
+import { storeError, tamed } from "../kernel/codec/stored-error.js";
+import { HoldfastError } from "../kernel/error.js";
+import { ClaimLost } from "../kernel/run/claim.js";
+import type { AppendEffect, Effect } from "../kernel/run/effect.js";
+import { attemptsLeft, type RetryPolicy, retryDelayMs, spread } from "../kernel/run/retry.js";
+import type { JournalEntry } from "../store/contract/journal/journal.js";
+import type { Transaction } from "../store/contract/transaction.js";
+import { isStoreTrouble } from "../store/contract/trouble.js";
+import type { Call } from "./call.js";
+import type { CallId } from "./recorded.js";
+import { type Replay, RunOver } from "./replay.js";
+
+export interface StepInfo {
+  /** The same for every attempt of this step, on every node: pass it to outside systems. */
+  readonly idempotencyKey: string;
+  /** Rises with every takeover: an outside system can refuse what is older. */
+  readonly fence: bigint;
+  readonly attempt: number;
+  /** Aborts when the claim is lost or the node has no more time. */
+  readonly signal: AbortSignal;
+}
+
+/** Throw it in a step when trying again is useless. */
+export class PermanentError extends HoldfastError {
+  readonly code: string = "PERMANENT";
+}
+
+/** The step had no result within its timeout; its late result is ignored. */
+export class StepTimeout extends HoldfastError {
+  readonly code = "STEP_TIMEOUT";
+
+  constructor(title: string, ms: number) {
+    super(`${title} had no result within ${ms} ms.`);
+  }
+}
+
+/** An at-most-once step was begun and its node died or stopped: whether it happened is unknown, and it is not tried again. */
+export class StepInterrupted extends PermanentError {
+  override readonly code = "STEP_INTERRUPTED";
+
+  constructor(title: string) {
+    super(
+      `${title} was begun on a node that died or stopped. It may have happened; as an at-most-once step it is not repeated.`,
+    );
+  }
+}
+
+/** A back-off longer than this gives the claim back; shorter ones are waited out in place. */
+const LONGEST_LINGER_MS = 5_000;
+
+export interface StepCallOptions {
+  readonly kind: "step" | "transaction" | "value" | "progress" | "patched" | "checkpoint" | "node" | "item";
+  readonly timeoutMs?: number | null;
+  /** Recorded before it runs, and never run again once begun. */
+  readonly atMostOnce?: boolean;
+  /** A result that arrives after the abort of its signal counts. */
+  readonly finishOnAbort?: boolean;
+  readonly id: CallId;
+  readonly name: string;
+  readonly key: string;
+  readonly policy: RetryPolicy;
+  /** Which errors are worth another attempt. */
+  readonly retryIf?: (error: unknown) => boolean;
+  /** Makes a result of the last failure; undefined leaves it a failure. */
+  readonly rescue?: (error: StoredError) => unknown;
+  /** What is written in the same commit, before its entry. */
+  readonly ahead?: () => readonly Effect[];
+  /** What is written in the same commit, behind the entry of this kind with this payload. */
+  readonly along?: (kind: string, payload: Payload) => readonly Effect[];
+  /** With a transaction when the kind is one: its statements and the result are committed together. */
+  readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
+  readonly replay: Replay;
+  readonly codecs: Codecs;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Failure {
+  readonly error: unknown;
+  /** The work was done and its result cannot be recorded: doing it again would not change that. */
+  readonly unstorable: boolean;
+}
+
+/** Written already, to be written, or failed. */
+type Attempted = { readonly entry: JournalEntry } | { readonly payload: Payload } | Failure;
+
+export class StepCall implements Call {
+  readonly id: CallId;
+  /** When the next attempt is due. */
+  deadline: number | null = null;
+  lingers = false;
+  started = false;
+  running = false;
+  #failures = 0;
+  readonly #options: StepCallOptions;
+
+  constructor(options: StepCallOptions) {
+    this.id = options.id;
+    this.#options = options;
+  }
+
+  get title(): string {
+    return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
+  }
+
+  /** Code that passed this point before the change is told by a log that goes on without it. */
+  get first(): boolean {
+    return this.#options.kind === "patched";
+  }
+
+  start(): void {
+    this.started = true;
+    const tries = this.#options.replay.recorded.tries.get(this.id);
+    this.#failures = tries?.count ?? 0;
+    if (tries) this.#backOff(tries.last);
+    else this.#go();
+  }
+
+  /** The back-off is over. */
+  expire(): void {
+    this.deadline = null;
+    this.lingers = false;
+    this.#go();
+  }
+
+  /** The decoded value or error, the first time too: what user code sees never depends on a crash. */
+  tell({ kind, payload }: JournalEntry): void {
+    this.running = false;
+    const { codecs, resolve, reject } = this.#options;
+    const value = payload ? codecs.decode(payload) : undefined;
+    if (kind.endsWith(".failed")) reject(decodeError(value as StoredError));
+    else resolve(value as never);
+  }
+
+  #go(): void {
+    this.running = true;
+    const { replay } = this.#options;
+    this.#work().catch((error) => {
+      if (!(error instanceof NodeStopping)) return replay.fail(error);
+      // It has ended without a result, and nothing is recorded: the next holder begins it anew.
+      this.running = false;
+      replay.poke();
+    });
+  }
+
+  /** One attempt, and what comes of it. */
+  async #work(): Promise<void> {
+    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    replay.gate.expectOpen();
+    if (atMostOnce) {
+      if (replay.recorded.begun.has(this.id))
+        return this.#end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
+      await this.#write(`${kind}.begun`, codecs.encode(null));
+    }
+    // A node that could not renew starts nothing new: somebody else may have done it already.
+    await replay.session.sure();
+    replay.throwIfOver();
+    replay.gate.expectOpen();
+    const { bus, world } = replay.session;
+    const facts = this.#facts();
+    const startedAt = world.monotonicNow();
+    if (facts) bus.emit("step.started", facts);
+    const result = await this.#heldAttempt(this.#failures + 1, atMostOnce);
+    if ("error" in result) return this.#failed(result, facts);
+    this.#end("entry" in result ? result.entry : await this.#write(kind, result.payload));
+    if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
+  }
+
+  /** The store's trouble inside the step's function is none of its failures: the attempt is made again, and counts once. */
+  async #heldAttempt(attempt: number, atMostOnce: boolean): Promise<Attempted> {
+    const { replay } = this.#options;
+    const { session } = replay;
+    for (let tries = 1; ; tries++) {
+      const result = await this.#attempt(attempt);
+      if (!("error" in result) || atMostOnce || !isStoreTrouble(result.error)) return result;
+      if (session.stopping) throw new NodeStopping();
+      await session.holdOut(this.title, result.error, tries, session.workSignal);
+      await session.sure();
+      replay.throwIfOver();
+    }
+  }
+
+  async #failed({ error, unstorable }: Failure, facts: StepFacts | null): Promise<void> {
+    const { replay, codecs, kind, atMostOnce = false } = this.#options;
+    const { bus, workSignal } = replay.session;
+    if (isOurs(error)) throw error;
+    // What the abort of a stopping node does to a step is no failure of the step.
+    if (!atMostOnce) workSignal.throwIfAborted();
+    if (kind === "transaction") replay.gate.expectOpen();
+    this.#failures++;
+    const payload = storeError(codecs, error);
+    if (unstorable || this.#isLast(error)) {
+      const rescued = this.#options.rescue?.(codecs.decode(payload) as StoredError);
+      const isRescued = rescued !== undefined;
+      this.#end(await this.#write(isRescued ? kind : `${kind}.failed`, isRescued ? codecs.encode(rescued) : payload));
+      if (facts) bus.emit("step.failed", { ...facts, error });
+    } else {
+      const delayMs = this.#backOff(await this.#write(`${kind}.tried`, payload));
+      if (facts) bus.emit("step.retried", { ...facts, error, delayMs });
+    }
+  }
+
+  /** What listeners are told of an attempt; null for values, which are ours to draw. */
+  #facts(): StepFacts | null {
+    const { replay, kind, name, key } = this.#options;
+    if (kind === "value" || kind === "progress" || kind === "patched") return null;
+    return { runId: replay.session.run.runId, step: name, key, attempt: this.#failures + 1 };
+  }
+
+  #isLast(error: unknown): boolean {
+    const { policy, atMostOnce = false, retryIf } = this.#options;
+    if (atMostOnce || error instanceof PermanentError || attemptsLeft(policy, this.#failures) <= 0) return true;
+    if (retryIf === undefined) return false;
+    try {
+      return !retryIf(error);
+    } catch {
+      return true; // it cannot say that another attempt is worth it; what the step threw is what counts
+    }
+  }
+
+  /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
+  #backOff({ at, seq }: JournalEntry): number {
+    const { policy, replay } = this.#options;
+    const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
+    this.running = false;
+    this.deadline = at + delayMs;
+    this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
+    replay.poke();
+    return delayMs;
+  }
+
+  async #attempt(attempt: number): Promise<Attempted> {
+    const { replay, work, codecs, name, key, kind, timeoutMs = null, finishOnAbort = false } = this.#options;
+    const info = new Attempt(replay, `${kind}:${name.replaceAll("%", "%25").replaceAll(":", "%3A")}:${key}`, attempt);
+    const late = timeoutMs === null ? null : this.#late(info, timeoutMs);
+    let unstorable = false;
+    const encoded = async (tx: Transaction | null) => {
+      replay.gate.expectOpen();
+      const working = (async () => replay.inStep(() => work(info, tx)))();
+      const value = await (late ? Promise.race([working, late.over]) : working);
+      // Work that was told to stop may answer a part of what it should: the next holder does all of it.
+      if (!finishOnAbort) this.#expectWanted();
+      unstorable = true;
+      const payload = codecs.encode(value, `result of ${this.title}`);
+      unstorable = false;
+      return payload;
+    };
+    try {
+      if (kind !== "transaction") return { payload: await encoded(null) };
+      let payload: Payload | null = null;
+      const { seq } = await replay.session.transaction(async (tx) => {
+        replay.throwIfOver(); // done again, perhaps, after the run was over
+        if (late) await Promise.race([late.over, null]); // its time was over before a connection was free
+        payload = await encoded(tx);
+        return [{ kind: "append", entry: { kind, name, key, payload } }];
+      });
+      return { entry: this.#entry(seq, kind, payload!) };
+    } catch (error) {
+      return { error: tamed(error), unstorable };
+    } finally {
+      late?.cancel();
+    }
+  }
+
+  #expectWanted(): void {
+    const { replay, atMostOnce = false } = this.#options;
+    replay.throwIfOver();
+    const { workSignal } = replay.session;
+    if (atMostOnce && workSignal.aborted) throw new StepInterrupted(this.title);
+    workSignal.throwIfAborted();
+  }
+
+  /** A promise that rejects when the attempt's time is over. */
+  #late(info: Attempt, timeoutMs: number): { readonly over: Promise<never>; readonly cancel: () => void } {
+    const { world } = this.#options.replay.session;
+    let cancel = () => {};
+    const over = new Promise<never>((_, reject) => {
+      cancel = world.after(timeoutMs, () => {
+        const error = new StepTimeout(this.title, timeoutMs);
+        info.abort(error);
+        reject(error);
+      });
+    });
+    // A transaction may still wait for its connection, and nobody for this: it must not end the process.
+    over.catch(() => {});
+    return { over, cancel };
+  }
+
+  #end(entry: JournalEntry): void {
+    this.#options.replay.ended({ id: this.id, entry });
+  }
+
+  async #write(kind: string, payload: Payload): Promise<JournalEntry> {
+    const { replay, name, key, ahead, along } = this.#options;
+    const effect: AppendEffect = { kind: "append", entry: { kind, name, key, payload } };
+    const more = along?.(kind, payload) ?? [];
+    const { seq } = await replay.session.commit([...(ahead?.() ?? []), effect, ...more]);
+    return this.#entry(seq - more.length, kind, payload);
+  }
+
+  #entry(seq: number, kind: string, payload: Payload): JournalEntry {
+    const { replay, name, key } = this.#options;
+    return { seq, epoch: replay.session.run.epoch, kind, name, key, payload, at: replay.session.databaseNow() };
+  }
+}
+
+/** What a step's function is given. Its signal is made when it is asked for: most steps never do, and it is not cheap. */
+class Attempt implements StepInfo {
+  readonly idempotencyKey: string;
+  readonly fence: bigint;
+  readonly attempt: number;
+  readonly #replay: Replay;
+  #limit: AbortController | null = null;
+  #signal: AbortSignal | null = null;
+  #reason: unknown = null;
+
+  constructor(replay: Replay, call: string, attempt: number) {
+    const { runId, baseSeq, epoch } = replay.session.run;
+    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
+    this.idempotencyKey = `${runId}:${baseSeq}:${call}`;
+    this.fence = BigInt(epoch);
+    this.attempt = attempt;
+    this.#replay = replay;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#signal) {
+      this.#limit = new AbortController();
+      if (this.#reason !== null) this.#limit.abort(this.#reason);
+      this.#signal = AbortSignal.any([this.#replay.signal, this.#limit.signal]);
+    }
+    return this.#signal;
+  }
+
+  /** Remembered, too: an attempt whose time is over may ask for its signal only then. */
+  abort(reason: unknown): void {
+    this.#reason = reason;
+    this.#limit?.abort(reason);
+  }
+}
+
+/** Not a failure of the user's: the claim is lost, the journal is not where this process thought, or the run is over. */
+function isOurs(error: unknown): boolean {
+  return error instanceof ClaimLost || error instanceof JournalMoved || error instanceof RunOver;
+}

@@ -1,0 +1,178 @@
+// A workload of triggers: several clients emit the same events, subjects are debounced, breakers open, schedules fire, and
+// steps emit in their transactions.
+
+import { codecs } from "../../kernel/codec/codecs.js";
+import { HoldfastError } from "../../kernel/error.js";
+import type { AnyDefinition } from "../../program/definition.js";
+import { event, on } from "../../trigger/event.js";
+import { every } from "../../trigger/schedule.js";
+import type { Context } from "../../workflow/context.js";
+import { workflow } from "../../workflow/workflow.js";
+import { checkGathered, checkWindows } from "../check/events.js";
+import type { History } from "../check/history.js";
+import type { ModelRun } from "../check/model.js";
+import type { EffectLog } from "../effect-log.js";
+import type { Swarm } from "../swarm.js";
+import type { StepOp } from "./script.js";
+import type { DriveOptions, Place, Workload } from "./workload.js";
+
+const happened = event<{ kind: "a" | "b"; no: string }>()("happened");
+const ticked = event<{ subject: string; no: number }>()("ticked");
+const tried = event<{ no: string; fails: boolean }>()("tried");
+const WORK: StepOp = { do: "step", name: "work", ms: 5, fails: 0, attempts: 1, delayMs: 5, kills: 0 };
+
+class RolledBack extends HoldfastError {
+  readonly code = "ROLLED_BACK";
+}
+
+export class EventWorkload implements Workload {
+  readonly #swarm: Swarm;
+  /** What clients were told, as `program no`. */
+  readonly #told = new Map<string, Set<string>>();
+
+  constructor(swarm: Swarm) {
+    this.#swarm = swarm;
+  }
+
+  /** Every second history has two stacks, and a client of none: the same events and windows in all of them. */
+  stackOf(who: "node" | "client", nth: number): string | null {
+    if (this.#swarm.seed % 2 === 1) return null;
+    return (who === "node" ? ["blue", "green"] : [null, "blue", "green"])[nth % (who === "node" ? 2 : 3)] ?? null;
+  }
+
+  programs(place: Place): readonly AnyDefinition[] {
+    const { leaseMs, slots } = this.#swarm;
+    const circuitBreaker = { threshold: 2, halfOpenAfter: leaseMs };
+    const work = async (ctx: Context, fails = false) => {
+      const op = { ...WORK, fails: fails ? 1 : 0 };
+      await ctx.step("work", { retry: 1 }, (info) => place.effect(ctx.runId, info, op, []));
+    };
+    const debounced = on(ticked, { subject: "subject", debounce: Math.ceil(leaseMs / 2) });
+    return [
+      workflow("noted", { on: [on(happened, { where: { kind: "a" } })] }, (ctx) => work(ctx)),
+      workflow("seen", { on: [on(happened)] }, (ctx) => work(ctx)),
+      workflow("gathered", { on: [debounced], ...(slots !== null && { concurrency: slots }) }, (ctx) => work(ctx)),
+      // Beside what gathers it, each of these events starts a run of its own.
+      workflow("counted", { on: [on(ticked)] }, (ctx) => work(ctx)),
+      workflow("fragile", { on: [on(tried)], circuitBreaker }, (ctx, { fails }) => work(ctx, fails)),
+      workflow("timed", { on: [every("1s")], circuitBreaker }, (ctx, { window }) =>
+        work(ctx, /[1-4]\.\d+Z$/.test(window)),
+      ),
+      emitting(place),
+    ];
+  }
+
+  drive(options: DriveOptions): void {
+    const { chance, swarm, clients, at, runIds } = options;
+    const moment = () => chance.between(0, swarm.faultsForMs);
+    const some = (count: number, act: (i: number) => void) => Array.from({ length: count }, (_, i) => act(i));
+    some(chance.int(4, 10), (i) => this.#emitByMany(options, i));
+    some(chance.int(10, 30), (no) => {
+      const [client, subject] = [chance.one(clients), chance.one(["x", "y"])];
+      at(moment(), () => void client.emit(ticked, { subject, no }));
+    });
+    some(chance.int(6, 16), (i) => {
+      const [client, no, fails] = [chance.one(clients), `t${i}`, chance.happens(0.6)];
+      at(moment(), async () => this.#note(no, await client.emit(tried, { no, fails })));
+    });
+    some(chance.int(2, 5), (i) => {
+      at(moment(), () => void options.client.start(emitting(null), i, { key: `emits-${i}` }));
+    });
+    some(chance.int(0, 2), () => {
+      at(moment(), () => {
+        const ids = runIds();
+        if (ids.length > 0) void options.client.cancel(chance.one(ids));
+      });
+    });
+  }
+
+  urge(): void {}
+
+  mayWait(): boolean {
+    return false;
+  }
+
+  async check(history: History, effects: EffectLog): Promise<void> {
+    checkGathered(history);
+    checkWindows(history, "timed", 1000);
+    const runs = runsByEvent(history);
+    for (const [name, found] of runs) {
+      if (found.length > 1) history.broken("S10", found[1]!.id, `${name} has ${found.length} runs`);
+    }
+    for (const [name, told] of this.#told) {
+      const kept = [...told].filter((runId) => !history.lost.has(runId));
+      const found = runs.get(name)?.map(({ id }) => id) ?? [];
+      const missing = kept.filter((runId) => !found.includes(runId));
+      if (missing.length > 0) history.broken("S10", missing[0]!, `${name} was told so, and is ${found}`);
+    }
+    checkTransactions(history, effects, runs);
+  }
+
+  /** The same event from several processes, at about the same time. */
+  #emitByMany({ chance, swarm, clients, at }: DriveOptions, i: number): void {
+    const payload = { kind: chance.one(["a", "b"] as const), no: `e${i}` };
+    const options = chance.happens(0.5) ? { id: `id-${i}` } : {};
+    const about = chance.between(0, swarm.faultsForMs);
+    for (const client of clients) {
+      if (!chance.happens(0.8)) continue;
+      const ms = about + chance.between(0, swarm.weather.timeoutMs);
+      at(ms, async () => this.#note(payload.no, await client.emit(happened, payload, options)));
+    }
+  }
+
+  #note(no: string, emitted: Awaited<ReturnType<DriveOptions["client"]["emit"]>>): void {
+    for (const { program, runId } of emitted?.runs ?? []) {
+      const name = `${program} ${no}`;
+      if (runId !== null) this.#told.set(name, new Set(this.#told.get(name)).add(runId));
+    }
+  }
+}
+
+/** Without a place it can be started, but not worked on. */
+function emitting(place: Place | null) {
+  return workflow("emitting", async (ctx, _no: number): Promise<string> => {
+    const op: StepOp = { ...WORK, do: "transaction", name: "emit", attempts: 3 };
+    return ctx.transaction("emit", { retry: { attempts: 3, delay: 5, backoff: "fixed" } }, async (tx, info) => {
+      const result = await place!.effect(ctx.runId, info, op, []);
+      await place!.emit(happened, { kind: "b", no: `${info.idempotencyKey} ${info.attempt}` }, tx);
+      // What it has emitted goes with it.
+      if (info.attempt === 1) throw new RolledBack("the first attempt");
+      return result;
+    });
+  });
+}
+
+/** By `program no`, and by `program window`: whatever names what has started it. */
+function runsByEvent(history: History): Map<string, ModelRun[]> {
+  const { decode } = codecs();
+  const runs = new Map<string, ModelRun[]>();
+  for (const run of history.runs.values()) {
+    const input = decode(run.journal[0]!.payload!) as { no?: string | number; window?: string } | number;
+    const named = typeof input === "object" && run.program !== "gathered";
+    const name = named ? (input.no ?? input.window) : undefined;
+    if (name !== undefined) runs.set(`${run.program} ${name}`, [...(runs.get(`${run.program} ${name}`) ?? []), run]);
+  }
+  return runs;
+}
+
+/** What a transaction emitted has its run exactly when the transaction's result is recorded. */
+function checkTransactions(history: History, effects: EffectLog, runs: ReadonlyMap<string, readonly ModelRun[]>): void {
+  const { decode } = codecs();
+  const transactions = effects.records.filter(({ kind }) => kind === "transaction");
+  const keyOf = new Map(transactions.map(({ result, idempotencyKey }) => [result, idempotencyKey]));
+  const ended = [...history.runs.values()].flatMap(({ journal }) =>
+    journal.filter(({ kind }) => kind === "transaction"),
+  );
+  const recorded = new Set(ended.map(({ payload }) => keyOf.get(decode(payload!) as string)));
+  const emitted = [...runs.keys()].filter((name) => name.startsWith("seen "));
+  for (const key of new Set(keyOf.values())) {
+    // By whichever attempt.
+    const there = emitted.filter((name) => name.startsWith(`seen ${key} `)).length;
+    // A failover may have lost who was declared, until they say it again.
+    const most = recorded.has(key) ? 1 : 0;
+    const least = history.disturbedAt >= 0 ? 0 : most;
+    if (there < least || there > most) {
+      history.broken("S10", key.split(":")[0]!, `${key}: ${there} runs, recorded: ${recorded.has(key)}`);
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// Whether a commit can be stored at all, judged before its fence; a bad one is refused alone.
+
+import { InvalidInput } from "../../../kernel/error.js";
+import { versionName } from "../../../kernel/name.js";
+import { problemOfEffects } from "../../../kernel/run/check-commit.js";
+import type { Effect, EnqueueEffect } from "../../../kernel/run/effect.js";
+import type { Commit } from "../../contract/run/runs.js";
+import { checkRun } from "../run/run.js";
+import {
+  checkDelay,
+  checkInteger,
+  checkName,
+  checkObject,
+  checkOneOf,
+  checkPayload,
+  checkText,
+  checkUuid,
+  optional,
+  type Problem,
+} from "../value.js";
+
+const KINDS: readonly Effect["kind"][] = [
+  "append",
+  "take",
+  "enqueue",
+  "complete",
+  "fail",
+  "retry",
+  "park",
+  "handBack",
+  "misfit",
+  "pause",
+  "continue",
+];
+const ENDS: readonly Extract<Effect, { kind: "fail" }>["as"][] = [
+  "failed",
+  "dead",
+  "cancelled",
+  "skipped",
+  "quarantined",
+];
+
+/** What is wrong with each of the commits of one call, in their order. */
+export function checkCommits(commits: readonly unknown[]): readonly Problem[] {
+  const seen = new Set<string>();
+  return commits.map((commit) => {
+    const problem = checkObject("commit", commit) ?? checkClaim("claim", (commit as Commit).claim);
+    if (problem) return problem;
+    const { runId, token } = (commit as Commit).claim;
+    const fence = `${runId} ${token}`;
+    if (seen.has(fence)) return new InvalidInput("commits", `two commits under one claim on run ${runId} in one call`);
+    seen.add(fence);
+    return checkCommit(commit as Commit);
+  });
+}
+
+export function checkCommit({ claim, expectedSeq, effects }: Commit): Problem {
+  return (
+    checkClaim("claim", claim) ??
+    checkInteger("expectedSeq", expectedSeq, 0, Number.MAX_SAFE_INTEGER) ??
+    checkKinds(effects) ??
+    problemOfEffects(effects) ??
+    checkEffects(effects)
+  );
+}
+
+export function checkClaim(path: string, claim: unknown): Problem {
+  const problem = checkObject(path, claim);
+  if (problem) return problem;
+  const { runId, epoch, token } = claim as Record<string, unknown>;
+  return (
+    checkUuid(`${path}.runId`, runId) ??
+    checkInteger(`${path}.epoch`, epoch, 0, Number.MAX_SAFE_INTEGER) ??
+    checkUuid(`${path}.token`, token)
+  );
+}
+
+function checkKinds(effects: unknown): Problem {
+  if (!Array.isArray(effects)) return new InvalidInput("effects", "must be a list of effects");
+  for (let i = 0; i < effects.length; i++) {
+    const bad = checkObject(`effects[${i}]`, effects[i]) ?? checkOneOf(`effects[${i}].kind`, effects[i].kind, KINDS);
+    if (bad) return bad;
+  }
+  return null;
+}
+
+function checkEffects(effects: readonly Effect[]): Problem {
+  const taken = new Set<string>();
+  const started = new Set<string>();
+  const tasks = new Set<string>();
+  for (let i = 0; i < effects.length; i++) {
+    const effect = effects[i]!;
+    const bad =
+      checkEffect(`effects[${i}]`, effect) ??
+      (effect.kind === "take" ? checkOnce(`effects[${i}].messageKey`, effect.messageKey, taken) : null) ??
+      (effect.kind === "enqueue" ? checkOnce(`effects[${i}].run.id`, effect.run.id, started) : null) ??
+      (effect.kind === "enqueue" ? checkTask(`effects[${i}].task`, effect, tasks) : null);
+    if (bad) return bad;
+  }
+  return null;
+}
+
+/** What it needs stands before it: so nothing can need itself, and all that need each other have one parent. */
+function checkTask(path: string, { task, run }: EnqueueEffect, tasks: Set<string>): Problem {
+  if (task === undefined) return null;
+  const problem = checkObject(path, task);
+  if (problem) return problem;
+  if (!Array.isArray(task.needs)) return new InvalidInput(`${path}.needs`, "must be a list of ids");
+  const once = new Set<string>();
+  for (const [i, need] of task.needs.entries()) {
+    const bad = checkUuid(`${path}.needs[${i}]`, need) ?? checkOnce(`${path}.needs[${i}]`, need, once);
+    if (bad) return bad;
+    if (!tasks.has(need))
+      return new InvalidInput(`${path}.needs[${i}]`, "is no task that stands before it in this commit");
+  }
+  tasks.add(run.id);
+  return null;
+}
+
+function checkOnce(path: string, name: string, seen: Set<string>): Problem {
+  if (seen.has(name)) return new InvalidInput(path, "stands twice in this commit");
+  seen.add(name);
+  return null;
+}
+
+function checkEffect(path: string, effect: Effect): Problem {
+  switch (effect.kind) {
+    case "append":
+      return checkEntry(`${path}.entry`, effect.entry);
+    case "take":
+      return (
+        checkText(`${path}.messageKey`, effect.messageKey) ?? optional(checkUuid)(`${path}.messageId`, effect.messageId)
+      );
+    case "enqueue":
+      return checkText(`${path}.name`, effect.name) ?? checkRun(`${path}.run`, effect.run);
+    case "complete":
+      return checkPayload(`${path}.output`, effect.output);
+    case "fail":
+      return checkOneOf(`${path}.as`, effect.as, ENDS) ?? checkPayload(`${path}.reason`, effect.reason);
+    case "retry":
+      return checkDelay(`${path}.delayMs`, effect.delayMs) ?? checkPayload(`${path}.error`, effect.error);
+    case "park":
+      return (
+        (effect.wakeInMs === null ? null : checkDelay(`${path}.wakeInMs`, effect.wakeInMs)) ??
+        checkInteger(`${path}.wakeAfter`, effect.wakeAfter, 1) ??
+        checkInteger(`${path}.seenInboxSeq`, effect.seenInboxSeq, 0, Number.MAX_VALUE)
+      );
+    case "continue":
+      return checkPayload(`${path}.input`, effect.input) ?? checkReopen(`${path}.reopen`, effect.reopen);
+    case "misfit":
+      return checkName(versionName, `${path}.build`, effect.build) ?? checkPayload(`${path}.reason`, effect.reason);
+    case "handBack":
+    case "pause":
+      return null;
+  }
+}
+
+function checkReopen(path: string, keys: unknown): Problem {
+  if (!Array.isArray(keys)) return new InvalidInput(path, "must be a list of message keys");
+  for (let i = 0; i < keys.length; i++) {
+    const problem = checkText(`${path}[${i}]`, keys[i]);
+    if (problem) return problem;
+  }
+  return null;
+}
+
+function checkEntry(path: string, entry: unknown): Problem {
+  const problem = checkObject(path, entry);
+  if (problem) return problem;
+  const { kind, name, key, payload } = entry as Record<string, unknown>;
+  return (
+    checkText(`${path}.kind`, kind) ??
+    checkText(`${path}.name`, name) ??
+    optional(checkText)(`${path}.key`, key) ??
+    optional(checkPayload)(`${path}.payload`, payload)
+  );
+}

@@ -1,0 +1,16 @@
+// Whether a call to open runs again makes sense, before any store is asked.
+
+import { InvalidInput } from "../../../kernel/error.js";
+import { nodeName } from "../../../kernel/name.js";
+import type { Redrive } from "../../contract/run/redrive.js";
+import { checkName, checkObject, checkPayload, checkUuid, optional, type Problem } from "../value.js";
+
+export function checkRedrive(runIds: unknown, options: unknown): Problem {
+  if (!Array.isArray(runIds)) return new InvalidInput("runIds", "must be a list of run ids");
+  const problem = checkObject("options", options);
+  if (problem) return problem;
+  const { by, callId, fromStart, note } = options as Redrive;
+  if (typeof fromStart !== "boolean") return new InvalidInput("fromStart", "must be true or false");
+  if (fromStart && note !== undefined) return new InvalidInput("note", "is for a run that goes on where it was");
+  return checkName(nodeName, "by", by) ?? checkUuid("callId", callId) ?? optional(checkPayload)("note", note);
+}

@@ -1,0 +1,70 @@
+// The ordered, gap-free log of what happened in a run. Only the holder of the claim appends, through commits.
+
+import type { Payload } from "../../../kernel/codec/payload.js";
+import { HoldfastError } from "../../../kernel/error.js";
+import type { RunState } from "../../../kernel/run/run-state.js";
+
+export interface JournalEntry {
+  readonly seq: number;
+  /** The claim under which it was written; 0 for what the store itself wrote (start, cancel, dead letter). */
+  readonly epoch: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly payload: Payload | null;
+  readonly at: number;
+}
+
+export interface JournalPage {
+  readonly entries: readonly JournalEntry[];
+  /** The run's sequence and base when the entries were read, in one snapshot. */
+  readonly seq: number;
+  readonly baseSeq: number;
+}
+
+/** One entry of another run: its input, or what it ended with. */
+export interface Peek {
+  readonly runId: string;
+  readonly what: "start" | "end";
+}
+
+export interface Peeked {
+  readonly state: RunState;
+  /** Null: it has not ended. */
+  readonly entry: JournalEntry | null;
+}
+
+/** What a task was given, told with its claim: one trip less before it can begin. Only what is short; the rest is asked for. */
+export interface Given extends Peek, Peeked {
+  readonly entry: JournalEntry;
+}
+
+/** Of a task with more needs than that none is told, and none with more bytes than that: a claim is a short answer. */
+export const GIVEN = { needs: 8, bytes: 2000 };
+
+export interface JournalStore {
+  /**
+   * The entries of the current generation with `seq > after`, in order (all of them, or `limit`).
+   * Throws `JournalCorrupt` on a gap; answers null when there is no such run.
+   */
+  read(runId: string, options?: { readonly after?: number; readonly limit?: number }): Promise<JournalPage | null>;
+
+  /** Single entries of many runs, in the order asked for; null when there is no such run. */
+  peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]>;
+}
+
+/** An entry of the log is missing. Nothing is guessed and nothing executed: the run ends dead, for a person to look at. */
+export class JournalCorrupt extends HoldfastError {
+  readonly code = "JOURNAL_CORRUPT";
+  readonly runId: string;
+  readonly missingSeq: number;
+
+  constructor(runId: string, missingSeq: number) {
+    super(
+      `The journal of run ${runId} has no entry ${missingSeq}. Nothing was executed; ` +
+        "restore the entry from a backup and redrive the run, or start a new one.",
+    );
+    this.runId = runId;
+    this.missingSeq = missingSeq;
+  }
+}

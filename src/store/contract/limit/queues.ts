@@ -1,0 +1,21 @@
+// Queues: the names that runs wait under. A paused one hands out no more work; what runs goes on.
+
+import type { RunState } from "../../../kernel/run/run-state.js";
+
+export interface QueueRecord {
+  readonly queue: string;
+  /** Runs that have not ended, by state. */
+  readonly counts: Readonly<Partial<Record<RunState, number>>>;
+  /** How long the run that has waited longest could have been claimed; null when none can. */
+  readonly oldestWaitingMs: number | null;
+  /** Since when, and by whom. */
+  readonly paused: { readonly at: number; readonly by: string } | null;
+}
+
+export interface QueueStore {
+  /** From now on no run of this queue is claimed. Pausing it again changes nothing. */
+  pause(env: string, queue: string, by: string): Promise<void>;
+  resume(env: string, queue: string): Promise<void>;
+  /** Those with runs that have not ended, and those that are paused, by name. */
+  list(env: string): Promise<readonly QueueRecord[]>;
+}

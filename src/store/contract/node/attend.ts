@@ -1,0 +1,31 @@
+// Attending: a node that is there is told of work at once, and is missed at once when it dies.
+
+import type { Overflow } from "../../../kernel/run/new-run.js";
+
+export interface Attendee {
+  readonly incarnation: string;
+  /** There may be work in these groups. A hint: losing all of them costs latency, never work. */
+  readonly onHint: (groupIds: readonly number[]) => void;
+  /** These runs were asked to stop: their holder looks into their inboxes now. A hint, as the other. */
+  readonly onCalled?: (runIds: readonly string[]) => void;
+  /** Somebody's own transaction has left something that housekeeping finds: a message to a parked run, a run to be admitted. */
+  readonly onNews?: () => void;
+  /** Its presence was lost, or is back: others miss it meanwhile. */
+  readonly onPresence?: (held: boolean) => void;
+  /** Runs that found no place under a limit and could not wait; told once, in the process whose call found it. */
+  readonly onSkipped?: (runs: readonly SkippedRun[]) => void;
+}
+
+export interface SkippedRun {
+  readonly runId: string;
+  readonly program: string;
+  readonly overflow: Overflow;
+}
+
+export interface Attendance {
+  /** Whether its death is seen before its lease is over. False behind a transaction pooler. */
+  readonly seen: boolean;
+  /** After its registration was repeated, because the store had lost it, or when the store does not know its presence. */
+  again(): Promise<void>;
+  leave(): Promise<void>;
+}

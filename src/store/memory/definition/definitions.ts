@@ -1,0 +1,96 @@
+// Programs as data: saved over the version that was read, switched on and off, listed when something has changed.
+
+import { createHash } from "node:crypto";
+import { envName, nodeName } from "../../../kernel/name.js";
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+import { checkDefinition, checkDefinitionName } from "../../check/definition/definition.js";
+import { checkName, checkText, optional, refuse } from "../../check/value.js";
+import type { DefinitionName, DefinitionStore } from "../../contract/definition/definitions.js";
+import { compareText } from "../table/compare-text.js";
+import { joinKey } from "../table/join-key.js";
+import { toMs } from "../table/micros.js";
+import type { DefinitionRow, DefinitionVersionRow } from "../table/rows.js";
+import { runsInState, type Tables } from "../table/tables.js";
+
+export function memoryDefinitions(tables: Tables, onChange: () => void): DefinitionStore {
+  const keyOf = ({ env, kind, name }: DefinitionName) => joinKey(env, kind, name);
+  const versionsOf = (definition: DefinitionName) =>
+    [...tables.definitionVersions.values()].filter((one) => keyOf(one) === keyOf(definition));
+  return {
+    async save(definition) {
+      refuse(checkDefinition(definition));
+      const { env, kind, name, body, by, expectedVersion, programs } = definition;
+      const there = tables.definitions.get(keyOf(definition));
+      const version = there?.version ?? 0;
+      if (there?.body === body) return { outcome: "saved", version };
+      if (expectedVersion !== undefined && expectedVersion !== version) return { outcome: "conflict", version };
+      const enabled = there?.enabled ?? true;
+      // One that was removed goes on counting.
+      const saved = Math.max(0, ...versionsOf(definition).map((one) => one.version));
+      const next = (there ? version : saved) + 1;
+      const row = { env, kind, name, version: next, enabled, body, by, atUs: tables.nowUs() };
+      tables.definitions.set(keyOf(definition), row);
+      const key = joinKey(env, kind, name, String(next));
+      tables.definitionVersions.set(key, { env, kind, name, version: next, body, programs: [...programs] });
+      onChange();
+      return { outcome: "saved", version: row.version };
+    },
+    async enable(definition, enabled, by) {
+      refuse(checkDefinitionName(definition) ?? checkName(nodeName, "by", by));
+      const row = tables.definitions.get(keyOf(definition));
+      if (row && row.enabled !== (enabled === true)) {
+        tables.definitions.set(keyOf(definition), { ...row, enabled: enabled === true, by, atUs: tables.nowUs() });
+        onChange();
+      }
+      return row !== undefined;
+    },
+    async remove(definition) {
+      refuse(checkDefinitionName(definition));
+      if (tables.definitions.delete(keyOf(definition))) onChange();
+    },
+    async older(env) {
+      refuse(checkName(envName, "env", env));
+      const waitedFor = groupsWithWork(tables, env);
+      const isWanted = (one: DefinitionVersionRow) => {
+        const current = tables.definitions.get(keyOf(one));
+        if (current?.version === one.version) return false;
+        const kept = current && versionsOf(one).find(({ version }) => version === current.version)?.programs;
+        return waitedFor.some(({ program, version }) => {
+          if (!one.programs.includes(program)) return false;
+          return version === String(one.version) || (version === null && !kept?.includes(program));
+        });
+      };
+      return [...tables.definitionVersions.values()]
+        .filter((one) => one.env === env && isWanted(one))
+        .sort((a, b) => byName(a, b) || a.version - b.version)
+        .map(({ programs: _, ...one }) => one);
+    },
+    async list(env, { unlessRevision } = {}) {
+      refuse(checkName(envName, "env", env) ?? optional(checkText)("unlessRevision", unlessRevision));
+      const rows = [...tables.definitions.values()].filter((row) => row.env === env).sort(byName);
+      const revision = revisionOf(rows);
+      if (revision === unlessRevision) return { revision, definitions: null };
+      return { revision, definitions: rows.map(({ atUs, ...row }) => ({ ...row, at: toMs(atUs) })) };
+    },
+  };
+}
+
+function groupsWithWork(tables: Tables, env: string): readonly RunGroup[] {
+  const groups = new Map(runsInState(tables, "waiting").map(({ groupId, group }) => [groupId, group]));
+  return [...groups.values()].filter((group) => group.env === env);
+}
+
+function byName(a: DefinitionName, b: DefinitionName): number {
+  return compareText(a.kind, b.kind) || compareText(a.name, b.name);
+}
+
+function revisionOf(rows: readonly DefinitionRow[]): string {
+  const texts = rows.map(({ kind, name, version, enabled, body }) =>
+    [kind, name, version, enabled ? "t" : "f", md5(body)].join(" "),
+  );
+  return md5(texts.join(","));
+}
+
+function md5(text: string): string {
+  return createHash("md5").update(text).digest("hex");
+}

@@ -1,0 +1,66 @@
+// Accepts events and makes their runs: those whose key nobody ever took at once, the others as any keyed run.
+
+import { type EventRun, eventRun } from "../../../kernel/run/event-run.js";
+import type { NewRun } from "../../../kernel/run/new-run.js";
+import { checkEvent } from "../../check/event/subscription.js";
+import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../../contract/event/events.js";
+import type { InsertAnswer } from "../../contract/run/runs.js";
+import { takeKey } from "../key/take-key.js";
+import { addRun } from "../run/add-run.js";
+import { insertRuns } from "../run/insert-runs.js";
+import { joinKey } from "../table/join-key.js";
+import type { Tables } from "../table/tables.js";
+import { matchEvent } from "./subscriptions.js";
+
+type Started = Extract<StartAnswer, { outcome: "started" }>["runs"][number];
+
+interface Accepted {
+  readonly matched: readonly Matched[];
+  readonly runs: readonly EventRun[];
+}
+
+export function startEvents(
+  tables: Tables,
+  events: readonly EventToStart[],
+): { readonly answers: readonly StartAnswer[]; readonly made: readonly NewRun[] } {
+  const nowUs = tables.nowUs();
+  const made = new Set<EventRun>();
+  const accepted = events.map((event, position): Accepted | StartAnswer => {
+    const error = checkEvent(event);
+    if (error) return { outcome: "refused", error };
+    const matched = matchEvent(tables, event);
+    if (!matched.every(isPlain)) return { outcome: "left", matched };
+    const runs = matched.map((one) => eventRun(event, one));
+    for (const run of runs) if (isFirst(tables, run)) made.add(add(tables, run, nowUs, position));
+    return { matched, runs };
+  });
+  const others = accepted
+    .flatMap((one) => ("runs" in one && !("outcome" in one) ? one.runs : []))
+    .filter((run) => !made.has(run));
+  const found = new Map(insertRuns(tables, others).map((answer, i) => [others[i]!, startedBy(answer)]));
+  const answers = accepted.map((one): StartAnswer => {
+    if ("outcome" in one) return one;
+    const { matched, runs } = one;
+    return {
+      outcome: "started",
+      matched,
+      runs: runs.map((run) => found.get(run) ?? { outcome: "inserted", runId: run.id }),
+    };
+  });
+  return { answers, made: [...made, ...others.filter((run) => found.get(run)?.outcome === "inserted")] };
+}
+
+/** Neither its key nor itself was ever there. */
+function isFirst(tables: Tables, { id, group, key }: EventRun): boolean {
+  return !tables.runs.has(id) && !tables.keys.has(joinKey(group.env, key.scope, key.key));
+}
+
+function add(tables: Tables, run: EventRun, nowUs: number, position: number): EventRun {
+  takeKey(tables, run.group.env, run.key, run.id, nowUs);
+  addRun(tables, run, nowUs, position);
+  return run;
+}
+
+function startedBy({ outcome, runId }: InsertAnswer): Started {
+  return { outcome: outcome === "inserted" ? "inserted" : "existing", runId };
+}

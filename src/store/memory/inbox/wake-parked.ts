@@ -1,0 +1,31 @@
+// Wakes parked runs by what is there, not by what was rung: a due time, or unread messages.
+
+import { checkLimit, refuse } from "../../check/value.js";
+import { moveRun } from "../run/move-run.js";
+import { compareText } from "../table/compare-text.js";
+import type { RunRow } from "../table/rows.js";
+import { runsInState, type Tables } from "../table/tables.js";
+import { isCalled } from "./deliver-message.js";
+
+export function wakeParked(tables: Tables, options: { readonly limit: number }): readonly RunRow[] {
+  refuse(checkLimit("limit", options.limit));
+  const nowUs = tables.nowUs();
+  const rows = runsInState(tables, "parked")
+    .filter((row) => isDue(row, nowUs) || isCalled(tables, row))
+    .sort((a, b) => wakesAt(a) - wakesAt(b) || compareText(a.id, b.id))
+    .slice(0, Math.max(options.limit, 0));
+  for (const [position, row] of rows.entries()) {
+    row.availableAtUs = nowUs + position;
+    moveRun(tables, row, "waiting");
+  }
+  return rows;
+}
+
+function isDue(row: RunRow, nowUs: number): boolean {
+  return row.wakeAtUs !== null && row.wakeAtUs <= nowUs;
+}
+
+/** Those that are due go before those that were called, the earliest first. */
+function wakesAt(row: RunRow): number {
+  return row.wakeAtUs ?? Number.MAX_SAFE_INTEGER;
+}

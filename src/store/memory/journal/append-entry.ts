@@ -1,0 +1,35 @@
+// Appends one entry to a run's journal: the run's sequence and the log grow together.
+
+import type { Payload } from "../../../kernel/codec/payload.js";
+import { copyPayload } from "../table/payload.js";
+import type { RunRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+
+export interface NewEntry {
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly payload: Payload | null;
+}
+
+/** Epoch 0 and no token: what the store itself wrote. */
+const NO_CLAIM = { epoch: 0, token: null } as const;
+
+export function appendEntry(
+  tables: Tables,
+  row: RunRow,
+  entry: NewEntry,
+  atUs: number,
+  claim: { readonly epoch: number; readonly token: string | null } = NO_CLAIM,
+): void {
+  const seq = row.seq + 1;
+  let log = tables.journal.get(row.id);
+  if (!log) {
+    log = new Map();
+    tables.journal.set(row.id, log);
+  }
+  const { epoch, token } = claim;
+  const { kind, name, key } = entry;
+  log.set(seq, { seq, epoch, token, kind, name, key, payload: copyPayload(entry.payload), atUs });
+  row.seq = seq;
+}

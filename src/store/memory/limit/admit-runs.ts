@@ -1,0 +1,108 @@
+// Lets held runs go on as far as their limits allow, line by line and stage by stage.
+
+import { checkLimit, checkText, checkUuid, refuse } from "../../check/value.js";
+import type { Admission } from "../../contract/run/runs.js";
+import { moveRun } from "../run/move-run.js";
+import { compareText } from "../table/compare-text.js";
+import { toUs } from "../table/micros.js";
+import type { LimitRow, RunRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+import { skipBeyond } from "./skip-beyond.js";
+
+/** Starts of a rate are given out so far ahead; of one line, so many in one call. */
+const AHEAD_US = 2_000_000;
+const MOST_OF_A_LINE = 1000;
+/** Runs of one batch stand up to a millisecond apart. */
+const DUE_SLACK_US = 2000;
+
+/** Answers the runs that became claimable, and those that were skipped. */
+export function admitRuns(tables: Tables, whom: Admission): readonly RunRow[] {
+  if ("runIds" in whom) {
+    for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
+    return admitAlong(tables, whom.runIds);
+  }
+  refuse(checkLimit("keys", whom.keys) ?? checkText("env", whom.env));
+  if (whom.keys < 1) return [];
+  const waiting = rowsOf(tables).filter(({ state, key }) => state === "waits" && key.startsWith(`${whom.env}/`));
+  return settle(tables, admitLines(tables, new Set(waiting.map(({ key }) => key))));
+}
+
+function admitAlong(tables: Tables, runIds: readonly string[]): readonly RunRow[] {
+  const keys = runIds.flatMap((id) => {
+    const held = tables.runs.get(id)?.state === "held";
+    return (tables.limits.get(id) ?? []).filter(({ state }) => state === "waits" || !held).map(({ key }) => key);
+  });
+  return keys.length === 0 ? [] : settle(tables, admitLines(tables, new Set(keys)));
+}
+
+function settle(tables: Tables, rows: readonly RunRow[]): readonly RunRow[] {
+  const done = rows.filter(({ state }) => state !== "held");
+  // A skipped run may have had places in other lines.
+  const further = rows.flatMap(({ id, state }) => (state === "waiting" ? [] : id));
+  return further.length === 0 ? done : [...done, ...admitAlong(tables, further)];
+}
+
+function rowsOf(tables: Tables): LimitRow[] {
+  return [...tables.limits.values()].flat();
+}
+
+/** Who goes is judged in all lines before anybody moves. */
+function admitLines(tables: Tables, keys: ReadonlySet<string>): RunRow[] {
+  const nowUs = tables.nowUs();
+  const lines = new Map([...keys].map((key) => [key, { waits: [] as LimitRow[], taken: 0 }]));
+  for (const row of rowsOf(tables)) {
+    const line = lines.get(row.key);
+    if (row.state === "granted" && line) line.taken++;
+    if (row.state === "waits" && row.availableAtUs <= nowUs + DUE_SLACK_US) line?.waits.push(row);
+  }
+  const going = [...lines].flatMap(([key, { waits, taken }]) => {
+    const line = waits.sort(inTurn);
+    return line[0]?.kind === "rate" ? startsOf(tables, key, line, nowUs) : placesOf(line, taken);
+  });
+  const moved = going.map(({ stage, startUs }) => {
+    const run = tables.runs.get(stage.runId)!;
+    stage.state = stage.kind === "rate" ? "passed" : "granted";
+    run.availableAtUs = Math.max(run.availableAtUs, startUs);
+    moveRun(tables, run, "waiting");
+    return run;
+  });
+  return [...moved, ...skipBeyond(tables, keys, nowUs + DUE_SLACK_US)];
+}
+
+function inTurn(a: LimitRow, b: LimitRow): number {
+  return a.priority - b.priority || a.availableAtUs - b.availableAtUs || compareText(a.runId, b.runId);
+}
+
+interface Going {
+  readonly stage: LimitRow;
+  readonly startUs: number;
+}
+
+/** Each against its own limit; the first that must wait stops the line. */
+function placesOf(line: readonly LimitRow[], taken: number): Going[] {
+  const room = Math.min(MOST_OF_A_LINE, (line[0]?.max ?? 0) - taken);
+  const going: Going[] = [];
+  for (const stage of line.slice(0, Math.max(room, 0))) {
+    if (taken + going.length >= stage.max) break;
+    going.push({ stage, startUs: 0 });
+  }
+  return going;
+}
+
+function startsOf(tables: Tables, key: string, line: readonly LimitRow[], nowUs: number): Going[] {
+  const untilUs = nowUs + AHEAD_US;
+  let nextUs = Math.max(nowUs, tables.rates.get(key) ?? 0);
+  const room = Math.floor((untilUs - nextUs) / stepUs(line[0]!)) + 1;
+  const going: Going[] = [];
+  for (const stage of line.slice(0, Math.max(Math.min(MOST_OF_A_LINE, room), 0))) {
+    if (nextUs > untilUs) break;
+    going.push({ stage, startUs: nextUs });
+    nextUs += stepUs(stage);
+  }
+  if (going.length > 0) tables.rates.set(key, nextUs);
+  return going;
+}
+
+function stepUs({ perMs, max }: LimitRow): number {
+  return toUs(perMs! / max);
+}

@@ -1,0 +1,39 @@
+// Who admits tells those who are concerned: nodes of work, a process of runs that were skipped, rung runs of their line.
+
+import type { World } from "../../../kernel/world.js";
+import type { Admission } from "../../contract/run/runs.js";
+import { type Hearers, hintReady, tellSkipped } from "../node/attend.js";
+import type { RunRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+import { admitRuns } from "./admit-runs.js";
+
+export interface Admitting {
+  readonly admit: (whom: Admission) => number;
+  /** Whoever has become ready is told of, and whoever was rung into a line is looked after at once, as in the database. */
+  readonly ringing: <T>(answer: T) => T;
+  readonly tellReady: (runs: readonly RunRow[]) => void;
+}
+
+export function admitting(tables: Tables, hearers: Hearers, world: World): Admitting {
+  const tellReady = (runs: readonly RunRow[]) => hintReady(hearers, tables, world, runs);
+  const admit = (whom: Admission) => {
+    const admitted = admitRuns(tables, whom).filter(({ state }) => state === "waiting");
+    tellReady(admitted);
+    tellSkipped(hearers, tables);
+    if (tables.rung.size > 0) ringing(null);
+    return admitted.length;
+  };
+  const ringing = <T>(answer: T): T => {
+    tellReady([...tables.ready].filter(({ state }) => state === "waiting"));
+    for (const { id, state } of tables.ready) if (state === "held") tables.rung.add(id);
+    tables.ready.clear();
+    const held = [...tables.rung].filter((id) => tables.runs.get(id)?.state === "held");
+    tables.rung.clear();
+    admit({ runIds: held });
+    const left = [...tables.left];
+    tables.left.clear();
+    if (left.length > 0) admit({ runIds: left });
+    return answer;
+  };
+  return { admit, ringing, tellReady };
+}

@@ -1,0 +1,153 @@
+// Instances of state machines, their events and timers.
+
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+import { checkAge, checkPage } from "../../check/filter.js";
+import { checkInstanceFilter } from "../../check/machine/instance-filter.js";
+import { checkAppends, checkCreates, checkTold } from "../../check/machine/machine.js";
+import { checkInteger, checkText, checkUuid, refuse } from "../../check/value.js";
+import type { MachineStore, TellAnswer } from "../../contract/machine/machines.js";
+import { compareText } from "../table/compare-text.js";
+import { toMs, toUs } from "../table/micros.js";
+import { copyPayload } from "../table/payload.js";
+import type { InstanceRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+import { tablesSeenBy } from "../table/transaction.js";
+import { appendOne } from "./append-instance.js";
+import { createOne, tellOne } from "./create-instance.js";
+import { instanceRecord, loadedInstance, timerRecord, timersOf } from "./instance-records.js";
+import { claimTimers, settleTimers } from "./timers.js";
+
+/** `onWoken`: the groups in which somebody may have something to do. */
+export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGroup[]) => void): MachineStore {
+  return {
+    async create(instances, { tx } = {}) {
+      const problems = checkCreates(instances);
+      const seen = tablesSeenBy(tables, tx);
+      const nowUs = tables.nowUs();
+      const positions = { timer: 0, told: 0, run: 0, met: new Set<string>(), created: new Set<string>() };
+      const answers = instances.map((one, i) => {
+        const error = problems[i];
+        return error ? { outcome: "refused" as const, error } : createOne(seen, one, nowUs, positions);
+      });
+      if (!tx) onWoken(instances.flatMap((one, i) => (answers[i]!.outcome === "created" ? wokenBy(one) : [])));
+      return answers;
+    },
+    async append(appends) {
+      const problems = checkAppends(appends);
+      const nowUs = tables.nowUs();
+      const positions = { timer: 0, told: 0, run: 0 };
+      const answers = appends.map((one, i) => {
+        const error = problems[i];
+        return error ? { outcome: "refused" as const, error } : appendOne(tables, one, nowUs, positions);
+      });
+      onWoken(appends.flatMap((one, i) => (answers[i]!.outcome === "accepted" ? wokenBy(one) : [])));
+      return answers;
+    },
+    async tell(told, { tx } = {}) {
+      const problems = checkTold(told);
+      const seen = tablesSeenBy(tables, tx);
+      const nowUs = tables.nowUs();
+      let position = 0;
+      const answers = told.map((one, i): TellAnswer => {
+        const error = problems[i];
+        return error ? { outcome: "refused", error } : tellOne(seen, one, nowUs, position++);
+      });
+      if (!tx) onWoken(told.flatMap(({ group }, i) => (answers[i]!.outcome === "accepted" ? group : [])));
+      return answers;
+    },
+    async load(keys, { tx } = {}) {
+      for (const key of keys) refuse(checkUuid("key", key));
+      const seen = tablesSeenBy(tables, tx);
+      return keys.map((key) => {
+        const row = seen.instances.get(key);
+        return row ? loadedInstance(row) : null;
+      });
+    },
+    async events(key, { after, limit }) {
+      refuse(checkUuid("key", key) ?? checkInteger("after", after, 0, Number.MAX_SAFE_INTEGER));
+      refuse(checkInteger("limit", limit, 1));
+      const log = tables.instanceEvents.get(key) ?? [];
+      return log
+        .filter(({ seq }) => seq > after)
+        .slice(0, limit)
+        .map(({ token: _, atUs, payload, ...row }) => ({ ...row, payload: copyPayload(payload), at: toMs(atUs) }));
+    },
+    async timers(key) {
+      refuse(checkUuid("key", key));
+      return timersOf(tables, key).map(timerRecord);
+    },
+    claimTimers: async (claim) => claimTimers(tables, claim),
+    settleTimers: async (settlements) => settleTimers(tables, settlements),
+    async note(key, seq, problem) {
+      refuse(checkUuid("key", key) ?? checkInteger("seq", seq, 1, Number.MAX_SAFE_INTEGER));
+      refuse(checkText("problem", problem));
+      const row = tables.instances.get(key);
+      if (!row || row.seq !== seq || row.problem === problem) return false;
+      tables.instances.set(key, { ...row, problem });
+      return true;
+    },
+    async redriveTimers(key) {
+      refuse(checkUuid("key", key));
+      const dead = timersOf(tables, key).filter(({ state }) => state === "dead");
+      const nowUs = tables.nowUs();
+      for (const row of dead) {
+        const tryAtUs = Math.max(row.dueAtUs, nowUs);
+        tables.timers.set(row.id, { ...row, state: "pending", attempts: 0, tryAtUs, claimedUntilUs: null });
+      }
+      return dead.length;
+    },
+    async list(filter, page) {
+      refuse(checkInstanceFilter(filter) ?? checkPage(page));
+      return listInstances(tables, filter, page);
+    },
+    async prune(age) {
+      refuse(checkAge(age));
+      return pruneInstances(tables, age);
+    },
+  };
+}
+
+const SOON_MS = 5_000;
+
+function wokenBy({ group, timers, told, effects }: Parameters<typeof createOne>[1] | Parameters<typeof appendOne>[1]) {
+  const soon = timers.some(({ delayMs }) => delayMs <= SOON_MS) ? [group] : [];
+  return [...soon, ...told.map((one) => one.group), ...effects.map((run) => run.group)];
+}
+
+function listInstances(
+  tables: Tables,
+  { env, stack, machine, id, statuses }: Parameters<MachineStore["list"]>[0],
+  { limit, before }: Parameters<MachineStore["list"]>[1],
+): Awaited<ReturnType<MachineStore["list"]>> {
+  const last = before === undefined ? undefined : tables.instances.get(before);
+  if (before !== undefined && !last) return { instances: [], next: null };
+  const rows = [...tables.instances.values()]
+    .filter(({ group, ...row }) => {
+      const place = group.env === env && (stack === undefined || group.stack === stack);
+      const who = (machine === undefined || group.program === machine) && (id === undefined || row.id === id);
+      return place && who && (statuses?.includes(row.status) ?? true);
+    })
+    .filter((row) => !last || newestFirst(last, row) < 0)
+    .sort(newestFirst);
+  const instances = rows.slice(0, limit).map(instanceRecord);
+  return { instances, next: rows.length > limit ? instances.at(-1)!.key : null };
+}
+
+function newestFirst(a: InstanceRow, b: InstanceRow): number {
+  return b.createdAtUs - a.createdAtUs || compareText(b.key, a.key);
+}
+
+function pruneInstances(tables: Tables, { env, endedBeforeMs, limit }: Parameters<MachineStore["prune"]>[0]): number {
+  if (limit < 1) return 0;
+  const untilUs = tables.nowUs() - toUs(endedBeforeMs);
+  const old = [...tables.instances.values()]
+    .filter(({ group, endedAtUs }) => group.env === env && endedAtUs !== null && endedAtUs <= untilUs)
+    .sort((a, b) => a.endedAtUs! - b.endedAtUs! || compareText(a.key, b.key))
+    .slice(0, limit);
+  for (const { key } of old) {
+    tables.instances.delete(key);
+    tables.instanceEvents.delete(key);
+    for (const { id } of timersOf(tables, key)) tables.timers.delete(id);
+  }
+  return old.length;
+}

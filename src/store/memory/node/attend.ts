@@ -1,0 +1,72 @@
+// Hints within this process: who inserts runs tells those who may work on them. Whoever attends is present until it leaves.
+
+import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
+import type { World } from "../../../kernel/world.js";
+import type { Attendance, Attendee } from "../../contract/node/attend.js";
+import type { RunRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+
+export type Hearers = Set<Attendee>;
+
+export function attend(hearers: Hearers, tables: Tables, attendee: Attendee): Attendance {
+  const { incarnation } = attendee;
+  const announce = () => {
+    tables.presence.held.add(incarnation);
+    const row = tables.nodes.get(incarnation);
+    if (row) Object.assign(row, { attends: true, absentSinceUs: null });
+  };
+  hearers.add(attendee);
+  announce();
+  return {
+    seen: true,
+    again: async () => announce(),
+    leave: async () => {
+      hearers.delete(attendee);
+      tables.presence.held.delete(incarnation);
+    },
+  };
+}
+
+export function hint(hearers: Hearers, tables: Tables, runs: readonly NewRun[]): void {
+  if (hearers.size === 0) return;
+  const known = runs.filter((run) => tables.runs.has(run?.id));
+  tell(hearers, new Set(known.map(({ group }) => tables.groups.idOf(group))));
+}
+
+export function hintGroups(hearers: Hearers, tables: Tables, groups: readonly RunGroup[]): void {
+  tell(hearers, new Set(groups.map((group) => tables.groups.idOf(group))));
+}
+
+/** Runs that are claimable, now or at their time: whoever hears of them is told then. */
+export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: readonly RunRow[]): void {
+  const nowUs = tables.nowUs();
+  const groupsAt = new Map<number, Set<number>>();
+  for (const { groupId, availableAtUs } of runs) {
+    const inMs = Math.max(Math.ceil((availableAtUs - nowUs) / 1000), 0);
+    groupsAt.set(inMs, (groupsAt.get(inMs) ?? new Set()).add(groupId));
+  }
+  for (const [inMs, groups] of groupsAt) {
+    if (inMs === 0) tell(hearers, groups);
+    else world.after(inMs, () => tell(hearers, groups));
+  }
+}
+
+function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
+  if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
+}
+
+/** One of them is enough: it is the process that is told. */
+export function tellSkipped(hearers: Hearers, tables: Tables): void {
+  const skipped = tables.skipped.splice(0);
+  if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
+}
+
+/** They were asked to stop: whoever holds them looks into their inboxes. */
+export function tellCalled(hearers: Hearers, runIds: readonly string[]): void {
+  if (runIds.length > 0) for (const { onCalled } of hearers) onCalled?.(runIds);
+}
+
+/** Something is left for housekeeping, on whatever node. */
+export function tellNews(hearers: Hearers): void {
+  for (const { onNews } of hearers) onNews?.();
+}

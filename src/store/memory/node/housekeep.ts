@@ -1,0 +1,81 @@
+// Keeps house: a sign of life, who is missing, and what is to be done; each part in a turn of its own.
+
+import { checkLimit, refuse } from "../../check/value.js";
+import type { HouseReport, HouseRound, ReclaimRound, Witness } from "../../contract/node/house.js";
+import type { Reclaimed } from "../../contract/run/runs.js";
+import type { Store } from "../../contract/store.js";
+import { type ExpiredRow, orphansOf, takeBackRows } from "../claim/sweep-expired.js";
+import { unreadMessages } from "../inbox/deliver-message.js";
+import { wakeParked } from "../inbox/wake-parked.js";
+import type { Admitting } from "../limit/admitting.js";
+import { overdueDeferred } from "../run/deferred-runs.js";
+import { misfitsDue } from "../run/misfits.js";
+import type { RunRow } from "../table/rows.js";
+import { runsInState, type Tables } from "../table/tables.js";
+import { beat, modeOf, peersOf } from "./nodes.js";
+import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presence.js";
+
+type House = Pick<Store, "housekeep" | "reclaim"> & Pick<Store["runs"], "wakeParked">;
+
+/** Whoever can go on is told of. */
+export function memoryHouse(tables: Tables, { ringing, tellReady }: Pick<Admitting, "ringing" | "tellReady">): House {
+  const tellWaiting = (rows: readonly RunRow[]) => tellReady(rows.filter(({ state }) => state === "waiting"));
+  return {
+    housekeep: async (round) => housekeep(tables, round),
+    reclaim: async (round) => {
+      const reclaimed = ringing(reclaim(tables, round));
+      tellWaiting(reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []));
+      return reclaimed;
+    },
+    wakeParked: async (options) => {
+      const woken = wakeParked(tables, options);
+      tellWaiting(woken);
+      return woken.length;
+    },
+  };
+}
+
+function housekeep(tables: Tables, round: HouseRound): HouseReport {
+  const { incarnation, env, alone } = round;
+  const registered = beat(tables, incarnation);
+  noteMissing(tables, env);
+  const me = tables.nodes.get(incarnation);
+  const nowUs = tables.nowUs();
+  const inLine = runsInState(tables, "held").map(({ availableAtUs }) => availableAtUs);
+  const parked = runsInState(tables, "parked");
+  const wakesUs = parked.flatMap(({ wakeAtUs }) => wakeAtUs ?? []);
+  const deadlines = [...wakesUs, ...inLine, ...departing(tables, round).values()].filter((atUs) => atUs > nowUs);
+  return {
+    registered,
+    present: registered && me?.attends === true && isHere(tables, me),
+    orphans: orphansOf(tables, isOrphan(tables, round)).length > 0,
+    due: wakesUs.some((atUs) => atUs <= nowUs) || parked.some(({ id }) => unreadMessages(tables, id).length > 0),
+    called: alone ? unreadOf(tables, incarnation) : [],
+    peers: peersOf(tables, incarnation),
+    held: inLine.some((atUs) => atUs <= nowUs),
+    mode: modeOf(tables, incarnation),
+    overdue: overdueDeferred(tables, nowUs).length > 0,
+    misfits: misfitsDue(tables, incarnation, nowUs),
+    nextWakeMs: deadlines.length > 0 ? Math.ceil((Math.min(...deadlines) - nowUs) / 1000) : null,
+  };
+}
+
+function reclaim(tables: Tables, round: ReclaimRound): readonly Reclaimed[] {
+  refuse(checkLimit("limit", round.limit));
+  const rows = orphansOf(tables, isOrphan(tables, round)).slice(0, Math.max(round.limit, 0));
+  return takeBackRows(tables, rows, round.incarnation);
+}
+
+function isOrphan(tables: Tables, witness: Witness): (row: ExpiredRow) => boolean {
+  const nowUs = tables.nowUs();
+  const gone = goneNodes(tables, witness);
+  return ({ group, leaseUntilUs, owner }) =>
+    group.env === witness.env &&
+    (gone.has(owner) || (leaseUntilUs <= nowUs && hasWatched(tables.nodes.get(owner), witness)));
+}
+
+function unreadOf(tables: Tables, owner: string): HouseReport["called"] {
+  return runsInState(tables, "running")
+    .filter((row) => row.owner === owner && unreadMessages(tables, row.id).length > 0)
+    .map(({ id: runId, inboxSeq }) => ({ runId, inboxSeq }));
+}

@@ -1,0 +1,205 @@
+// Nodes: each start registers its incarnation, gives signs of life and says when it stops.
+
+import { nodeName } from "../../../kernel/name.js";
+import { changeMode, checkModeChange, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+import { checkGroupIds, checkNode } from "../../check/node/node.js";
+import { checkName, checkText, refuse } from "../../check/value.js";
+import type {
+  ModeChangeOptions,
+  NodeRecord,
+  NodeRegistration,
+  NodeStore,
+  RegisterAnswer,
+  Rival,
+} from "../../contract/node/nodes.js";
+import { endClaimsOf, takeBackFrom } from "../claim/sweep-expired.js";
+import { copyGroup, declaredText } from "../run/group-table.js";
+import { compareText } from "../table/compare-text.js";
+import { joinKey } from "../table/join-key.js";
+import { toMs } from "../table/micros.js";
+import type { NodeRow } from "../table/rows.js";
+import { runsInState, type Tables } from "../table/tables.js";
+import { isHeard, isLive, noteMissing } from "./presence.js";
+
+/** `ringing`: looks after whoever was rung, because a run that was taken back is dead. `onNews`: told when a mode was changed. */
+export function memoryNodes(
+  tables: Tables,
+  ringing: (answer: RegisterAnswer) => RegisterAnswer,
+  onNews: () => void,
+): NodeStore {
+  return {
+    register: async (node) => ringing(registerNode(tables, node)),
+    heartbeat: async (incarnation) => beat(tables, incarnation),
+    claimsFrom: async (incarnation, groupIds) => {
+      refuse(checkGroupIds("groupIds", groupIds));
+      const row = tables.nodes.get(incarnation);
+      if (row) row.claims = [...groupIds];
+    },
+    changeMode: async (incarnation, change, options) => {
+      const state = changeNode(tables, incarnation, change, options);
+      onNews();
+      return state;
+    },
+    stop: async (incarnation) => {
+      const row = tables.nodes.get(incarnation);
+      if (row) row.stoppedAtUs ??= tables.nowUs();
+    },
+    list: async (filter) => listNodes(tables, filter),
+  };
+}
+
+export function beat(tables: Tables, incarnation: string): boolean {
+  const row = tables.nodes.get(incarnation);
+  if (!row || row.stoppedAtUs !== null) return false;
+  row.seenAtUs = tables.nowUs();
+  return true;
+}
+
+export function modeOf(tables: Tables, incarnation: string): ModeState | null {
+  const row = tables.nodes.get(incarnation);
+  return row && row.stoppedAtUs === null ? structuredClone(row.modes) : null;
+}
+
+function changeNode(
+  tables: Tables,
+  incarnation: string,
+  change: ModeChange,
+  { keep, by }: ModeChangeOptions,
+): ModeState | null {
+  checkModeChange(change);
+  refuse(checkName(nodeName, "by", by));
+  const row = tables.nodes.get(incarnation);
+  if (!row || row.stoppedAtUs !== null) return null;
+  row.modes = changeMode(row.modes, change);
+  const { env, identity, modes } = row;
+  if (keep) {
+    const { mode, overrides } = modes;
+    tables.keptModes.set(joinKey(env, identity), { env, identity, mode, overrides, atUs: tables.nowUs(), by });
+  }
+  return structuredClone(modes);
+}
+
+function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
+  refuse(checkNode(node));
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
+  const { heartbeatMs, leaseMs, presenceGraceMs, takesBack = true } = node;
+  const others = [...tables.nodes.values()].filter(
+    (row) => row.env === env && row.stack === (stack ?? null) && row.incarnation !== incarnation,
+  );
+  const nowUs = tables.nowUs();
+  if (!tables.nodes.has(incarnation)) {
+    const rival = others
+      .filter((row) => (alone || row.alone) && isLive(tables, row))
+      .sort((a, b) => a.startedAtUs - b.startedAtUs || compareText(a.incarnation, b.incarnation))[0];
+    if (rival) return { outcome: "refused", by: rivalOf(rival) };
+    const kept = tables.keptModes.get(joinKey(env, identity));
+    const modes: ModeState = { mode: kept?.mode ?? mode, overrides: kept?.overrides ?? {}, drain: null };
+    const times = { startedAtUs: nowUs, seenAtUs: nowUs, stoppedAtUs: null };
+    tables.nodes.set(incarnation, {
+      incarnation,
+      identity,
+      name,
+      env,
+      stack: stack ?? null,
+      build: build ?? null,
+      serves: [...(serves ?? [])],
+      executors: structuredClone(executors ?? []),
+      alone: alone ?? false,
+      heartbeatMs: heartbeatMs ?? null,
+      leaseMs: leaseMs ?? null,
+      presenceGraceMs: presenceGraceMs ?? null,
+      attends: false,
+      absentSinceUs: null,
+      claims: modes.mode === "full" && Object.keys(modes.overrides).length === 0 ? [...(serves ?? [])] : [],
+      modes,
+      ...times,
+      declared: new Map(),
+      declares: false,
+    });
+  } else {
+    const row = tables.nodes.get(incarnation)!;
+    tables.nodes.set(incarnation, { ...row, serves: [...(serves ?? [])], executors: structuredClone(executors ?? []) });
+  }
+  const mine = tables.nodes.get(incarnation)!;
+  if (mine.stoppedAtUs !== null) return { outcome: "stopped" };
+  const dead = others.filter(
+    (row) =>
+      !isLive(tables, row) &&
+      (alone || (row.stoppedAtUs === null && (row.alone || (row.identity === identity && row.attends)))),
+  );
+  for (const row of dead) if (alone || row.alone) row.stoppedAtUs ??= nowUs;
+  noteMissing(tables, env, incarnation);
+  const owners = new Set(dead.map((row) => row.incarnation));
+  if (!takesBack) endClaimsOf(tables, owners);
+  const reclaimed = takesBack ? takeBackFrom(tables, owners, incarnation) : [];
+  return { outcome: "registered", mode: structuredClone(mine.modes), reclaimed };
+}
+
+function rivalOf({ incarnation, identity, name, alone }: NodeRow): Rival {
+  return { incarnation, identity, name, alone };
+}
+
+function listNodes(
+  tables: Tables,
+  filter: { readonly env: string; readonly stopped?: boolean },
+): readonly NodeRecord[] {
+  refuse(checkText("env", filter.env));
+  const holds = new Map<string | null, number>();
+  for (const { owner } of runsInState(tables, "running")) holds.set(owner, (holds.get(owner) ?? 0) + 1);
+  return [...tables.nodes.values()]
+    .filter((row) => row.env === filter.env && (row.stoppedAtUs === null || filter.stopped === true))
+    .sort((a, b) => b.startedAtUs - a.startedAtUs || compareText(a.incarnation, b.incarnation))
+    .map((row) => nodeRecord(tables, row, holds.get(row.incarnation) ?? 0));
+}
+
+export function isAlive(tables: Tables, row: NodeRow): boolean {
+  return row.stoppedAtUs === null && isHeard(tables, row);
+}
+
+/** Live nodes of the same env that claim from a group that this one claims from, itself included. */
+export function peersOf(tables: Tables, incarnation: string): number {
+  const mine = tables.nodes.get(incarnation);
+  const isPeer = (row: NodeRow) =>
+    row.env === mine?.env && row.claims.some((id) => mine.claims.includes(id)) && (row === mine || isLive(tables, row));
+  return [...tables.nodes.values()].filter(isPeer).length;
+}
+
+function nodeRecord(tables: Tables, row: NodeRow, holds: number): NodeRecord {
+  const { incarnation, identity, name, env, stack, build, alone, heartbeatMs, leaseMs, presenceGraceMs } = row;
+  return {
+    incarnation,
+    identity,
+    name,
+    env,
+    stack,
+    build,
+    alone,
+    heartbeatMs,
+    leaseMs,
+    presenceGraceMs,
+    executors: structuredClone(row.executors),
+    serves: groupsIn(tables, row.serves),
+    claims: groupsIn(tables, row.claims),
+    overruled: groupsIn(tables, overruledOf(tables, row)),
+    ...structuredClone(row.modes),
+    startedAt: toMs(row.startedAtUs),
+    seenAt: toMs(row.seenAtUs),
+    stoppedAt: toMs(row.stoppedAtUs),
+    alive: isAlive(tables, row),
+    holds,
+  };
+}
+
+function groupsIn(tables: Tables, ids: readonly number[]): RunGroup[] {
+  return ids.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup);
+}
+
+/** Groups that it takes runs of, and of which something else holds than what it declares. */
+function overruledOf(tables: Tables, { stoppedAtUs, claims, declared }: NodeRow): readonly number[] {
+  if (stoppedAtUs !== null) return [];
+  return claims.filter((id) => {
+    const holds = tables.groups.declaredFor(id);
+    return holds && declared.has(id) && declared.get(id) !== declaredText(holds);
+  });
+}

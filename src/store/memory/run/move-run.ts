@@ -1,0 +1,43 @@
+// Moves a run to another state; refuses what the database's trigger refuses.
+
+import { HoldfastError } from "../../../kernel/error.js";
+import { mayMove, REOPENED_WITH_DAG, type RunState } from "../../../kernel/run/run-state.js";
+import { followLimits } from "../limit/follow-limits.js";
+import type { RunRow } from "../table/rows.js";
+import { indexRun, type Tables } from "../table/tables.js";
+
+/** A fault of the store itself: no caller can bring it about. */
+export class IllegalMove extends HoldfastError {
+  readonly code = "ILLEGAL_MOVE";
+
+  constructor(runId: string, from: RunState, to: RunState) {
+    super(`Run ${runId}: ${from} to ${to} is not a legal move. This is a fault in the store; please report it.`);
+  }
+}
+
+/**
+ * A run leaves `running` without its claim and `parked` without its wake-up time, whoever moves it. When it may be claimed
+ * again is set before: its place in line is judged by that.
+ */
+export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOff = false } = {}): void {
+  const to = followLimits(tables, row, answerPause(row, wanted), backsOff);
+  const legal = mayMove(row.state, to) && (!REOPENED_WITH_DAG.includes(row.state) || row.counts);
+  if (to !== row.state && !legal) throw new IllegalMove(row.id, row.state, to);
+  tables.byState.get(row.state)?.delete(row);
+  if (row.state === "quarantined") row.endedAtUs = null;
+  row.state = to;
+  indexRun(tables, row);
+  row.wakeAtUs = null;
+  if (to !== "running") {
+    row.token = null;
+    row.owner = null;
+    row.leaseUntilUs = null;
+  }
+}
+
+/** A run that is to be paused is, whoever gives it back: the database's trigger of the same name. */
+function answerPause(row: RunRow, wanted: RunState): RunState {
+  if (!row.pausing || wanted === row.state) return wanted;
+  row.pausing = false;
+  return wanted === "waiting" || wanted === "held" || wanted === "parked" ? "paused" : wanted;
+}

@@ -1,0 +1,43 @@
+// The operations on runs that others left: orphans, and what was deferred to whoever takes it.
+
+import type { Admission, RunStore } from "../../contract/run/runs.js";
+import { findOrphans, recoverRuns } from "../claim/recover-runs.js";
+import { compareText } from "../table/compare-text.js";
+import type { RunRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
+import { reviewMisfits } from "./misfits.js";
+
+interface After {
+  /** Looks after whoever was rung by the operation. */
+  readonly ringing: <T>(answer: T) => T;
+  readonly tellReady: (runs: readonly RunRow[]) => void;
+  readonly admit: (whom: Admission) => number;
+}
+
+type Operations = Pick<
+  RunStore,
+  "orphans" | "recover" | "expireDeferred" | "unservedGroups" | "keyOf" | "reviewMisfits"
+>;
+
+export function othersRuns(tables: Tables, { ringing, tellReady, admit }: After): Operations {
+  return {
+    orphans: async (filter) => findOrphans(tables, filter),
+    recover: async (decisions, options) => {
+      const reclaimed = ringing(recoverRuns(tables, decisions, options));
+      const rows = reclaimed.flatMap(({ runId }) => tables.runs.get(runId) ?? []);
+      tellReady(rows.filter(({ state }) => state === "waiting"));
+      return reclaimed;
+    },
+    expireDeferred: async (options) => {
+      const ended = ringing(expireDeferred(tables, options)).sort((a, b) => compareText(a.id, b.id));
+      admit({ runIds: ended.map(({ id }) => id) });
+      return ended.map(({ id: runId, group: { program, stack } }) => {
+        return { runId, program, stack, by: tables.deferred.get(runId)!.by };
+      });
+    },
+    reviewMisfits: async (review) => ringing(reviewMisfits(tables, review)),
+    unservedGroups: async (query) => unservedGroups(tables, query),
+    keyOf: async (runId) => keyOf(tables, runId),
+  };
+}

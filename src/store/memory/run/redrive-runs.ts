@@ -1,0 +1,84 @@
+// Opens ended runs again, for an operator: from where they were, or from their start.
+
+import { isEnded } from "../../../kernel/run/run-state.js";
+import { checkRedrive } from "../../check/run/redrive.js";
+import { refuse } from "../../check/value.js";
+import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
+import { appendEntry } from "../journal/append-entry.js";
+import { compareText } from "../table/compare-text.js";
+import type { RunRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+import { reopenTasks } from "../task/reopen-tasks.js";
+import { taskOf, tasksOf } from "../task/task-tree.js";
+import { cancelTasks } from "./cancel-run.js";
+import { CLOSED } from "./end-run.js";
+import { moveRun } from "./move-run.js";
+import { nextGeneration } from "./next-generation.js";
+
+export function redriveRuns(tables: Tables, runIds: readonly string[], options: Redrive): readonly RedriveAnswer[] {
+  refuse(checkRedrive(runIds, options));
+  const nowUs = tables.nowUs();
+  if (!options.fromStart) reopenTasks(tables, rootsOf(tables, runIds), options, nowUs);
+  return runIds.map((id): RedriveAnswer => {
+    const row = tables.runs.get(id);
+    if (!row) return { outcome: "unknown" };
+    const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
+    const of = taskOf(tables, row);
+    // A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was.
+    const opens = of === null || (row.state === "quarantined" && !options.fromStart);
+    if (!opens && !mine) return { outcome: "task", of: of! };
+    if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
+    if (!mine) open(tables, row, options, nowUs);
+    return { outcome: "redriven" };
+  });
+}
+
+/** Those that will be opened. */
+function rootsOf(tables: Tables, runIds: readonly string[]): RunRow[] {
+  const rows = [...new Set(runIds)].flatMap((id) => tables.runs.get(id) ?? []);
+  return rows.filter((row) => reopens(row.state) && taskOf(tables, row) === null);
+}
+
+/** Those that are to begin anew and have tasks under way, by id. */
+export function busyRuns(tables: Tables, runIds: readonly string[], options: Redrive): RunRow[] {
+  refuse(checkRedrive(runIds, options));
+  const busy = options.fromStart ? rootsOf(tables, runIds).filter(({ pending }) => pending > 0) : [];
+  return busy.sort((a, b) => compareText(a.id, b.id));
+}
+
+/** Those that wait are cancelled, those that run are asked to end; their ends count nowhere. */
+export function leaveTasks(tables: Tables, root: RunRow, by: string): void {
+  cancelTasks(tables, root.id, { by, reason: "its run begins anew" });
+  for (const task of tasksOf(tables, root)) task.counts = false;
+}
+
+/** The same call repeated finds its entry. */
+function wrote(tables: Tables, row: RunRow, callId: string): boolean {
+  const log = [...(tables.journal.get(row.id)?.values() ?? [])];
+  return log.some(({ seq, key, epoch }) => seq >= row.baseSeq && key === callId && epoch === 0);
+}
+
+function open(tables: Tables, row: RunRow, { by, callId, fromStart, note }: Redrive, nowUs: number): void {
+  const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
+  nextGeneration(row);
+  row.availableAtUs = nowUs;
+  moveRun(tables, row, "waiting");
+  if (fromStart) {
+    row.baseSeq = row.seq;
+    row.pending = 0;
+  }
+  const kind = fromStart ? "start" : "redriven";
+  appendEntry(
+    tables,
+    row,
+    { kind, name: by, key: callId, payload: (fromStart ? start?.payload : note) ?? null },
+    nowUs,
+  );
+  row.failures = 0;
+  row.crashes = 0;
+  row.endedAtUs = null;
+  row.archivedAtUs = null;
+  const messages = (tables.inbox.get(row.id) ?? []).filter(({ key }) => key !== "cancel");
+  for (const message of messages) if (message.takenSeq === CLOSED) message.takenSeq = null;
+  tables.inbox.set(row.id, messages);
+}

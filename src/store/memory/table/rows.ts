@@ -1,0 +1,304 @@
+// The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
+
+import type { Payload } from "../../../kernel/codec/payload.js";
+import type { ModeState } from "../../../kernel/node-mode.js";
+import type { LimitKind, Overflow, RunGroup } from "../../../kernel/run/new-run.js";
+import type { Recovery } from "../../../kernel/run/recovery.js";
+import type { RunState } from "../../../kernel/run/run-state.js";
+import type { TakenBackAs } from "../../contract/claim/claims.js";
+import type { DefinitionRecord, OlderDefinition } from "../../contract/definition/definitions.js";
+import type { MessageKind } from "../../contract/inbox/inbox.js";
+import type { InstanceStatus, NewInstanceEvent, TimerKind } from "../../contract/machine/machines.js";
+import type { NodeExecutor, NodeRegistration } from "../../contract/node/nodes.js";
+
+export interface RunRow {
+  readonly id: string;
+  readonly groupId: number;
+  readonly group: RunGroup;
+  readonly priority: number;
+  readonly crashLimit: number;
+  /** Null: what was declared for its group. */
+  readonly recovery: Recovery | null;
+  readonly parentId: string | null;
+  readonly createdAtUs: number;
+  readonly limited: boolean;
+  /** The tasks it waits for. */
+  pending: number;
+  /** A task whose end is still to be counted. */
+  counts: boolean;
+  /** Running, and paused when it is given back. */
+  pausing: boolean;
+  state: RunState;
+  availableAtUs: number;
+  wakeAtUs: number | null;
+  wakeAfter: number;
+  epoch: number;
+  token: string | null;
+  owner: string | null;
+  leaseUntilUs: number | null;
+  seq: number;
+  baseSeq: number;
+  generation: number;
+  inboxSeq: number;
+  failures: number;
+  crashes: number;
+  /** Replaced, not pushed to. */
+  misfits: readonly string[] | null;
+  endedAtUs: number | null;
+  archivedAtUs: number | null;
+}
+
+/** Beside a run with misfits, until it has ended. */
+export interface MisfitRow {
+  readonly runId: string;
+  readonly wanted: string | null;
+  readonly lookAtUs: number;
+}
+
+/** A claim that was taken from its holder. */
+export interface TakenClaimRow {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly by: string | null;
+  readonly outcome: TakenBackAs;
+  readonly atUs: number;
+  /** It is one of the run's crashes; false once its holder was heard of again. */
+  readonly counted: boolean;
+  /** How many live holders had lost the run in a row before this one. */
+  readonly losses: number;
+}
+
+/** One stage of a run's way through its limits. */
+export interface LimitRow {
+  readonly runId: string;
+  readonly stage: number;
+  /** With the env before it. */
+  readonly key: string;
+  readonly kind: LimitKind;
+  readonly max: number;
+  readonly perMs: number | null;
+  readonly overflow: Overflow | null;
+  state: "later" | "waits" | "granted" | "passed";
+  priority: number;
+  availableAtUs: number;
+}
+
+export interface PausedQueueRow {
+  readonly env: string;
+  readonly queue: string;
+  readonly atUs: number;
+  readonly by: string;
+}
+
+export interface ScheduleRow {
+  readonly id: string;
+  readonly key: string;
+  group: RunGroup;
+  spec: string;
+  readonly anchorMs: number;
+  lastMs: number;
+  nextMs: number | null;
+  pausedAtUs: number | null;
+  pausedBy: string | null;
+  seenAtUs: number;
+}
+
+export interface JournalRow {
+  readonly seq: number;
+  readonly epoch: number;
+  /** null: the store itself wrote it. Tells a repeated commit that it was written before. */
+  readonly token: string | null;
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly payload: Payload | null;
+  readonly atUs: number;
+}
+
+export interface MessageRow {
+  readonly id: number;
+  readonly runId: string;
+  readonly key: string;
+  readonly messageId: string;
+  readonly kind: MessageKind;
+  readonly name: string;
+  readonly payload: Payload | null;
+  readonly sender: string | null;
+  readonly atUs: number;
+  /** The journal entry that took it in; null: unread. */
+  takenSeq: number | null;
+}
+
+/** Replaced as a whole, never changed: a transaction sees by identity that its key was taken meanwhile. */
+export interface KeyRow {
+  readonly env: string;
+  readonly scope: string;
+  readonly key: string;
+  readonly runId: string;
+  readonly payloadHash: string;
+  readonly lifetime: "live" | "archived" | "timed";
+  readonly untilUs: number | null;
+}
+
+export interface LeaseRow {
+  readonly env: string;
+  readonly key: string;
+  state: "claimed" | "done" | "failed";
+  owner: string;
+  epoch: number;
+  /** null: finished, released or reclaimed. */
+  token: string | null;
+  /** Who completed, failed or released it: the same call repeated finds its own effect. */
+  finishedToken: string | null;
+  attempt: number;
+  leaseUntilUs: number;
+  acquiredAtUs: number;
+  finishedAtUs: number | null;
+  detail: string | null;
+}
+
+export interface NodeRow
+  extends Omit<NodeRegistration, "heartbeatMs" | "leaseMs" | "presenceGraceMs" | "takesBack" | "mode"> {
+  readonly serves: readonly number[];
+  readonly executors: readonly NodeExecutor[];
+  readonly alone: boolean;
+  claims: readonly number[];
+  modes: ModeState;
+  readonly heartbeatMs: number | null;
+  readonly leaseMs: number | null;
+  readonly presenceGraceMs: number | null;
+  /** It has said that it attends; since when its presence is missing. */
+  attends: boolean;
+  absentSinceUs: number | null;
+  readonly startedAtUs: number;
+  seenAtUs: number;
+  stoppedAtUs: number | null;
+  /** By group: what it declares. Replaced as a whole. */
+  declared: ReadonlyMap<number, string>;
+  /** Whether it has said which events start its programs. */
+  declares: boolean;
+}
+
+/** Of sessions and not of rows: lost with the server that kept them. */
+export interface Presence {
+  /** By incarnation: those whose presence is held. */
+  readonly held: Set<string>;
+  serverStartedAtUs: number;
+}
+
+/** Who may try while a circuit breaker is half-open. */
+export interface ProbeRow {
+  readonly env: string;
+  readonly program: string;
+  readonly opening: string;
+  readonly n: number;
+  readonly runId: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
+  readonly atUs: number;
+}
+
+/** What a version of a definition said. Never changed. */
+export interface DefinitionVersionRow extends OlderDefinition {
+  readonly programs: readonly string[];
+}
+
+/** Replaced as a whole. */
+export interface DebounceRow {
+  readonly env: string;
+  readonly subscription: string;
+  readonly subject: string;
+  readonly runId: string;
+  readonly lastAtUs: number;
+  readonly payload: Payload;
+}
+
+export interface KeptModeRow extends Omit<ModeState, "drain"> {
+  readonly env: string;
+  readonly identity: string;
+  readonly atUs: number;
+  readonly by: string;
+}
+
+export interface DeferredRow {
+  readonly runId: string;
+  readonly by: string;
+  readonly expiresAtUs: number | null;
+  takenBy: string | null;
+  takenAtUs: number | null;
+  pending: boolean;
+}
+
+/** Replaced as a whole, never changed: a transaction sees by identity that it was written to meanwhile. */
+export interface TimeoutRow {
+  readonly env: string;
+  readonly scope: string;
+  readonly instance: string;
+  readonly generation: string;
+  readonly state: string;
+  readonly sequence: number;
+  readonly deadlineUs: number;
+  /** The deadline; while claimed, when the claim is over; after a failure, when to try again; null: given up. */
+  readonly dueAtUs: number | null;
+  readonly createdAtUs: number;
+  readonly attempts: number;
+  readonly claimedBy: string | null;
+  readonly claimedUntilUs: number | null;
+  readonly token: string | null;
+  readonly releasedToken: string | null;
+  readonly problem: string | null;
+}
+
+/** Replaced as a whole. */
+export interface InstanceRow {
+  readonly key: string;
+  readonly id: string;
+  readonly groupId: number;
+  readonly group: RunGroup;
+  readonly inputHash: string;
+  readonly redact: readonly string[];
+  readonly version: string | null;
+  readonly status: InstanceStatus;
+  readonly seq: number;
+  readonly value: string;
+  readonly snapshot: Payload;
+  readonly snapshotSeq: number;
+  readonly problem: string | null;
+  readonly createdAtUs: number;
+  readonly updatedAtUs: number;
+  readonly endedAtUs: number | null;
+}
+
+export interface InstanceEventRow extends NewInstanceEvent {
+  readonly seq: number;
+  readonly token: string;
+  readonly atUs: number;
+}
+
+/** Replaced as a whole. */
+export interface TimerRow {
+  readonly id: string;
+  readonly instanceKey: string;
+  readonly groupId: number;
+  readonly generation: number;
+  readonly kind: TimerKind;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly dueAtUs: number;
+  readonly tryAtUs: number;
+  /** Taken until then. */
+  readonly claimedUntilUs: number | null;
+  readonly attempts: number;
+  readonly state: "pending" | "dead";
+  readonly problem: string | null;
+}
+
+/** Of sessions and not of rows: lost with the server that kept them. */
+export interface Presence {
+  /** By incarnation: those whose presence is held. */
+  readonly held: Set<string>;
+  serverStartedAtUs: number;
+}

@@ -1,0 +1,190 @@
+// Timeouts: scheduled, looked for, claimed and completed; the same answers as PostgreSQL's.
+
+import {
+  checkNewTimeout,
+  checkTimeoutClaim,
+  checkTimeoutKey,
+  checkTimeoutRelease,
+  checkTimeoutScope,
+  mayBeTimeoutFence,
+} from "../../check/timeout/timeout.js";
+import { checkLimit, refuse } from "../../check/value.js";
+import type {
+  ExpiredTimeouts,
+  NewTimeout,
+  TimeoutClaimAnswer,
+  TimeoutClaimRequest,
+  TimeoutFence,
+  TimeoutKey,
+  TimeoutRecord,
+  TimeoutRelease,
+  TimeoutTable,
+} from "../../contract/timeout/timeouts.js";
+import { compareText } from "../table/compare-text.js";
+import { joinKey } from "../table/join-key.js";
+import { toMs, toUs } from "../table/micros.js";
+import type { TimeoutRow } from "../table/rows.js";
+import type { Tables } from "../table/tables.js";
+import { tablesSeenBy } from "../table/transaction.js";
+
+export function memoryTimeouts(tables: Tables): TimeoutTable {
+  const hearers = new Map<string, Set<(inMs: number) => void>>();
+  const tell = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) => {
+    for (const hear of [...(hearers.get(joinKey(env, scope)) ?? [])]) hear(Math.max(inMs, 0));
+  };
+  return {
+    // What is scheduled in a transaction is told before it commits: it only says when to look.
+    async schedule(timeout, { tx } = {}) {
+      const record = schedule(tablesSeenBy(tables, tx), timeout);
+      tell(record, record.deadline - record.createdAt);
+      return record;
+    },
+    async cancel(key, { tx } = {}) {
+      refuse(checkTimeoutKey(key));
+      return tablesSeenBy(tables, tx).timeouts.delete(keyOf(key));
+    },
+    async get(key) {
+      refuse(checkTimeoutKey(key));
+      const row = tables.timeouts.get(keyOf(key));
+      return row ? timeoutRecord(row) : null;
+    },
+    expired: async (of, limit) => expired(tables, of, limit),
+    async claim(requests) {
+      for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
+      return requests.map((request) => claim(tables, request));
+    },
+    complete: async (fences, { tx } = {}) => fences.map((fence) => complete(tablesSeenBy(tables, tx), tables, fence)),
+    async release(releases) {
+      for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
+      return releases.map((one) => release(tables, one));
+    },
+    async dead(of, { limit, after = "" }) {
+      refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
+      const dead = ofScope(tables, of).filter(({ dueAtUs }) => dueAtUs === null);
+      const sorted = dead.sort((a, b) => compareText(a.instance, b.instance));
+      const later = sorted.filter(({ instance }) => compareText(instance, after) > 0);
+      return later.slice(0, Math.max(limit, 0)).map(timeoutRecord);
+    },
+    async redrive(key) {
+      refuse(checkTimeoutKey(key));
+      const row = tables.timeouts.get(keyOf(key));
+      if (!row || row.dueAtUs !== null) return false;
+      const anew = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
+      tables.timeouts.set(keyOf(key), { ...row, ...anew });
+      tell(key, 0);
+      return true;
+    },
+    onScheduled({ env, scope }, listener) {
+      const name = joinKey(env, scope);
+      const mine = (inMs: number) => listener(inMs);
+      hearers.set(name, (hearers.get(name) ?? new Set()).add(mine));
+      return () => hearers.get(name)?.delete(mine);
+    },
+  };
+}
+
+function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
+  refuse(checkNewTimeout(timeout));
+  const { env, scope, instance, generation, state, sequence, deadline, keep } = timeout;
+  const before = tables.timeouts.get(keyOf(timeout));
+  const same = before?.state === state && before.sequence === sequence;
+  if (before && (before.generation === generation || (keep && same))) return timeoutRecord(before);
+  const nowUs = tables.nowUs();
+  const deadlineUs = "at" in deadline ? toUs(deadline.at) : nowUs + toUs(deadline.inMs);
+  const row: TimeoutRow = {
+    ...{ env, scope, instance, generation, state, sequence, deadlineUs },
+    dueAtUs: deadlineUs,
+    createdAtUs: nowUs,
+    attempts: 0,
+    claimedBy: null,
+    claimedUntilUs: null,
+    token: null,
+    releasedToken: null,
+    problem: null,
+  };
+  tables.timeouts.set(keyOf(timeout), row);
+  return timeoutRecord(row);
+}
+
+function expired(tables: Tables, of: Omit<TimeoutKey, "instance">, limit: number): ExpiredTimeouts {
+  refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
+  const nowUs = tables.nowUs();
+  const rows = ofScope(tables, of)
+    .filter((row): row is TimeoutRow & { dueAtUs: number } => row.dueAtUs !== null)
+    .sort((a, b) => a.dueAtUs - b.dueAtUs || compareText(a.instance, b.instance));
+  const due = rows.filter(({ dueAtUs }) => dueAtUs <= nowUs);
+  const next = rows[due.length];
+  return {
+    timeouts: due.slice(0, Math.max(limit, 0)).map(timeoutRecord),
+    nextMs: next ? Math.ceil((next.dueAtUs - nowUs) / 1000) : null,
+  };
+}
+
+function ofScope(tables: Tables, of: Omit<TimeoutKey, "instance">): TimeoutRow[] {
+  return [...tables.timeouts.values()].filter(({ env, scope }) => env === of.env && scope === of.scope);
+}
+
+function claim(tables: Tables, request: TimeoutClaimRequest): TimeoutClaimAnswer {
+  const { generation, node, token, claimMs } = request;
+  const row = tables.timeouts.get(keyOf(request));
+  if (!row) return { outcome: "notFound" };
+  if (row.generation !== generation) return { outcome: "stateChanged" };
+  const nowUs = tables.nowUs();
+  if (row.dueAtUs === null || row.dueAtUs > nowUs) {
+    if (row.token === token) return { outcome: "claimed", timeout: timeoutRecord(row) };
+    if (row.token === null) return { outcome: "stateChanged" };
+    return { outcome: "alreadyClaimed", by: row.claimedBy, until: toMs(row.claimedUntilUs) };
+  }
+  const untilUs = nowUs + toUs(claimMs);
+  const claimed: TimeoutRow = {
+    ...row,
+    ...{ token, claimedBy: node, claimedUntilUs: untilUs, dueAtUs: untilUs },
+    attempts: row.attempts + 1,
+    releasedToken: null,
+  };
+  tables.timeouts.set(keyOf(row), claimed);
+  return { outcome: "claimed", timeout: timeoutRecord(claimed) };
+}
+
+/** `seen`: the tables as the caller's transaction sees them. */
+function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
+  const known = rowOf(all, fence);
+  const row = known && seen.timeouts.get(keyOf(known));
+  if (!row || row.generation !== fence.generation || row.token !== fence.token) return false;
+  return seen.timeouts.delete(keyOf(row));
+}
+
+function release(tables: Tables, { retryInMs, problem, ...fence }: TimeoutRelease): boolean {
+  const row = rowOf(tables, fence);
+  if (!row) return false;
+  // The reply to the same call was lost: it finds its own effect.
+  if (row.token !== fence.token) return row.releasedToken === fence.token;
+  tables.timeouts.set(keyOf(row), {
+    ...row,
+    ...{ token: null, claimedBy: null, claimedUntilUs: null, releasedToken: fence.token },
+    dueAtUs: retryInMs === "never" ? null : retryInMs === null ? row.deadlineUs : tables.nowUs() + toUs(retryInMs),
+    attempts: row.attempts - (retryInMs === null ? 1 : 0),
+    problem: problem ?? row.problem,
+  });
+  return true;
+}
+
+function rowOf(tables: Tables, fence: TimeoutFence): TimeoutRow | undefined {
+  if (!mayBeTimeoutFence(fence)) return undefined;
+  return [...tables.timeouts.values()].find(({ generation }) => generation === fence.generation);
+}
+
+function keyOf({ env, scope, instance }: TimeoutKey): string {
+  return joinKey(env, scope, instance);
+}
+
+export function timeoutRecord(row: TimeoutRow): TimeoutRecord {
+  const { env, scope, instance, generation, state, sequence, attempts, claimedBy, problem } = row;
+  return {
+    ...{ env, scope, instance, generation, state, sequence, attempts, claimedBy, problem },
+    dead: row.dueAtUs === null,
+    deadline: toMs(row.deadlineUs),
+    createdAt: toMs(row.createdAtUs),
+    claimedUntil: toMs(row.claimedUntilUs),
+  };
+}

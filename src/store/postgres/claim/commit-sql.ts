@@ -1,0 +1,269 @@
+// The fenced commit as SQL. The order of its parts is the whole point: the fence is the UPDATE's own predicate, and
+// everything else is written only for the fence rows that UPDATE returned.
+
+import { at, oneOf, unnest } from "../connection/batch.js";
+import { type Dialect, statement } from "../connection/dialect.js";
+import { leaveHint } from "../connection/hints.js";
+import { interval } from "../connection/instant.js";
+import { LIMIT, LIMIT_COLUMNS } from "../limit/limit-columns.js";
+import { endNotices } from "../run/end-notices.js";
+import { noteMisfits, withMisfits } from "../run/misfit-sql.js";
+import { countDown, isWaiter, TURN, takeTurn } from "../task/count-down.js";
+
+const FENCE = ["uuid", "bigint", "uuid", "bigint", "int", "text", "bool", "bool", "bool", "float8", "int", "bigint"];
+const ENTRY = ["int", "int", "text", "text", "text", "text", "text"];
+const NEED = ["int", "int", "text", "uuid", "uuid", "bool"];
+const NEED_COLUMNS = "ord, i, key, message, child, counts";
+const CHILD = [
+  "int",
+  "uuid",
+  "int",
+  "int",
+  "float8",
+  "int",
+  "text",
+  "text",
+  "text",
+  "int",
+  "bool",
+  "int",
+  "bool",
+  "text",
+];
+/** Where each part's arrays begin among the parameters. */
+const ENTRIES = 1 + FENCE.length;
+const NEEDS = ENTRIES + ENTRY.length;
+const CHILDREN = NEEDS + NEED.length;
+const CHILD_LIMITS = CHILDREN + CHILD.length;
+const REOPENED = CHILD_LIMITS + LIMIT.length;
+/** One number per commit: the tasks it starts, and 1 when it parks for them. */
+const NEW_TASKS = REOPENED + 2;
+const FOR_TASKS = NEW_TASKS + 1;
+const TASK_NEEDS = FOR_TASKS + 1;
+/** One text per commit: the holder's build when its code does not fit the journal. */
+const MISFITS = TASK_NEEDS + 3;
+
+/** What stands at a fence row's place in the arrays of the fence. */
+const runId = (ord: string) => at(1, "uuid", ord);
+const epoch = (ord: string) => at(2, "bigint", ord);
+const token = (ord: string) => at(3, "uuid", ord);
+const seq = (ord: string) => at(4, "bigint", ord);
+/** What stands at a limit's run in an array of the children. */
+const child = (type: "uuid" | "int" | "float8", column: number) => at(CHILDREN + column, type, "l.run");
+
+/**
+ * Rows (ord, i) of the effects that cannot be carried out, from arrays that begin at parameter `from`: the message is
+ * not there or was taken, or the child's id is another run's, or a task's is taken (it would be counted twice). The message is looked up by its key alone: asked for
+ * unread ones, a planner without statistics read all of the run's for each (10,000 took 9.4 s).
+ */
+function unfit({ schema: s }: Dialect, from: number): string {
+  return `
+  select k.ord, k.i from ${unnest(from, NEED)} as k(${NEED_COLUMNS})
+  left join lateral (
+    select i.taken_seq is null and i.message_id = coalesce(k.message, i.message_id) as open
+    from ${s}.inbox i where i.run_id = ${runId("k.ord")} and i.key = k.key limit 1
+  ) m on true
+  left join lateral (
+    select k.counts or r.parent_id is distinct from ${runId("k.ord")} as other from ${s}.runs r where r.id = k.child limit 1
+  ) c on true
+  where (k.key is not null and m.open is not true) or c.other`;
+}
+
+/**
+ * Rows locked by others are skipped (busy), never waited for. State is not part of the fence: the token is NULL unless
+ * running, and beside a partial index the state made the planner join n² rows (5.9k instead of 36.6k jobs/s).
+ * Entries belong to the very fence row they came with (`ord`): matched on the run's id alone, a late row of an old claim
+ * in the same flush as a live one was accepted.
+ *
+ * The end of a task is accepted only where it is counted (`counting`); there, a run that is counted down itself is left to
+ * the next statement.
+ */
+function fenced(d: Dialect, { more, counting }: Variant): string {
+  const { schema: s, now } = d;
+  const pending = more ? `r.pending + ${at(NEW_TASKS, "int", "f.ord")}` : "r.pending";
+  const noneLeft = more ? ` or ${at(FOR_TASKS, "int", "f.ord")} = 1 and ${pending} = 0` : "";
+  const wakesAtOnce = `f.to_state = 'parked' and (r.inbox_seq > f.seen_inbox_seq${noneLeft})`;
+  const ending = `select run_id from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord) where ($7::bool[])[w.ord]`;
+  const fits = more ? ` and not ${oneOf("f.ord", `select ord from (${unfit(d, NEEDS)}) unfit`)}` : "";
+  // A pause that was asked for is answered first.
+  const shut = "(f.fits is false and not r.pausing)";
+  return `
+with t as materialized (select ${now} as now
+), ${counting ? `${takeTurn(d, ending)}, ` : ""}${more ? "l" : "f"} as materialized (
+  select f.*, r.counts, r.pausing${more ? ", r.misfits, r.owner, r.claim_group" : ""}
+  from ${more ? unnest(1, FENCE).replace(/\)$/, `, (select $${MISFITS}::text[]))`) : unnest(1, FENCE)} with ordinality
+    as f(run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq,${more ? " build," : ""} ord)
+  join ${s}.runs r on r.id = f.run_id
+  ${counting ? `where ${TURN} and not ${isWaiter("f.run_id")}` : ""}
+  for no key update of r skip locked
+)${more ? `, f as materialized (${withMisfits(d)})` : ""}, ok as (
+  update ${s}.runs r
+  set seq = f.seq + f.n,
+      ${more ? `pending = ${pending}, misfits = coalesce(f.tried, r.misfits),` : ""}
+      ${counting ? "counts = r.counts and not f.ends," : ""}
+      state = case when f.to_state is null then r.state when ${wakesAtOnce} then 'waiting'
+                   ${more ? `when ${shut} then 'quarantined'` : ""} else f.to_state end,
+      token = case when f.to_state is null then r.token end,
+      owner = case when f.to_state is null then r.owner end,
+      lease_until = case when f.to_state is null then r.lease_until end,
+      available_at = case when f.failed then t.now + ${interval("f.delay_ms")} when ${wakesAtOnce} then t.now
+                          else r.available_at end,
+      wake_at = case when f.to_state = 'parked' and not (${wakesAtOnce}) then t.now + ${interval("f.delay_ms")} end,
+      wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
+      failures = case when f.anew then 0 else r.failures + f.failed::int end,
+      generation = r.generation + f.anew::int,
+      base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
+      crashes = case when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)${more ? " or f.build is not null" : ""}
+                     then greatest(r.crashes - 1, 0) else 0 end,
+      ended_at = case when f.ends or f.to_state = 'quarantined'${more ? ` or ${shut}` : ""} then t.now end
+  from f, t
+  where r.id = f.run_id and r.epoch = f.epoch and r.token = f.token and r.seq = f.seq
+    ${counting ? "" : "and not (f.ends and r.counts)"}${fits}
+  returning f.ord, f.run_id, f.seq + f.n as seq, f.ends, f.counts as counted, r.state, r.inbox_seq, r.parent_id,
+    case when r.state = 'waiting' then r.claim_group end as ready
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
+  select ${runId("e.ord")}, ${seq("e.ord")} + e.i, ${epoch("e.ord")}, ${token("e.ord")},
+    e.kind, e.name, e.key, e.codec, e.data, t.now
+  from ${unnest(ENTRIES, ENTRY)} as e(ord, i, kind, name, key, codec, data), t
+  where ${oneOf("e.ord", "select ord from ok")}
+), ended as (select run_id, parent_id, state, counted from ok where ends
+), ${endNotices(d)}${counting ? `, ${countDown(d)}` : ""}`;
+}
+
+/** `more`: somebody takes messages in, starts children, begins anew or waits for tasks. `counting`: a task ends. */
+interface Variant {
+  readonly more: boolean;
+  readonly counting: boolean;
+}
+
+/** The last row, of a statement that may make work for others, tells nothing: it leaves the hint. */
+const answer = ({ more, counting }: Variant) => `
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held from ok
+union all
+select null, null, null, null, run_id, null from told${
+  counting
+    ? `
+union all
+select null, null, null, case when state = 'waiting' then claim_group end, null, case when state = 'held' then id end from up
+where state in ('waiting', 'held')`
+    : ""
+}${
+  more || counting
+    ? `
+union all
+select null, null, null, null, null, null from (select ${leaveHint(madeReady({ more, counting }))} as hint offset 0) x
+where hint is not null`
+    : ""
+}`;
+
+/** The groups in which others find something to claim now. */
+function madeReady({ more, counting }: Variant): string {
+  const parts = ["select ready from ok where ready is not null"];
+  if (counting) parts.push("select claim_group from up where state = 'waiting'");
+  if (more) parts.push("select claim_group from children where state = 'waiting'");
+  return parts.join(" union all ");
+}
+
+/**
+ * A child that is there already is a child of this run, started before. Another run with its id, inserted since this statement
+ * began, fails the statement. Needs and limits belong to the fence row they came with, too: matched on the child's id alone, a
+ * refused commit left its own on a child that another one of the batch started under the same id.
+ */
+const others = (d: Dialect) => {
+  const { schema: s } = d;
+  return `
+, taken as (
+  update ${s}.inbox i set taken_seq = ${seq("k.ord")} + k.i
+  from ${unnest(NEEDS, NEED)} as k(${NEED_COLUMNS})
+  where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
+  returning i.run_id, i.taken_seq, k.ord, i.name, i.key, i.codec, i.data
+), taken_in as (
+  insert into ${s}.journal (run_id, seq, epoch, token, kind, name, key, codec, data, at)
+  select k.run_id, k.taken_seq, ${epoch("k.ord")}, ${token("k.ord")}, 'take', k.name, k.key, k.codec, k.data, t.now
+  from taken k, t
+), c as materialized (
+  select *
+  from ${unnest(CHILDREN, CHILD)}
+    as c(ord, id, claim_group, priority, delay_ms, crash_limit, name, codec, data, position, limited, pending, counts, recovery)
+  where ${oneOf("c.ord", "select ord from ok")} and (select r.id from ${s}.runs r where r.id = c.id limit 1) is null
+), children as (
+  insert into ${s}.runs (id, claim_group, priority, state, available_at, crash_limit, parent_id, created_at, limited,
+    pending, counts, recovery)
+  select id, claim_group, priority,
+    case when counts and ${oneOf("c.ord", "select ord from f where pausing")} then 'paused' when pending > 0 then 'blocked'
+         when limited then 'held' else 'waiting' end,
+    t.now + ${interval("delay_ms + position * 0.001")}, crash_limit, ${runId("c.ord")}, t.now, limited, pending, counts,
+    recovery
+  from c, t
+  returning id, state, claim_group
+), needs as (
+  insert into ${s}.run_needs (need_id, run_id)
+  select n.need_id, n.run_id from ${unnest(TASK_NEEDS, ["int", "uuid", "uuid"])} as n(ord, need_id, run_id)
+  where ${oneOf("n.ord", "select ord from ok")}
+), children_limits as (
+  insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
+  select ${child("uuid", 1)}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
+    case when l.stage = 1 and ${oneOf(child("uuid", 1), "select id from children where state = 'held'")} then 'waits' else 'later' end,
+    case l.kind when 'serial' then 0 else ${child("int", 3)} end,
+    t.now + ${interval(`${child("float8", 4)} + ${child("int", 9)} * 0.001`)}
+  from ${unnest(CHILD_LIMITS, LIMIT)} as l(${LIMIT_COLUMNS}), t
+  where ${oneOf(child("int", 0), "select ord from ok")} and ${oneOf(child("uuid", 1), "select id from c")}
+), children_start as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select id, 1, 0, 'start', name, codec, data, t.now from c, t
+), reopened as (
+  update ${s}.inbox i set taken_seq = null
+  from ${unnest(REOPENED, ["int", "text"])} as k(ord, key)
+  where i.run_id = ${runId("k.ord")} and i.key = k.key and ${oneOf("k.ord", "select ord from ok")}
+), ${noteMisfits(d, oneOf("f.ord", "select ord from ok"))}`;
+};
+
+const variant = (name: string, one: Variant) =>
+  statement(name, (d) => fenced(d, one) + (one.more ? others(d) : "") + answer(one));
+
+export const commitRuns = variant("commit_runs", { more: false, counting: false });
+export const commitRunsAndMore = variant("commit_runs_and_more", { more: true, counting: false });
+export const commitTasks = variant("commit_tasks", { more: false, counting: true });
+export const commitTasksAndMore = variant("commit_tasks_and_more", { more: true, counting: true });
+
+/**
+ * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
+ * entries stand in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
+ * different commits at one sequence was told that it had been written.)
+ */
+export const refusedCommits = statement("refused_commits", (d) => {
+  const { schema: s } = d;
+  return `
+with e as materialized (
+  select * from ${unnest(6 + NEED.length, ENTRY)} as e(ord, i, kind, name, key, codec, data)
+  union all
+  select ord, i, 'take', null, key, null, null from ${unnest(6, NEED)} as k(${NEED_COLUMNS}) where key is not null
+), written as materialized (
+  select e.ord, count(*) as n
+  from e
+  cross join lateral (
+    select from ${s}.journal j
+    where j.run_id = ${runId("e.ord")} and j.seq = ${seq("e.ord")} + e.i
+      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}
+      and j.kind = e.kind and j.key is not distinct from e.key
+      and (e.name is null or (j.name = e.name and j.codec is not distinct from e.codec and j.data is not distinct from e.data))
+    limit 1
+  ) j
+  group by 1
+), unfit as materialized (
+  select jsonb_object_agg(ord, i) as by_ord from (select ord, array[min(i)] as i from (${unfit(d, 6)}) u group by 1) u
+)
+select
+  case
+    when ${oneOf("w.ord", "select ord from written where n = ($5::int[])[ord]")} then 'recorded'
+    when r.epoch = w.epoch and r.token = w.token then 'held'
+    else 'lost'
+  end as reason,
+  r.seq,
+  coalesce((select by_ord -> w.ord::text from unfit), '[]') as bad_takes
+from ${unnest(1, ["uuid", "bigint", "uuid", "bigint", "int"])}
+  with ordinality as w(run_id, epoch, token, seq, n, ord)
+left join lateral (select * from ${s}.runs r where r.id = w.run_id limit 1) r on true
+order by w.ord`;
+});

@@ -1,0 +1,190 @@
+// The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
+
+import { InvalidInput } from "../../../kernel/error.js";
+import { type Effect, ends } from "../../../kernel/run/effect.js";
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+import { checkCommits } from "../../check/claim/commit.js";
+import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.js";
+import type { Transaction } from "../../contract/transaction.js";
+import type { Database } from "../connection/database.js";
+import { isolate } from "../connection/isolate.js";
+import { ring } from "../inbox/ring.js";
+import { admitAfter } from "../limit/admit-runs.js";
+import type { Groups } from "../run/groups.js";
+import {
+  childColumns,
+  entryColumns,
+  fenceColumns,
+  misfitColumn,
+  reopenColumns,
+  takeColumns,
+  taskColumns,
+} from "./commit-columns.js";
+import { commitRuns, commitRunsAndMore, commitTasks, commitTasksAndMore, refusedCommits } from "./commit-sql.js";
+
+interface Row {
+  ord: number | null;
+  seq: string;
+  inbox_seq: string;
+  /** The group in which others may claim it now, or when it is due. */
+  ready: number | null;
+  told: string | null;
+  /** A task that is ready but for its limits. */
+  held: string | null;
+}
+
+interface RefusedRow {
+  reason: "recorded" | "held" | "lost";
+  seq: string | null;
+  bad_takes: number[];
+}
+
+/** Effects on other rows than the run's own and its journal. */
+const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue", "misfit"]);
+
+function needsMore(effect: Effect): boolean {
+  return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
+}
+
+/** Whether a task ends with it, as far as its claim tells. */
+function endsTask({ claim, effects }: Commit): boolean {
+  return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
+}
+
+export async function commit(
+  db: Database,
+  groups: Groups,
+  commits: readonly Commit[],
+): Promise<readonly CommitAnswer[]> {
+  const problems = checkCommits(commits);
+  const good = commits.filter((_, i) => !problems[i]);
+  const sent = await isolate(
+    good,
+    (batch) => send(db, groups, batch),
+    (_, error): CommitAnswer => ({ outcome: "refused", error }),
+  );
+  const answers = new Map(good.map((commit, i) => [commit, sent[i]!]));
+  return commits.map((commit, i) => {
+    const error = problems[i];
+    return error ? { outcome: "refused", error } : answers.get(commit)!;
+  });
+}
+
+/**
+ * What was busy goes once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
+ * ended in the same batch.
+ */
+async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
+  const answers = await sendOnce(db, groups, commits, commits.some(endsTask));
+  const busy = commits.filter((_, i) => answers[i]!.outcome === "busy");
+  if (busy.length === 0) return answers;
+  const again = await sendOnce(
+    db,
+    groups,
+    busy,
+    busy.some(({ effects }) => ends(effects.at(-1)!)),
+  );
+  return commits.map((commit, i) => again[busy.indexOf(commit)] ?? answers[i]!);
+}
+
+const STATEMENTS = { plain: [commitRuns, commitRunsAndMore], counting: [commitTasks, commitTasksAndMore] } as const;
+
+async function sendOnce(
+  db: Database,
+  groups: Groups,
+  commits: readonly Commit[],
+  counting: boolean,
+): Promise<readonly CommitAnswer[]> {
+  const more = commits.some((c) => c.effects.some(needsMore));
+  const values = async () => {
+    const columns = [...fenceColumns(commits), ...entryColumns(commits)];
+    if (!more) return columns;
+    const children = await childColumns(groups, commits);
+    return [
+      ...columns,
+      ...takeColumns(commits),
+      ...children,
+      ...reopenColumns(commits),
+      ...taskColumns(commits),
+      misfitColumn(commits),
+    ];
+  };
+  const behind = more || counting ? db.hintBehind() : null;
+  const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
+
+  const answers = new Map<Commit, CommitAnswer>();
+  const parents: string[] = [];
+  for (const row of rows) {
+    if (row.told !== null) parents.push(row.told);
+    if (row.ord !== null) {
+      const accepted = { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) } as const;
+      answers.set(commits[row.ord - 1]!, accepted);
+    }
+  }
+  if (parents.length > 0) await ring(db, parents);
+  await admitAfter(
+    db,
+    rows.flatMap(({ held }) => held ?? []),
+  );
+  if (!behind) {
+    const children = more ? await groups.ids(childrenOf(commits.filter((commit) => answers.has(commit)))) : [];
+    db.onWork([...rows.flatMap(({ ready }) => ready ?? []), ...children]);
+  }
+  const refused = commits.filter((commit) => !answers.has(commit));
+  if (refused.length > 0) {
+    const reasons = await whyRefused(db, refused);
+    refused.forEach((commit, i) => {
+      answers.set(commit, reasons[i]!);
+    });
+  }
+  return commits.map((commit) => answers.get(commit)!);
+}
+
+/** Where the children of these commits wait. */
+function childrenOf(commits: readonly Commit[]): RunGroup[] {
+  return commits.flatMap(({ effects }) =>
+    effects.flatMap((effect) => (effect.kind === "enqueue" && !effect.task?.needs.length ? effect.run.group : [])),
+  );
+}
+
+/** One commit of entries only, in a transaction that commits or rolls back with its answer. */
+export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
+  const [problem] = checkCommits([commit]);
+  if (problem) return { outcome: "refused", error: problem };
+  const [row] = await db.run<Row>(commitRuns, [...fenceColumns([commit]), ...entryColumns([commit])], { tx });
+  if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
+  return (await whyRefused(db, [commit], tx))[0]!;
+}
+
+export async function whyRefused(
+  db: Database,
+  commits: readonly Commit[],
+  tx?: Transaction,
+): Promise<readonly CommitAnswer[]> {
+  const values = [
+    commits.map((c) => c.claim.runId),
+    commits.map((c) => c.claim.epoch),
+    commits.map((c) => c.claim.token),
+    commits.map((c) => c.expectedSeq),
+    commits.map((c) => c.effects.length),
+    ...takeColumns(commits),
+    ...entryColumns(commits),
+  ];
+  const rows = await db.run<RefusedRow>(refusedCommits, values, { tx });
+  return commits.map((commit, i): CommitAnswer => {
+    const { reason, seq, bad_takes } = rows[i]!;
+    if (reason === "recorded") return { outcome: "recorded", seq: commit.expectedSeq + commit.effects.length };
+    if (reason === "lost") return { outcome: "lost" };
+    if (Number(seq) !== commit.expectedSeq) return { outcome: "moved", seq: Number(seq) };
+    if (bad_takes.length === 0) return { outcome: "busy" };
+    const bad = bad_takes[0]! - 1;
+    return { outcome: "refused", error: problemOfNeed(`effects[${bad}]`, commit.effects[bad]!) };
+  });
+}
+
+/** The message is not there or was taken, or the child's id is another run's. */
+function problemOfNeed(path: string, effect: Effect): InvalidInput {
+  return effect.kind === "enqueue"
+    ? new InvalidInput(`${path}.run.id`, "belongs to another run; draw a new id for a child")
+    : new InvalidInput(`${path}.messageKey`, "no unread message has this key in the run's inbox");
+}

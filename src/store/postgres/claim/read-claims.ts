@@ -1,0 +1,55 @@
+// Reads who held a run, claim by claim.
+
+import { isUuid } from "../../../kernel/id.js";
+import { checkLimit, refuse } from "../../check/value.js";
+import type { ClaimRecord, Holder, TakenBackAs } from "../../contract/claim/claims.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { ms } from "../connection/instant.js";
+
+/**
+ * Of a claim that was taken, the sweep has noted whose it was; of one that is held, the run's row has it. Of all others the
+ * entries tell, by the part of their token that is its node's own (`claimToken`). The table of nodes is small and read whole.
+ */
+export const readClaims = statement("read_claims", ({ schema: s }) => {
+  const holder = (incarnation: string) => `(
+    select json_build_object('incarnation', ${incarnation}, 'identity', max(n.identity), 'name', max(n.name))
+    from ${s}.nodes n where n.incarnation = ${incarnation} having ${incarnation} is not null
+  )`;
+  return `
+with wrote as materialized (
+  select distinct on (j.epoch) j.epoch, j.token from ${s}.journal j
+  where j.run_id = $1 and j.token is not null order by j.epoch desc limit $2
+), taken as materialized (
+  select k.epoch, k.owner, k.by, k.outcome, k.at from ${s}.taken_claims k where k.run_id = $1 order by k.epoch desc limit $2
+), held as materialized (
+  select r.epoch, r.owner from ${s}.runs r where r.id = $1 and r.owner is not null
+), epochs as (
+  select epoch from wrote union select epoch from taken union select epoch from held order by 1 desc limit $2
+), claims as materialized (
+  select e.epoch, k.by, k.outcome, ${ms("k.at")} as at,
+    coalesce(h.owner, k.owner, (
+      select n.incarnation from ${s}.nodes n where right(n.incarnation::text, 17) = right(w.token::text, 17) limit 1
+    )) as owner
+  from epochs e left join wrote w using (epoch) left join taken k using (epoch) left join held h using (epoch)
+)
+select c.epoch, c.outcome, c.at, ${holder("c.owner")} as holder, ${holder("c.by")} as by from claims c order by c.epoch`;
+});
+
+interface Row {
+  epoch: string;
+  outcome: TakenBackAs | null;
+  at: number | null;
+  holder: Holder | null;
+  by: Holder | null;
+}
+
+export async function claims(db: Database, runId: string, limit: number): Promise<readonly ClaimRecord[]> {
+  refuse(checkLimit("limit", limit));
+  if (!isUuid(runId) || limit < 1) return [];
+  const rows = await db.run<Row>(readClaims, [runId, limit]);
+  return rows.map(({ epoch, outcome, at, holder, by }) => {
+    const takenBack = outcome === null ? null : { at: at!, by, outcome };
+    return { epoch: Number(epoch), holder, takenBack };
+  });
+}

@@ -1,0 +1,82 @@
+// Prolongs leases, and tells which claims are lost.
+
+import type { Claim } from "../../../kernel/run/claim.js";
+import { checkClaim } from "../../check/claim/commit.js";
+import { checkDelay, refuse } from "../../check/value.js";
+import type { RenewAnswer } from "../../contract/run/runs.js";
+import { isStoreTrouble } from "../../contract/trouble.js";
+import { oneOf, unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { interval } from "../connection/instant.js";
+
+/**
+ * Rows locked by another statement are skipped, never waited for: one slow user transaction would otherwise hold up
+ * the renewal of all its neighbours. Lost is only what is certain: the committed row shows another claim, or we had the
+ * row locked and it did not match. A skipped row that still shows our claim is busy. The holder is heard of: while its
+ * renewals succeed, others do not take it for gone, whatever became of its presence.
+ */
+export const renewClaims = statement(
+  "renew_claims",
+  ({ schema: s, now }) => `
+with w as materialized (
+  select * from ${unnest(1, ["uuid", "bigint", "uuid"])} with ordinality as w(run_id, epoch, token, ord)
+), l as materialized (
+  select w.* from w join ${s}.runs r on r.id = w.run_id for no key update of r skip locked
+), renewed as (
+  update ${s}.runs r set lease_until = ${now} + ${interval("$4::float8")}
+  from l
+  where r.id = l.run_id and r.epoch = l.epoch and r.token = l.token
+  returning l.ord, r.inbox_seq, r.owner
+), holder as materialized (
+  select n.incarnation from ${s}.nodes n where n.incarnation = any(array(select distinct owner from renewed))
+    and n.stopped_at is null
+  for no key update skip locked
+), heard as (
+  update ${s}.nodes n set seen_at = ${now} where n.incarnation = any(array(select incarnation from holder))
+)
+select ord::int, 'held' as outcome, inbox_seq from renewed
+union all
+select w.ord::int,
+  case when r.epoch = w.epoch and r.token = w.token and not ${oneOf("w.ord", "select ord from l")} then 'busy' else 'lost' end,
+  null
+from w left join lateral (select epoch, token from ${s}.runs r where r.id = w.run_id limit 1) r on true
+where not ${oneOf("w.ord", "select ord from renewed")}`,
+);
+
+/** A renewal without an answer must leave time for another within the lease. */
+const SHORTEST_TIMEOUT_MS = 250;
+
+interface Row {
+  ord: number;
+  outcome: "held" | "busy" | "lost";
+  inbox_seq: string | null;
+}
+
+export async function renew(db: Database, claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]> {
+  refuse(checkDelay("leaseMs", leaseMs));
+  // Each once: an UPDATE renews a row once, and the same claim asked for again would look lost.
+  const names = claims.map((claim) => (checkClaim("claim", claim) ? "" : nameOf(claim)));
+  const once = [...new Map(names.map((name, i) => [name, claims[i]!] as const)).entries()].flatMap(([name, claim]) =>
+    name === "" ? [] : claim,
+  );
+  if (once.length === 0) return claims.map(() => ({ outcome: "lost" }));
+  const values = [once.map((c) => c.runId), once.map((c) => c.epoch), once.map((c) => c.token), leaseMs];
+  const how = { once: true, timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS) };
+  // A connection of its own that cannot be opened must not cost the claims while the others work.
+  const rows = await db.run<Row>(renewClaims, values, { ...how, line: "renewals" }).catch((error) => {
+    if (!isStoreTrouble(error)) throw error;
+    return db.run<Row>(renewClaims, values, how);
+  });
+  const answers = new Map<string, RenewAnswer>();
+  for (const { ord, outcome, inbox_seq } of rows) {
+    const answer = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
+    answers.set(nameOf(once[ord - 1]!), answer);
+  }
+  // What is no claim at all is nobody's.
+  return names.map((name) => answers.get(name) ?? { outcome: "lost" });
+}
+
+function nameOf({ runId, epoch, token }: Claim): string {
+  return `${runId} ${epoch} ${token}`;
+}

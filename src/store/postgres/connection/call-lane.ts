@@ -1,0 +1,26 @@
+// A lane of calls that each bring several items: calls that come together leave together, none of them torn apart.
+
+import type { BatchLimits } from "../../../kernel/chunk.js";
+import { lane } from "../../../kernel/lane.js";
+import type { World } from "../../../kernel/world.js";
+
+export function callLane<Item, Answer>(
+  flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  { world, sizeOf, ...caps }: BatchLimits<Item> & { readonly world: World },
+): (items: readonly Item[]) => Promise<readonly Answer[]> {
+  return lane<readonly Item[], readonly Answer[]>(
+    async (calls) => {
+      const answers = await flush(calls.flat());
+      let used = 0;
+      return calls.map((items) => {
+        used += items.length;
+        return answers.slice(used - items.length, used);
+      });
+    },
+    {
+      ...caps,
+      world,
+      sizeOf: (items) => ({ rows: items.length, bytes: items.reduce((sum, item) => sum + sizeOf(item).bytes, 0) }),
+    },
+  );
+}

@@ -1,0 +1,244 @@
+// How a statement is carried out: prepared where possible, with a time limit on this side, repeated while the fault is
+// passing. Every statement of ours may be repeated after an unanswered COMMIT.
+
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { HoldfastError } from "../../../kernel/error.js";
+import { sleep, type World } from "../../../kernel/world.js";
+import type { SkippedRun } from "../../contract/node/attend.js";
+import type { Transaction } from "../../contract/transaction.js";
+import { arrayLiteral } from "./array-literal.js";
+import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
+import type { Dialect, Statement } from "./dialect.js";
+import { ConnectRefused, DataRefused, SchemaMissing, StoreFailed, StoreRefused, StoreUnavailable } from "./errors.js";
+import { queryPrepared } from "./prepared-query.js";
+import { connectionSurvives, faultOf, sqlState } from "./sqlstate.js";
+
+export interface DatabaseOptions extends ConnectionOptions {
+  readonly dialect: Dialect;
+  /** How long a failing call is repeated before the caller is told. */
+  readonly retryForMs: number;
+}
+
+/** A statement whose failure matters to nobody. */
+export interface Behind {
+  readonly statement: Statement;
+  readonly values: readonly unknown[];
+}
+
+export interface RunOptions {
+  readonly line?: Line;
+  readonly tx?: Transaction | undefined;
+  /** Shorter than the store's own: for what is worthless when it comes late. */
+  readonly timeoutMs?: number;
+  /** Not repeated: the caller must know that the connection failed, and has a next time of its own. */
+  readonly once?: boolean;
+  /** Sent right behind it on its connection, before there is an answer: only where `pipelined`. */
+  readonly behind?: Behind | null;
+}
+
+/** Values, or how to find them: asked again for every attempt, because a new connection may lead to another server. */
+type Values = readonly unknown[] | (() => Promise<readonly unknown[]>);
+
+export class Database {
+  readonly dialect: Dialect;
+  readonly #options: DatabaseOptions;
+  readonly #connections: Connections;
+  readonly #texts = new Map<Statement, string>();
+  readonly #onNew = new Set<() => void>();
+  readonly #background = new Set<Promise<void>>();
+  /** Stores on several schemas may share a pool: the same name must not stand for two texts. */
+  readonly #prefix: string;
+  #newConnections = 0;
+  /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
+  onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
+
+  /** Told of runs that were asked to stop. */
+  onCalled: (runIds: readonly string[]) => void = () => {};
+
+  /** What to send behind a statement that leaves a hint; null: `onWork` is to be called afterwards. */
+  hintBehind: () => Behind | null = () => null;
+
+  /** Told of runs that found no place under a limit and could not wait, and of their parents. */
+  onSkipped: (runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void> = async () => {};
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.dialect = options.dialect;
+    this.#prefix = `hf_${createHash("sha1").update(JSON.stringify(options.dialect)).digest("hex").slice(0, 6)}_`;
+    this.#connections = new Connections(options, () => {
+      this.#newConnections++;
+      for (const callback of this.#onNew) callback();
+    });
+  }
+
+  get pooled(): boolean {
+    return this.#connections.pooled;
+  }
+
+  /** Whether a statement can follow another on its connection without waiting for the answer. */
+  get pipelined(): boolean {
+    return this.#connections.pipelined;
+  }
+
+  get connections(): Connections {
+    return this.#connections;
+  }
+
+  get world(): World {
+    return this.#options.world;
+  }
+
+  /** Called whenever a connection is new: what was learned from the database may no longer be so. */
+  onNewConnection(callback: () => void): void {
+    this.#onNew.add(callback);
+  }
+
+  /** Carries out one statement, repeating it while the fault is passing. */
+  async run<Row>(statement: Statement, values: Values, options: RunOptions = {}): Promise<Row[]> {
+    const { line = "main", tx, once = false, behind } = options;
+    if (tx) return this.#runIn<Row>(tx, statement, await valuesOf(values));
+    const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.queryTimeoutMs);
+    return this.repeat(statement.name, once ? 0 : this.#options.retryForMs, async () => {
+      for (;;) {
+        const known = this.#newConnections;
+        const sent = literals(await valuesOf(values));
+        const rows = await this.#connections.use(line, async (client, keep) => {
+          // The connection is newer than what the values were found by: find them again.
+          if (typeof values === "function" && known !== this.#newConnections) return null;
+          const query = <R>(of: Statement, values: unknown[]) => this.#query<R>(client, of, values, timeoutMs);
+          const answer = query<Row>(statement, sent);
+          if (behind) keep(query(behind.statement, literals(behind.values)));
+          return answer;
+        });
+        if (rows) return rows;
+      }
+    });
+  }
+
+  /** In a caller's transaction. A passing fault is told as the driver does: the caller may have an answer to it. */
+  async #runIn<Row>(tx: Transaction, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
+    try {
+      return rowsOf<Row>(await tx.query(this.#text(statement), literals(values)));
+    } catch (error) {
+      const fault = faultOf(error);
+      throw fault === "refused" || fault === "schema" ? this.trouble(statement.name, 0, error) : error;
+    }
+  }
+
+  async #query<Row>(client: pg.ClientBase, of: Statement, values: unknown[], timeoutMs: number): Promise<Row[]> {
+    const text = this.#text(of);
+    const name = `${this.#prefix}${of.name}`;
+    if (this.pipelined) return queryPrepared<Row>(client, { name, text, values, timeoutMs });
+    const query = { ...(this.pooled ? {} : { name }), text, values, query_timeout: timeoutMs };
+    return (await client.query(query)).rows as Row[];
+  }
+
+  /** A text that varies (lists with filters): never prepared, and planned for its values. */
+  runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
+    return this.#runFor(FOR_ITS_VALUES, operation, text, values);
+  }
+
+  /** One that may have to read a table in whole: a count. */
+  runWhole<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
+    return this.#runFor(AS_THE_SERVER_LIKES, operation, text, values);
+  }
+
+  async #runFor<Row>(settings: string, operation: string, text: string, values: unknown[]): Promise<Row[]> {
+    const query = { text, values, query_timeout: this.#options.queryTimeoutMs };
+    return this.repeat(operation, this.#options.retryForMs, () =>
+      this.#connections.use("main", async (client) => {
+        if (!this.pipelined) return (await client.query(query)).rows as Row[];
+        // Sent together: a failure of the second makes the third a rollback.
+        const sent = [client.query(`begin; ${settings}`), client.query(query), client.query("commit")];
+        return (await Promise.all(sent))[1]!.rows as Row[];
+      }),
+    );
+  }
+
+  /** Several statements in one transaction, on one connection. Not repeated. */
+  transaction<T>(work: (client: pg.ClientBase) => Promise<T>, line: Line = "main"): Promise<T> {
+    return this.#connections.use(line, async (client) => {
+      await client.query("begin");
+      try {
+        const result = await work(client);
+        await client.query("commit");
+        return result;
+      } catch (error) {
+        if (connectionSurvives(error)) await client.query("rollback");
+        throw error;
+      }
+    });
+  }
+
+  /** The same for statements that may be repeated, on a line of its own: one of them may need a connection besides. */
+  repeatedly<T>(operation: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.repeat(operation, this.#options.retryForMs, () => this.transaction(work, "transactions"));
+  }
+
+  /** Work whose failure costs latency only: nobody waits for it but close(). */
+  inBackground(work: () => Promise<void>): void {
+    const done: Promise<void> = work()
+      .catch(() => {})
+      .finally(() => this.#background.delete(done));
+    this.#background.add(done);
+  }
+
+  async repeat<T>(operation: string, forMs: number, attempt: () => Promise<T>): Promise<T> {
+    const { world } = this.#options;
+    const startedAt = world.monotonicNow();
+    for (let tries = 1; ; tries++) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const spentMs = world.monotonicNow() - startedAt;
+        const delayMs = Math.min(20 * 2 ** tries, 500) * (0.5 + world.random() / 2);
+        if (faultOf(error) !== "transient" || spentMs + delayMs > forMs) throw this.trouble(operation, spentMs, error);
+        await sleep(world, delayMs);
+      }
+    }
+  }
+
+  /** What the caller is told of an error that ends a call. */
+  trouble(operation: string, spentMs: number, error: unknown): unknown {
+    switch (faultOf(error)) {
+      case "transient":
+        return new StoreUnavailable(operation, spentMs, error);
+      case "refused":
+        return new StoreRefused(operation, error instanceof ConnectRefused ? error.cause : error);
+      case "data":
+        return new DataRefused(operation, error);
+      case "schema":
+        return new SchemaMissing(this.dialect.schema, sqlState(error) ?? "");
+      case "fatal":
+        return error instanceof HoldfastError ? error : new StoreFailed(operation, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#background);
+    await this.#connections.close();
+  }
+
+  #text(statement: Statement): string {
+    let text = this.#texts.get(statement);
+    if (text === undefined) {
+      text = statement.text(this.dialect);
+      this.#texts.set(statement, text);
+    }
+    return text;
+  }
+}
+
+async function valuesOf(values: Values): Promise<readonly unknown[]> {
+  return typeof values === "function" ? values() : values;
+}
+
+function literals(values: readonly unknown[]): unknown[] {
+  return values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
+}
+
+/** Some libraries answer the rows themselves. */
+function rowsOf<Row>(answer: { readonly rows: readonly unknown[] } | readonly unknown[]): Row[] {
+  return (Array.isArray(answer) ? answer : (answer as { rows: unknown[] }).rows) as Row[];
+}

@@ -1,0 +1,24 @@
+// The two things that vary in our SQL text: the schema's name and what "now" is.
+
+import { schemaName } from "../../../kernel/name.js";
+
+export interface Dialect {
+  /** Quoted, ready to stand before a dot. */
+  readonly schema: string;
+  /** The database's clock. Only the differential test, which moves time, uses another expression. */
+  readonly now: string;
+}
+
+export function dialect(schema: string, now = "clock_timestamp()"): Dialect {
+  return { schema: `"${schemaName(schema)}"`, now };
+}
+
+/** A named statement: the name serves preparing, tracing and pg_stat_statements. */
+export interface Statement {
+  readonly name: string;
+  readonly text: (dialect: Dialect) => string;
+}
+
+export function statement(name: string, text: (dialect: Dialect) => string): Statement {
+  return { name, text };
+}

@@ -1,0 +1,86 @@
+// Connections of a pool that were used a moment ago, at hand without asking the pool: its ticks and timers are 0.1 ms of each
+// statement on an idle machine.
+
+import type pg from "pg";
+import type { World } from "../../../kernel/world.js";
+
+/** Not used for so long: given back to the pool, which ends what is idle. */
+const KEPT_MS = 1000;
+
+interface Spare {
+  readonly client: pg.PoolClient;
+  readonly since: number;
+  readonly onBroken: () => void;
+}
+
+export class SpareConnections {
+  readonly #pool: pg.Pool;
+  readonly #world: World;
+  /** The last used is the first to be used again. */
+  #spares: Spare[] = [];
+  #cancelSweep: (() => void) | null = null;
+  #closed = false;
+
+  readonly #isOld: (client: pg.PoolClient) => boolean;
+
+  /** `isOld`: one that must not be used any more. */
+  constructor(pool: pg.Pool, world: World, isOld: (client: pg.PoolClient) => boolean = () => false) {
+    this.#isOld = isOld;
+    this.#pool = pool;
+    this.#world = world;
+  }
+
+  take(): pg.PoolClient | null {
+    for (let spare = this.#spares.pop(); spare; spare = this.#spares.pop()) {
+      spare.client.removeListener("error", spare.onBroken);
+      if (!this.#isOld(spare.client)) return spare.client;
+      spare.client.release(true);
+    }
+    return null;
+  }
+
+  /** Closes all there are. */
+  dropAll(): void {
+    for (const { client, onBroken } of this.#spares.splice(0)) {
+      client.removeListener("error", onBroken);
+      client.release(true);
+    }
+  }
+
+  /** In place of giving it back to the pool; there it goes when somebody waits for one. */
+  keep(client: pg.PoolClient): void {
+    if (this.#closed || this.#pool.waitingCount > 0) {
+      client.release();
+      return;
+    }
+    const onBroken = () => {
+      this.#spares = this.#spares.filter((spare) => spare.client !== client);
+      client.release(true);
+    };
+    client.once("error", onBroken);
+    this.#spares.push({ client, since: this.#world.monotonicNow(), onBroken });
+    this.#cancelSweep ??= this.#world.after(KEPT_MS, () => this.#sweep());
+  }
+
+  /** Gives back all there are. */
+  close(): void {
+    this.#closed = true;
+    this.#cancelSweep?.();
+    this.#giveBack(Number.POSITIVE_INFINITY);
+  }
+
+  #sweep(): void {
+    this.#cancelSweep = null;
+    this.#giveBack(this.#world.monotonicNow() - KEPT_MS);
+    if (this.#spares.length > 0) this.#cancelSweep = this.#world.after(KEPT_MS, () => this.#sweep());
+  }
+
+  #giveBack(before: number): void {
+    const old = this.#spares.filter(({ since }) => since <= before);
+    this.#spares = this.#spares.filter(({ since }) => since > before);
+    for (const { client, onBroken } of old) {
+      client.removeListener("error", onBroken);
+      client.release();
+    }
+  }
+}

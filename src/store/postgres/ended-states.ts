@@ -1,5 +1,0 @@
-// The ended states as an SQL list.
-
-import { ENDED_STATES } from "../../kernel/run-state.js";
-
-export const ENDED = `(${ENDED_STATES.map((state) => `'${state}'`).join(", ")})`;

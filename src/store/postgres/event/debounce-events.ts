@@ -1,0 +1,213 @@
+// Debounce: the last event of each subject in a row of its own, and one run per subject that takes it when all is quiet.
+
+import { writeTicket } from "../../../kernel/run/debounce-ticket.js";
+import type { NewRun } from "../../../kernel/run/new-run.js";
+import { checkDebounced } from "../../check/event/subscription.js";
+import { type DebounceAnswer, type NewDebounced, UNSEEN_MS } from "../../contract/event/events.js";
+import type { InsertAnswer } from "../../contract/run/runs.js";
+import type { Transaction } from "../../contract/transaction.js";
+import { oneOf } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { type Dialect, statement } from "../connection/dialect.js";
+import type { Hints } from "../connection/hints.js";
+import { interval } from "../connection/instant.js";
+import { isolate } from "../connection/isolate.js";
+import { admitAfter } from "../limit/admit-runs.js";
+import { isLimited } from "../limit/limit-columns.js";
+import { ENDED } from "../run/ended-states.js";
+import type { Groups } from "../run/groups.js";
+import {
+  ASIDE,
+  asideParts,
+  columnsOf,
+  insert,
+  intoRuns,
+  limitedColumnsOf,
+  type Places,
+  RUN,
+  RUN_COLUMNS,
+} from "../run/insert-runs.js";
+
+/** Of the subject: its env, subscription, name, and the ticket. */
+const SUBJECT = ["text", "text", "text", "text"];
+const ASKED = [...RUN, "bool", ...ASIDE, ...SUBJECT];
+const ASKED_COLUMNS = `${RUN_COLUMNS}, limited, env, subscription, subject, ticket`;
+const ASIDE_FROM = RUN.length + 2;
+const SUBJECT_FROM = ASIDE_FROM + ASIDE.length;
+
+/** Limits are as many as they are: they cannot stand in one unnest with the events. */
+const asked = () => {
+  const arrays = [
+    ...Array.from({ length: RUN.length + 1 }, (_, i) => i + 1),
+    ...SUBJECT.map((_, i) => SUBJECT_FROM + i),
+  ];
+  return `unnest(${arrays.map((n) => `(select $${n}::${ASKED[n - 1]}[])`).join(", ")}) as n(${ASKED_COLUMNS})`;
+};
+
+const intoJournal = ({ schema: s }: Dialect) => `
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
+  select id, 1, 0, 'start', name, ticket, codec, data, t.now from new, t on conflict do nothing`;
+
+const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing", true)}
+)${asideParts(d, ASIDE_FROM)}, j as (${intoJournal(d)}
+)`;
+
+/**
+ * Rows are taken in one order. Whoever takes an event away holds its row (settle_debounced): an event that comes meanwhile
+ * waits for that, finds no row, and makes the next run. A run that is there already is a repeated call. A run that was
+ * cancelled or died before it could begin gathers no more; one that cannot be seen was made since this statement began
+ * (taken for dead, 40 emitters on a new subject made three runs).
+ */
+export const gatherEvents = statement(
+  "gather_events",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), asked as materialized (
+  select * from ${asked()} where (select r.id from ${d.schema}.runs r where r.id = n.id limit 1) is null
+), g as (
+  insert into ${d.schema}.debounces as d (env, subscription, subject, run_id, last_at, codec, data)
+  select env, subscription, subject, id, t.now, codec, data from asked, t order by env, subscription, subject
+  on conflict (env, subscription, subject) do update
+  set last_at = excluded.last_at, codec = excluded.codec, data = excluded.data,
+      run_id = case when coalesce((select r.state in ${ENDED} from ${d.schema}.runs r where r.id = d.run_id),
+          d.last_at <= excluded.last_at - ${interval(String(UNSEEN_MS))}) then excluded.run_id else d.run_id end
+  returning env, subscription, subject, run_id
+), new as materialized (
+  select * from asked where ${oneOf("id", "select run_id from g")}
+), ${insertRest(d)}
+select env, subscription, subject, run_id from g`,
+);
+
+/** Only INSERTs: each event makes a run, and when they are claimed, the first one gathers the others. */
+export const insertGathering = statement(
+  "insert_gathering",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), new as materialized (select * from ${asked()}
+), ${insertRest(d)}
+select null`,
+);
+
+/** The last event of a subject, and what all of its events start besides. */
+interface Gathering {
+  readonly event: NewDebounced;
+  readonly beside: readonly NewRun[];
+}
+
+/** By the runs that were put there besides. */
+type Beside = Map<NewRun, InsertAnswer>;
+
+/** The last of each subject goes; the others are answered with it. */
+export async function debounce(
+  db: Database,
+  groups: Groups,
+  hints: Hints,
+  events: readonly NewDebounced[],
+  tx?: Transaction,
+): Promise<readonly DebounceAnswer[]> {
+  const problems = events.map(checkDebounced);
+  const good = events.filter((_, i) => !problems[i]);
+  const last = [...new Map(good.map((event) => [textOf(event), event])).values()];
+  const inserted: Beside = new Map();
+  const sent = tx
+    ? await insertIn(db, groups, hints, last, tx)
+    : await isolate(
+        gatheringsOf(last, good),
+        (batch) => gather(db, groups, batch, inserted),
+        (_, error): DebounceAnswer => ({ outcome: "refused", error }),
+      );
+  const answers = new Map(last.map((event, i) => [textOf(event), sent[i]!]));
+  return events.map((event, i): DebounceAnswer => {
+    const error = problems[i];
+    if (error) return { outcome: "refused", error };
+    const answer = answers.get(textOf(event))!;
+    if (!event.beside || answer.outcome === "refused") return answer;
+    return { ...answer, beside: event.beside.map((run) => inserted.get(run)!) };
+  });
+}
+
+function gatheringsOf(last: readonly NewDebounced[], all: readonly NewDebounced[]): Gathering[] {
+  const beside = new Map<string, NewRun[]>();
+  for (const event of all) {
+    if (event.beside) beside.set(textOf(event), [...(beside.get(textOf(event)) ?? []), ...event.beside]);
+  }
+  return last.map((event) => ({ event, beside: beside.get(textOf(event)) ?? [] }));
+}
+
+async function gather(
+  db: Database,
+  groups: Groups,
+  gatherings: readonly Gathering[],
+  inserted: Beside,
+): Promise<DebounceAnswer[]> {
+  const events = gatherings.map(({ event }) => event);
+  const rows = await send(db, groups, gatherings, inserted);
+  const gathers = new Map(rows.map((row) => [JSON.stringify([row.env, row.subscription, row.subject]), row.run_id]));
+  const made = events.filter((event) => gathers.get(textOf(event)) === event.run.id);
+  // Who sleeps until the next run is due should know of it.
+  if (made.length > 0) db.onWork(await groups.ids(made.map(({ run }) => run.group)));
+  // Not among the rows: a repeated call, whose run is there.
+  return events.map((event) => ({ outcome: "gathered", runId: gathers.get(textOf(event)) ?? event.run.id }));
+}
+
+type Row = { env: string; subscription: string; subject: string; run_id: string };
+
+/** Whole or not at all: with runs beside them, in a transaction. Everybody takes keys first and subjects then. */
+async function send(
+  db: Database,
+  groups: Groups,
+  gatherings: readonly Gathering[],
+  inserted: Beside,
+): Promise<readonly Row[]> {
+  const events = gatherings.map(({ event }) => event);
+  const values = columnsFor(groups, events, (event) => event.ticket.windowMs);
+  const runs = gatherings.flatMap(({ beside }) => beside);
+  if (runs.length === 0) return db.run<Row>(gatherEvents, values);
+  const { answers, rows } = await db.repeatedly("gather_events", async (tx) => {
+    const answers = await insert(db, groups, runs, tx);
+    return { answers, rows: await db.run<Row>(gatherEvents, values, { tx }) };
+  });
+  for (const [i, run] of runs.entries()) inserted.set(run, answers[i]!);
+  const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
+  await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
+  db.onWork([...(await groups.idsOf(runs, answers))]);
+  return rows;
+}
+
+/** Claimable at once, so that they find each other before the window is over. */
+async function insertIn(
+  db: Database,
+  groups: Groups,
+  hints: Hints,
+  events: readonly NewDebounced[],
+  tx: Transaction,
+): Promise<DebounceAnswer[]> {
+  if (events.length === 0) return [];
+  await db.run(
+    insertGathering,
+    columnsFor(groups, events, () => 0),
+    { tx },
+  );
+  await hints.tellInTransaction(tx, await groups.ids(events.map(({ run }) => run.group)), true);
+  return events.map(({ run }) => ({ outcome: "gathered", runId: run.id }));
+}
+
+export function columnsFor(groups: Groups, events: readonly NewDebounced[], delayMs: (event: NewDebounced) => number) {
+  const runs: NewRun[] = events.map((event) => ({ ...event.run, delayMs: delayMs(event) }));
+  return async () => {
+    const ids = await groups.ids(runs.map((run) => run.group));
+    const places: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: i }]));
+    return [
+      ...columnsOf(runs, places),
+      ...limitedColumnsOf(runs),
+      events.map(({ run }) => run.group.env),
+      events.map(({ ticket }) => ticket.subscription),
+      events.map(({ ticket }) => ticket.subject),
+      events.map(({ ticket }) => writeTicket(ticket)),
+    ];
+  };
+}
+
+function textOf({ run, ticket }: NewDebounced): string {
+  return JSON.stringify([run.group.env, ticket.subscription, ticket.subject]);
+}

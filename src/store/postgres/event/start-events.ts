@@ -1,0 +1,204 @@
+// Accepts events: finds who is started by them and makes their runs, in one statement. An event goes out once, however many runs
+// it makes; what each of them differs in is worked out where the subscriptions are.
+
+import type { LimitRule } from "../../../kernel/limit-rule.js";
+import { eventRun, eventRunId } from "../../../kernel/run/event-run.js";
+import { checkEvent } from "../../check/event/subscription.js";
+import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../../contract/event/events.js";
+import { oneOf, unnest } from "../connection/batch.js";
+import type { Behind, Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { DataRefused } from "../connection/errors.js";
+import { type Hints, leaveHint } from "../connection/hints.js";
+import { interval } from "../connection/instant.js";
+import { isolate } from "../connection/isolate.js";
+import { type KeyedRun, keyHash } from "../key/run-keys.js";
+import type { Groups } from "../run/groups.js";
+import { insert, intoJournal, intoRuns, UNIQUE_VIOLATION } from "../run/insert-runs.js";
+import { groupOf, match, type SubscriptionRow, subscriptionOf } from "./subscriptions.js";
+
+const EVENT = ["uuid", "text", "text", "text", "text", "text", "text", "text", "text"];
+const EVENT_COLUMNS = "id, env, stack, event, plain, key, payload_hash, codec, data";
+/** As eventRunId makes it. */
+const RUN_ID =
+  "(left(e.id::text, 24) || left(encode(sha256(convert_to(e.id::text || u.id, 'UTF8')), 'hex'), 12))::uuid";
+
+/**
+ * Events of which one run needs more than a row are left alone as a whole, and so are those of a group that has no number yet.
+ * Keys go first and in order, as everywhere; a run goes in with its key or not at all. Nothing of the batch is joined: what a
+ * run needs of its event is carried along (`m`).
+ */
+export const startEvents = statement("start_events", (d) => {
+  const { schema: s } = d;
+  return `
+with t as materialized (select ${d.now} as now
+), e as materialized (
+  select n.*, n.plain::jsonb as payload, n.ord::int - 1 as position
+  from ${unnest(1, EVENT)} with ordinality as n(${EVENT_COLUMNS}, ord)
+), m as materialized (
+  select e.position, e.env, e.key, e.payload_hash, e.codec, e.data, x.*
+  from e cross join lateral (
+    select ${RUN_ID} as id, ${keyHash("e.env", "u.scope", "e.key")} as key_hash, u.id as subscription, u.scope, u.program as name,
+      u.lifetime, u.key_ms, u.crash_limit, g.id as claim_group, 0 as priority, 0::float8 as delay_ms, null::uuid as parent_id, null::text as recovery,
+      coalesce(u.debounce_ms is null and u.threshold is null and g.limits = '[]', false) as plain
+    from ${s}.subscriptions u
+    left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
+    where u.env = e.env and u.stack = e.stack and u.event = e.event
+      and (u.filters = '{}' or exists (select from unnest(u.filters) as f(f) where e.payload @> f.f))
+    offset 0
+  ) x
+), asked as materialized (
+  select * from m where not ${oneOf("position", "select position from m where not plain")}
+), k as (
+  insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime, expires_at)
+  select key_hash, env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from asked, t
+  order by key_hash, position
+  on conflict do nothing
+  returning run_id
+), new as materialized (
+  select * from asked where ${oneOf("id", "select run_id from k")}
+), r as (${intoRuns(d, "", false, true)}
+), j as (${intoJournal(d, "")}
+), f as materialized (
+  select env, subscription, array_agg(position) as places,
+    array_agg(position) filter (where ${oneOf("id", "select run_id from k")}) as made
+  from m group by env, subscription
+)
+select u.*, f.places, f.made, coalesce(g.limits, '[]') as limits, g.id as claim_group,
+  (select ${leaveHint("select claim_group from new")}) as hint
+from f
+cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.subscription limit 1) u
+left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
+order by u.id`;
+});
+
+interface Row extends SubscriptionRow {
+  /** The places of the events it is for, and of those whose run was made. */
+  places: number[];
+  made: number[] | null;
+  limits: string;
+  claim_group: number | null;
+  hint: string;
+}
+
+/** What one event is for. */
+interface Found {
+  readonly matched: Matched[];
+  /** Whose run was made by the statement. */
+  readonly made: boolean[];
+  /** A group of its subscriptions has no number yet: nothing was made. */
+  unnumbered: boolean;
+}
+
+export async function start(
+  db: Database,
+  groups: Groups,
+  hints: Hints,
+  events: readonly EventToStart[],
+): Promise<readonly StartAnswer[]> {
+  const problems = events.map(checkEvent);
+  const good = events.filter((_, i) => !problems[i]);
+  const sent = await isolate(
+    good,
+    (batch) => send(db, groups, hints, batch),
+    (_, error): StartAnswer => ({ outcome: "refused", error }),
+  );
+  let next = 0;
+  return problems.map((error) => (error ? { outcome: "refused", error } : sent[next++]!));
+}
+
+async function send(
+  db: Database,
+  groups: Groups,
+  hints: Hints,
+  events: readonly EventToStart[],
+): Promise<StartAnswer[]> {
+  const found = await find(db, hints, events);
+  const again = events.flatMap((_, i) => (found[i]!.unnumbered ? i : []));
+  if (again.length > 0) {
+    await groups.ids(again.flatMap((i) => found[i]!.matched.map((one) => eventRun(events[i]!, one).group)));
+    const numbered = await find(
+      db,
+      hints,
+      again.map((i) => events[i]!),
+    );
+    for (const [k, i] of again.entries()) found[i] = numbered[k]!;
+  }
+  const others = events.flatMap((event, i): KeyedRun[] => {
+    const { matched, made } = found[i]!;
+    return matched.every(isPlain) ? matched.filter((_, k) => !made[k]).map((one) => eventRun(event, one)) : [];
+  });
+  const answers = others.length > 0 ? await insertOthers(db, groups, hints, others) : new Map<string, Started>();
+  return events.map((event, i): StartAnswer => {
+    const { matched, made } = found[i]!;
+    if (!matched.every(isPlain)) return { outcome: "left", matched };
+    const runs = matched.map(({ id }, k): Started => {
+      const runId = eventRunId(event.id, id);
+      return made[k] ? { outcome: "inserted", runId } : answers.get(runId)!;
+    });
+    return { outcome: "started", matched, runs };
+  });
+}
+
+type Started = Extract<StartAnswer, { outcome: "started" }>["runs"][number];
+
+/** Keys that somebody has: another event, this very one in a call whose answer was lost, or a run that needs it no more. */
+async function insertOthers(
+  db: Database,
+  groups: Groups,
+  hints: Hints,
+  runs: readonly KeyedRun[],
+): Promise<ReadonlyMap<string, Started>> {
+  const answers = await insert(db, groups, runs);
+  hints.tell(await groups.idsOf(runs, answers));
+  return new Map(
+    answers.map((answer, i) => {
+      if (answer.outcome === "refused") throw answer.error;
+      return [runs[i]!.id, { outcome: answer.outcome === "inserted" ? "inserted" : "existing", runId: answer.runId }];
+    }),
+  );
+}
+
+async function find(db: Database, hints: Hints, events: readonly EventToStart[]): Promise<Found[]> {
+  const found = events.map((): Found => ({ matched: [], made: [], unnumbered: false }));
+  const behind = hints.behind();
+  const rows = await makeRuns(db, events, behind);
+  if (!rows) {
+    // Made by this very call before its answer was lost, and its key freed since: each run is looked for.
+    for (const [i, matched] of (await match(db, events)).entries()) found[i]!.matched.push(...matched);
+    return found;
+  }
+  for (const { places, made, limits, claim_group, hint: _hint, ...row } of rows) {
+    const one: Matched = { ...subscriptionOf(row), limits: JSON.parse(limits) as LimitRule[] };
+    const isMade = new Set(made);
+    for (const place of places) {
+      const event = found[place]!;
+      event.matched.push(one);
+      event.made.push(isMade.has(place));
+      event.unnumbered ||= claim_group === null;
+    }
+  }
+  if (!behind) hints.tell(rows.flatMap(({ made, claim_group }) => (made && claim_group !== null ? claim_group : [])));
+  return found;
+}
+
+async function makeRuns(db: Database, events: readonly EventToStart[], behind: Behind | null): Promise<Row[] | null> {
+  const each = <T>(value: (event: EventToStart) => T) => events.map(value);
+  const values = [
+    each((one) => one.id),
+    each((one) => one.env),
+    each((one) => one.stack ?? ""),
+    each((one) => one.event),
+    each((one) => one.plain),
+    each((one) => one.key),
+    each((one) => one.payloadHash),
+    each((one) => one.input.codec),
+    each((one) => one.input.data),
+  ];
+  try {
+    return await db.run<Row>(startEvents, values, { behind });
+  } catch (error) {
+    if (error instanceof DataRefused && error.sqlState === UNIQUE_VIOLATION) return null;
+    throw error;
+  }
+}

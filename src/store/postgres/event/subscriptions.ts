@@ -1,0 +1,254 @@
+// Keeps the subscriptions in step with the code of the nodes, and finds those that an event is for.
+
+import type { Filter } from "../../../kernel/contains.js";
+import type { LimitRule } from "../../../kernel/limit-rule.js";
+import type { KeyLifetime } from "../../../kernel/run/new-run.js";
+import { checkDeclaration } from "../../check/event/subscription.js";
+import { checkText, refuse } from "../../check/value.js";
+import {
+  type Declaration,
+  type EventToMatch,
+  FORGOTTEN_AFTER_MS,
+  type Matched,
+  type Subscription,
+} from "../../contract/event/events.js";
+import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
+import type { Transaction } from "../../contract/transaction.js";
+import { unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { interval } from "../connection/instant.js";
+
+const COLUMNS =
+  "scope, stack, event, program, queue, version, filters, subject, debounce_ms, lifetime, key_ms, crash_limit, threshold, half_open_ms";
+const DECLARED = [
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "text",
+  "float8",
+  "text",
+  "float8",
+  "int",
+  "int",
+  "float8",
+];
+const CHANGED = COLUMNS.split(", ").map((name) => `${name} = excluded.${name}`);
+
+/**
+ * Rows that say so already are left alone: nodes that start together do not wait for each other. `$16`: a node that starts
+ * has the newest code. Later it only puts back what is missing: while two versions of the code run, each would undo the other.
+ */
+const declareSubscriptions = statement(
+  "declare_subscriptions",
+  ({ schema: s }) => `
+with new as materialized (
+  select n.id, n.scope, n.stack, n.event, n.program, n.queue, n.version,
+    array(select f from jsonb_array_elements(n.filters::jsonb) with ordinality as f(f, ord) order by ord) as filters,
+    n.subject, n.debounce_ms, n.lifetime, n.key_ms, n.crash_limit, n.threshold, n.half_open_ms
+  from ${unnest(1, DECLARED)} as n(id, ${COLUMNS})
+), written as (
+  insert into ${s}.subscriptions as s (env, id, ${COLUMNS}) select $17, id, ${COLUMNS} from new order by id
+  on conflict (env, id) do update set ${CHANGED.join(", ")}
+  where $16 and row(s.*) is distinct from row(excluded.*)
+)
+insert into ${s}.subscribers (env, subscription, incarnation) select $17, id, $18::uuid from new order by id
+on conflict do nothing`,
+);
+
+const withdrawSubscriptions = statement(
+  "withdraw_subscriptions",
+  ({ schema: s }) => `
+delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription = any($3::text[])`,
+);
+
+const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interval(ms)}`;
+
+/**
+ * What a node said before it changed its programs, and says no more. A statement of its own, before the one that retires: in
+ * one, two nodes that drop the same at the same moment would each see the other still there.
+ */
+const dropSubscriptions = statement(
+  "drop_subscriptions",
+  ({ schema: s }) => `
+delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription <> all($3::text[])`,
+);
+
+/**
+ * Nobody declares it, and somebody alive has its program and has said what it declares: its code was changed. (One that was
+ * about to say so let another, which stopped in that moment, take away what both declare.) A subscriber whose node is gone is
+ * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
+ * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.
+ */
+const retireSubscriptions = statement(
+  "retire_subscriptions",
+  ({ schema: s, now }) => `
+with marked as (
+  update ${s}.nodes n set declares = true where n.incarnation = $2::uuid and not n.declares
+), known as materialized (
+  select n.incarnation, n.serves, n.declares or n.incarnation = $2::uuid as declares,
+    n.incarnation = $2::uuid or ${heardWithin(now, `${MISSED_HEARTBEATS} * coalesce(n.heartbeat_ms, ${UNSAID_HEARTBEAT_MS})`)} as alive
+  from ${s}.nodes n
+  where n.env = $1 and n.stopped_at is null and (n.incarnation = $2::uuid or ${heardWithin(now, String(FORGOTTEN_AFTER_MS))})
+), served as materialized (
+  select distinct c.stack, c.program from known k, unnest(k.serves) as g(id) join ${s}.claim_groups c on c.id = g.id
+  where k.alive and k.declares
+), gone as (
+  delete from ${s}.subscribers b where b.env = $1 and b.incarnation not in (select incarnation from known)
+), undeclared as materialized (
+  select u.id from ${s}.subscriptions u
+  where u.env = $1 and (u.stack, u.program) in (select stack, program from served)
+    and not exists (
+      select from ${s}.subscribers b join known k on k.incarnation = b.incarnation
+      where b.env = u.env and b.subscription = u.id
+    )
+  order by u.id for update skip locked
+)
+delete from ${s}.subscriptions u using undeclared x where u.env = $1 and u.id = x.id returning u.id`,
+);
+
+const listSubscriptions = statement(
+  "list_subscriptions",
+  ({ schema: s }) => `select env, id, ${COLUMNS} from ${s}.subscriptions where env = $1 order by id`,
+);
+
+/** The claim group of a subscription's runs. */
+export const groupOf = (g: string, u: string) =>
+  `(${g}.env, ${g}.stack, ${g}.queue, ${g}.program, ${g}.version) = (${u}.env, ${u}.stack, ${u}.queue, ${u}.program, ${u}.version)`;
+
+/**
+ * One row per subscription with the events it is for, whatever the size of the batch. The payload is parsed once per event
+ * (MATERIALIZED), not once per subscription.
+ */
+export const matchEvents = statement(
+  "match_events",
+  ({ schema: s }) => `
+with e as materialized (
+  select env, stack, event, plain::jsonb as payload, ord::int
+  from ${unnest(1, ["text", "text", "text", "text"])} with ordinality as e(env, stack, event, plain, ord)
+), m as materialized (
+  select e.env, x.id, array_agg(e.ord order by e.ord) as ords
+  from e cross join lateral (
+    select u.id from ${s}.subscriptions u
+    where u.env = e.env and u.stack = e.stack and u.event = e.event
+      and (u.filters = '{}' or exists (select from unnest(u.filters) as f(f) where e.payload @> f.f))
+    offset 0
+  ) x
+  group by e.env, x.id
+)
+select u.*, m.ords, coalesce(g.limits, '[]') as limits
+from m
+cross join lateral (select * from ${s}.subscriptions u where u.env = m.env and u.id = m.id limit 1) u
+left join lateral (
+  select limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1
+) g on true
+order by u.id`,
+);
+
+export interface SubscriptionRow {
+  env: string;
+  id: string;
+  scope: string;
+  stack: string;
+  event: string;
+  program: string;
+  queue: string;
+  version: string;
+  filters: Filter[];
+  subject: string | null;
+  debounce_ms: number | null;
+  lifetime: "live" | "archived" | "timed";
+  key_ms: number | null;
+  crash_limit: number;
+  threshold: number | null;
+  half_open_ms: number | null;
+}
+
+interface MatchedRow extends SubscriptionRow {
+  ords: number[];
+  limits: string;
+}
+
+export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
+  refuse(checkDeclaration(declaration));
+  const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
+  if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
+  if (subscriptions.length > 0) {
+    await db.run(declareSubscriptions, [...columnsOf(subscriptions), starting, env, incarnation]);
+  }
+  const said = subscriptions.map(({ id }) => id);
+  if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);
+  return (await db.run(retireSubscriptions, [env, incarnation])).length;
+}
+
+export async function list(db: Database, env: string): Promise<readonly Subscription[]> {
+  refuse(checkText("env", env));
+  return (await db.run<SubscriptionRow>(listSubscriptions, [env])).map(subscriptionOf);
+}
+
+export async function match(
+  db: Database,
+  events: readonly EventToMatch[],
+  tx?: Transaction,
+): Promise<readonly (readonly Matched[])[]> {
+  if (events.length === 0) return [];
+  const values = [
+    events.map((e) => e.env),
+    events.map((e) => e.stack ?? ""),
+    events.map((e) => e.event),
+    events.map((e) => e.plain),
+  ];
+  const found: Matched[][] = events.map(() => []);
+  for (const { ords, limits, ...row } of await db.run<MatchedRow>(matchEvents, values, { tx })) {
+    const one: Matched = { ...subscriptionOf(row), limits: JSON.parse(limits) as LimitRule[] };
+    for (const ord of ords) found[ord - 1]!.push(one);
+  }
+  return found;
+}
+
+function columnsOf(subscriptions: readonly Subscription[]): unknown[][] {
+  const each = <T>(value: (one: Subscription) => T) => subscriptions.map(value);
+  return [
+    each((one) => one.id),
+    each((one) => one.scope),
+    each((one) => one.stack ?? ""),
+    each((one) => one.event),
+    each((one) => one.program),
+    each((one) => one.queue),
+    each((one) => one.version ?? ""),
+    each((one) => JSON.stringify(one.where)),
+    each((one) => (one.subject === null ? null : JSON.stringify(one.subject))),
+    each((one) => one.debounceMs),
+    each(({ lifetime }) => (typeof lifetime === "object" ? "timed" : lifetime)),
+    each(({ lifetime }) => (typeof lifetime === "object" ? lifetime.forMs : null)),
+    each((one) => one.crashLimit),
+    each(({ breaker }) => breaker?.threshold ?? null),
+    each(({ breaker }) => breaker?.halfOpenMs ?? null),
+  ];
+}
+
+export function subscriptionOf(row: SubscriptionRow): Subscription {
+  const { env, id, scope, event, program, queue, filters, subject, debounce_ms, lifetime, key_ms, crash_limit } = row;
+  const kept: KeyLifetime = lifetime === "timed" ? { forMs: key_ms ?? 0 } : lifetime;
+  return {
+    id,
+    scope,
+    env,
+    stack: row.stack || null,
+    event,
+    program,
+    queue,
+    version: row.version || null,
+    where: filters,
+    subject: subject === null ? null : (JSON.parse(subject) as string[]),
+    debounceMs: debounce_ms,
+    lifetime: kept,
+    crashLimit: crash_limit,
+    breaker: row.threshold === null ? null : { threshold: row.threshold, halfOpenMs: row.half_open_ms ?? 0 },
+  };
+}

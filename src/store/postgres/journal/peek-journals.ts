@@ -1,0 +1,109 @@
+// Reads single entries of many runs at once: their inputs, or what they ended with.
+
+import { isUuid } from "../../../kernel/id.js";
+import type { RunState } from "../../../kernel/run/run-state.js";
+import { GIVEN, type Given, type Peek, type Peeked } from "../../contract/journal/journal.js";
+import type { RunGlance } from "../../contract/run/runs.js";
+import { unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { ms } from "../connection/instant.js";
+import { ENDED } from "../run/ended-states.js";
+import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./read-journal.js";
+
+export const peekJournals = statement(
+  "peek_journals",
+  ({ schema: s }) => `
+select w.ord::int, r.state, ${ENTRY_COLUMNS}
+from ${unnest(1, ["uuid", "bool"])} with ordinality as w(run_id, starts, ord)
+cross join lateral (select state, seq, base_seq from ${s}.runs r where r.id = w.run_id limit 1) r
+left join lateral (
+  select * from ${s}.journal j
+  where j.run_id = w.run_id and j.seq = case when w.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
+) j on true`,
+);
+
+/** Of a long end, neither its codec nor its data is read. */
+export const glanceRuns = statement(
+  "glance_runs",
+  ({ schema: s }) => `
+select w.ord::int, r.state, r.seq as run_seq, r.misfits, ${ENTRY_COLUMNS}
+from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord)
+cross join lateral (select state, seq, misfits from ${s}.runs r where r.id = w.run_id limit 1) r
+left join lateral (
+  select * from ${s}.journal j
+  where j.run_id = w.run_id and j.seq = case when r.state in ${ENDED} then r.seq end
+    and coalesce(octet_length(j.data), 0) <= ${GIVEN.bytes} limit 1
+) j on true`,
+);
+
+/**
+ * What was given to the task `m`, as JSON in any order: for a claim, in whose snapshot the needs of what is waiting have ended.
+ * One need too many is enough to know that there are too many.
+ */
+export const givenTo = (s: string, m: string) => `
+  select json_agg(json_build_array(e.id, e.starts, r.state, j.seq, j.epoch, j.kind, j.name, j.key, j.codec,
+    case when octet_length(j.data) <= ${GIVEN.bytes} then j.data end, ${ms("j.at")}))
+  from (
+    select ${m}.parent_id as id, true as starts
+    union all
+    (select n.need_id, false from ${s}.run_needs n where n.run_id = ${m}.id limit ${GIVEN.needs + 1})
+  ) e
+  cross join lateral (select state, seq, base_seq from ${s}.runs r where r.id = e.id limit 1) r
+  cross join lateral (
+    select * from ${s}.journal j
+    where j.run_id = e.id and j.seq = case when e.starts then r.base_seq + 1 when r.state in ${ENDED} then r.seq end limit 1
+  ) j`;
+
+export type GivenRow = readonly [
+  runId: string,
+  starts: boolean,
+  state: RunState,
+  seq: number,
+  epoch: number,
+  kind: string,
+  name: string,
+  key: string | null,
+  codec: string | null,
+  data: string | null,
+  at: number,
+];
+
+/** Of a long one the data was left out. */
+export function givenOf(rows: readonly GivenRow[]): readonly Given[] {
+  const hasTooMany = rows.filter(([, starts]) => !starts).length > GIVEN.needs;
+  return rows
+    .flatMap(([runId, starts, state, seq, epoch, kind, name, key, codec, data, at]): Given[] => {
+      if ((codec !== null && data === null) || (hasTooMany && !starts)) return [];
+      const entry = entryOf({ seq: String(seq), epoch: String(epoch), kind, name, key, codec, data, at });
+      return [{ runId, what: starts ? "start" : "end", state, entry }];
+    })
+    .sort((a, b) => (a.what === b.what ? (a.runId < b.runId ? -1 : 1) : a.what === "start" ? -1 : 1));
+}
+
+export async function peek(db: Database, wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
+  const known = wanted.map(({ runId }) => (isUuid(runId) ? runId : null));
+  const values = [known, wanted.map(({ what }) => what === "start")];
+  const rows = await db.run<EntryRow & { ord: number; state: RunState }>(peekJournals, values);
+  const answers: (Peeked | null)[] = wanted.map(() => null);
+  for (const row of rows) answers[row.ord - 1] = { state: row.state, entry: row.seq === null ? null : entryOf(row) };
+  return answers;
+}
+
+interface GlanceRow extends EntryRow {
+  ord: number;
+  state: RunState;
+  run_seq: string;
+  misfits: string[] | null;
+}
+
+export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
+  const values = [runIds.map((id) => (isUuid(id) ? id : null))];
+  const rows = await db.run<GlanceRow>(glanceRuns, values);
+  const answers: (RunGlance | null)[] = runIds.map(() => null);
+  for (const row of rows) {
+    const end = row.seq === null ? null : entryOf(row);
+    answers[row.ord - 1] = { state: row.state, seq: Number(row.run_seq), end, misfits: row.misfits };
+  }
+  return answers;
+}

@@ -1,0 +1,74 @@
+// Reads a run's log in order and refuses one with a gap.
+
+import { isUuid } from "../../../kernel/id.js";
+import { checkPart } from "../../check/filter.js";
+import { refuse } from "../../check/value.js";
+import { JournalCorrupt, type JournalEntry, type JournalPage } from "../../contract/journal/journal.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { ms } from "../connection/instant.js";
+
+export const ENTRY_COLUMNS = `j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.data, ${ms("j.at")} as at`;
+
+/** One snapshot: the run's sequence and its entries belong together. */
+export const readJournal = statement(
+  "read_journal",
+  ({ schema: s }) => `
+with r as materialized (select id, seq, base_seq from ${s}.runs where id = $1)
+select r.seq as run_seq, r.base_seq, ${ENTRY_COLUMNS}
+from r left join lateral (
+  select * from ${s}.journal j
+  where j.run_id = r.id and j.seq > greatest($2::bigint, r.base_seq) and j.seq <= r.seq
+  order by j.seq limit $3
+) j on true
+order by j.seq`,
+);
+
+interface Row extends EntryRow {
+  run_seq: string;
+  base_seq: string;
+}
+
+export interface EntryRow {
+  seq: string | null;
+  epoch: string;
+  kind: string;
+  name: string;
+  key: string | null;
+  codec: string | null;
+  data: string | null;
+  at: number;
+}
+
+export async function read(
+  db: Database,
+  runId: string,
+  part: { after?: number; limit?: number } = {},
+): Promise<JournalPage | null> {
+  refuse(checkPart(part));
+  const { after = 0, limit } = part;
+  if (!isUuid(runId)) return null;
+  const rows = await db.run<Row>(readJournal, [runId, after, limit ?? null]);
+  const head = rows[0];
+  if (!head) return null;
+  const page = { seq: Number(head.run_seq), baseSeq: Number(head.base_seq) };
+  const entries = rows.filter((row) => row.seq !== null).map(entryOf);
+  const first = Math.max(after, page.baseSeq) + 1;
+  const last = Math.min(page.seq, first - 1 + (limit ?? Number.POSITIVE_INFINITY));
+  for (let seq = first; seq <= last; seq++) {
+    if (entries[seq - first]?.seq !== seq) throw new JournalCorrupt(runId, seq);
+  }
+  return { ...page, entries };
+}
+
+export function entryOf(row: EntryRow): JournalEntry {
+  return {
+    seq: Number(row.seq),
+    epoch: Number(row.epoch),
+    kind: row.kind,
+    name: row.name,
+    key: row.key,
+    payload: row.codec === null ? null : { codec: row.codec, data: row.data ?? "" },
+    at: row.at,
+  };
+}

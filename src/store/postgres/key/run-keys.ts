@@ -1,0 +1,87 @@
+// Dedupe keys: what a key is found by, who holds it, and how one that is of no use any more is freed.
+
+import { hash } from "node:crypto";
+import type { NewKey, NewRun } from "../../../kernel/run/new-run.js";
+import type { Transaction } from "../../contract/transaction.js";
+import { unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { ENDED } from "../run/ended-states.js";
+
+export const KEY = ["uuid", "text", "text", "text", "text", "text", "float8"];
+export const KEY_COLUMNS = "key_hash, env, scope, key, payload_hash, lifetime, key_ms";
+
+export type KeyedRun = NewRun & { readonly key: NewKey };
+
+/**
+ * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
+ * inserting one, 13 % of racing calls saw nobody.
+ */
+const selectKeys = statement(
+  "select_keys",
+  ({ schema: s, now }) => `
+select k.run_id, k.payload_hash, o.id is not null as present,
+  case k.lifetime
+    when 'timed' then k.expires_at <= ${now}
+    when 'live' then coalesce(r.state in ${ENDED}, true)
+    else r.state is null or r.archived_at is not null
+  end as stale
+from ${unnest(1, ["uuid", "uuid"])} with ordinality as w(hash, id, ord)
+left join lateral (select id from ${s}.runs o where o.id = w.id limit 1) o on true
+left join lateral (select * from ${s}.run_keys k where k.hash = w.hash limit 1) k on true
+left join lateral (select state, archived_at from ${s}.runs r where r.id = k.run_id limit 1) r on true
+order by w.ord`,
+);
+
+/** On our own connection, never in the caller's transaction; only if the key still belongs to the stale run. */
+const deleteKeys = statement(
+  "delete_keys",
+  ({ schema: s }) => `
+with w as (select * from ${unnest(1, ["uuid", "uuid"])} as w(hash, run_id)),
+l as materialized (select k.hash from ${s}.run_keys k join w using (hash, run_id) order by 1 for update of k)
+delete from ${s}.run_keys k using l where k.hash = l.hash`,
+);
+
+export interface Holder {
+  run_id: string | null;
+  payload_hash: string;
+  /** The run that asks for the key is in the store. */
+  present: boolean;
+  stale: boolean;
+}
+
+export function holdersOf(db: Database, runs: readonly KeyedRun[], tx?: Transaction): Promise<Holder[]> {
+  return db.run<Holder>(selectKeys, [runs.map(hashOf), runs.map((r) => r.id)], { tx });
+}
+
+export async function freeKeys(db: Database, stale: readonly { run: KeyedRun; holder: string }[]): Promise<void> {
+  const values = [stale.map(({ run }) => hashOf(run)), stale.map(({ holder }) => holder)];
+  await db.run(deleteKeys, values, { line: "aside" });
+}
+
+/**
+ * What a key is found and kept apart by: half of a SHA-256, as a uuid. An index over env, scope and key themselves is five
+ * times as large, and compares three texts at each step: 8 ms more per 1,000 runs. (No text of ours contains a NUL.)
+ */
+function hashOf({ group, key }: KeyedRun): string {
+  return hash("sha256", `${group.env}\0${key.scope}\0${key.key}`, "hex").slice(0, 32);
+}
+
+/** The same in SQL, of three expressions. */
+export function keyHash(env: string, scope: string, key: string): string {
+  const bytes = [env, scope, key].map((text) => `convert_to(${text}, 'UTF8')`).join(" || '\\x00'::bytea || ");
+  return `left(encode(sha256(${bytes}), 'hex'), 32)::uuid`;
+}
+
+export function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {
+  const lifetime = (run: KeyedRun) => (typeof run.key.lifetime === "object" ? "timed" : run.key.lifetime);
+  return [
+    runs.map(hashOf),
+    runs.map((r) => r.group.env),
+    runs.map((r) => r.key.scope),
+    runs.map((r) => r.key.key),
+    runs.map((r) => r.key.payloadHash),
+    runs.map(lifetime),
+    runs.map((r) => (typeof r.key.lifetime === "object" ? r.key.lifetime.forMs : null)),
+  ];
+}

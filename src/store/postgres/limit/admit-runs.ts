@@ -1,0 +1,146 @@
+// Lets held runs go on as far as their limits allow. The judging is done under locks, by admit_runs in the database; here
+// is which lines are worth a lock, and that a run which has passed one stage is led to the next.
+
+import type { Overflow } from "../../../kernel/run/new-run.js";
+import { checkLimit, checkText, checkUuid, refuse } from "../../check/value.js";
+import type { Admission } from "../../contract/run/runs.js";
+import { unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { type Dialect, statement } from "../connection/dialect.js";
+import { DUE_SLACK } from "../migrations/0001-limits.js";
+
+/** Starts of a rate are given out so far ahead: few enough that priority still means something, more than a round of housekeeping. */
+const AHEAD = "interval '2 seconds'";
+/** Locks taken in one call. A server has room for some thousands. */
+const MOST_KEYS = 200;
+
+/**
+ * Of the keys in a CTE `asked`, those where somebody is due and there seems to be room, or where not everybody may wait: any
+ * other full line costs no lock. Seen
+ * without a lock, this may be out of date; but whoever frees a place or joins a line asks again, after it has committed.
+ */
+const admitted = ({ schema: s }: Dialect) => `
+select a.run_id, a.claim_group, a.state, ceil(extract(epoch from a.start_at - t.now) * 1000)::float8 as in_ms,
+  a.overflow, a.told,
+  case when a.overflow is not null then (select g.program from ${s}.claim_groups g where g.id = a.claim_group) end as program
+from t cross join lateral ${s}.admit_runs(array(
+  select a.key from asked a
+  cross join lateral (
+    select l.kind, l.max from ${s}.run_limits l
+    where l.key = a.key and l.state = 'waits' and l.available_at <= (select now from t) + ${DUE_SLACK}
+    order by l.priority, l.available_at, l.run_id limit 1
+  ) head
+  where case head.kind
+    when 'rate' then coalesce((select r.next_at from ${s}.limit_rates r where r.key = a.key limit 1) <= (select now from t) + ${AHEAD}, true)
+    else (select count(*) from ${s}.run_limits g where g.key = a.key and g.state = 'granted') < head.max
+  end or exists (select from ${s}.run_limits o where o.key = a.key and o.state = 'waits' and o.overflow is not null)
+), t.now, ${AHEAD}) a`;
+
+/** A held run asks for the line it stands in; one that gave up its places, for all of them. */
+export const admitBesides = statement(
+  "admit_besides",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), asked as materialized (
+  select distinct l.key from ${unnest(1, ["uuid"])} as w(run_id)
+  cross join lateral (select state from ${d.schema}.runs r where r.id = w.run_id limit 1) r
+  cross join lateral (select key, state from ${d.schema}.run_limits l where l.run_id = w.run_id limit 100) l
+  where l.state = 'waits' or r.state <> 'held'
+)${admitted(d)}`,
+);
+
+export const admitKeys = statement(
+  "admit_keys",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), asked as materialized (select key from ${unnest(1, ["text"])} as w(key)
+)${admitted(d)}`,
+);
+
+/**
+ * The next lines in which somebody waits, one after the other and round again: with 10,000 keys each has its turn. Each is
+ * found by one step down the index; where the next call begins stands in meta, written only while there are more. A key begins with
+ * its env and a slash, and the next character is a zero: other envs' lines are never read.
+ */
+export const nextLines = statement(
+  "next_lines",
+  ({ schema: s }) => `
+with recursive place as materialized (
+  select coalesce((select value from ${s}.meta where key = $2 || ' limit_place'), $2 || '/') as at
+), step(key, n) as (
+  (select key, 1 from ${s}.run_limits where state = 'waits' and key > (select at from place) and key < $2 || '0'
+   order by key limit 1)
+  union all
+  select l.key, step.n + 1 from step
+  cross join lateral (
+    select key from ${s}.run_limits l where state = 'waits' and l.key > step.key and l.key < $2 || '0' order by l.key limit 1
+  ) l
+  where step.n < $1
+), further as materialized (
+  select coalesce((select key from step where n = $1), $2 || '/') as at
+), noted as materialized (
+  select key from ${s}.meta where key = $2 || ' limit_place' for no key update skip locked
+), moved as (
+  update ${s}.meta m set value = f.at from noted k, further f, place p where m.key = k.key and f.at <> p.at
+), first as (
+  insert into ${s}.meta (key, value) select $2 || ' limit_place', f.at from further f, place p
+  where f.at <> p.at and not exists (select from ${s}.meta where key = $2 || ' limit_place')
+  on conflict do nothing
+)
+select key from step order by n`,
+);
+
+interface Row {
+  run_id: string;
+  claim_group: number;
+  state: "waiting" | "held" | "skipped";
+  /** Until it may start; negative when it may already. */
+  in_ms: number;
+  /** Why it was skipped, and whose run it was. */
+  overflow: Overflow | null;
+  program: string;
+  /** A parent that has a message of its end. */
+  told: string | null;
+}
+
+export async function admit(db: Database, whom: Admission): Promise<number> {
+  if ("runIds" in whom) {
+    for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
+    return admitAlong(db, whom.runIds);
+  }
+  refuse(checkLimit("keys", whom.keys) ?? checkText("env", whom.env));
+  if (whom.keys < 1) return 0;
+  const lines = await db.run<{ key: string }>(nextLines, [Math.min(whom.keys, MOST_KEYS), whom.env]);
+  if (lines.length === 0) return 0;
+  return settle(db, await db.run<Row>(admitKeys, [lines.map(({ key }) => key)]));
+}
+
+async function admitAlong(db: Database, runIds: readonly string[]): Promise<number> {
+  let admitted = 0;
+  for (let from = 0; from < runIds.length; from += MOST_KEYS) {
+    admitted += await settle(db, await db.run<Row>(admitBesides, [runIds.slice(from, from + MOST_KEYS)]));
+  }
+  return admitted;
+}
+
+/** Each stage is a transaction of its own, so that no lock is ever asked for while others are held. */
+async function settle(db: Database, rows: readonly Row[]): Promise<number> {
+  const ready = rows.filter(({ state }) => state === "waiting");
+  db.onWork(
+    ready.map(({ claim_group }) => claim_group),
+    ready.map(({ in_ms }) => in_ms),
+  );
+  const skipped = rows.flatMap(({ run_id: runId, program, overflow }) =>
+    overflow ? { runId, program, overflow } : [],
+  );
+  const parents = rows.flatMap(({ told }) => told ?? []);
+  if (skipped.length > 0) await db.onSkipped(skipped, parents);
+  // A skipped run may have had places in other lines.
+  const further = rows.flatMap(({ run_id, state }) => (state === "waiting" ? [] : run_id));
+  return ready.length + (await admitAlong(db, further));
+}
+
+/** After something that is done: a failure here costs time only, housekeeping makes up for it. */
+export async function admitAfter(db: Database, runIds: readonly string[]): Promise<void> {
+  if (runIds.length > 0) await admit(db, { runIds }).catch(() => {});
+}

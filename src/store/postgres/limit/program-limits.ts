@@ -1,0 +1,99 @@
+// What nodes declare of their programs: limits, for whoever starts a run without having its code, and what becomes of orphans.
+
+import type { LimitRule } from "../../../kernel/limit-rule.js";
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+import { checkDeclared } from "../../check/limit/declared.js";
+import { refuse } from "../../check/value.js";
+import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
+import type { Database } from "../connection/database.js";
+import { type Dialect, statement } from "../connection/dialect.js";
+import { isSilent } from "../node/presence-sql.js";
+import type { Groups } from "../run/groups.js";
+
+/** A digest of what was declared, of a row with `limits` and `recovery`. */
+export const declaredDigest = (row: string) => `md5(${row}.limits || ' ' || ${row}.recovery)`;
+
+const OTHERWISE = "(g.limits, g.recovery) is distinct from (d.limits, d.recovery)";
+/** Node `n` lives and takes runs of the group: what it declared stands. One that was busy for a moment is not gone. */
+const stands = (now: string) => `(n.stopped_at is null and (${isSilent(now)}) is not true and g.id = any(n.claims))`;
+
+/**
+ * Only of groups of its env that the node serves and takes runs of now: others do not change what holds there. Of two nodes the one that started
+ * later decides; the older one when that one is gone. A declarer whose row cannot be seen has registered since this statement
+ * began, and counts as there. Rows that say so already are left alone: nodes that start together do not wait for each other.
+ */
+export const declarePrograms = statement(
+  "declare_programs",
+  ({ schema: s, now }: Dialect) => `
+with d as materialized (
+  select d.id, d.limits, d.recovery, n.incarnation, n.identity, n.started_at
+  from ${s}.nodes n, unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d(id, env, limits, recovery)
+  where d.env = n.env and n.incarnation = $1::uuid and n.stopped_at is null and d.id = any(n.claims) and d.id = any(n.serves)
+), noted as (
+  update ${s}.nodes n set declared = x.declared
+  from (select coalesce(jsonb_object_agg(d.id::text, ${declaredDigest("d")}), '{}') as declared from d) x
+  where n.incarnation = $1::uuid and n.declared <> x.declared
+), was as materialized (
+  select d.id, d.identity, g.limits <> d.limits as of_limits, g.recovery <> d.recovery as of_recovery,
+    coalesce(n.identity, g.declared_by::text) as declarer, n.incarnation <> d.incarnation and ${stands(now)} as stands
+  from d join ${s}.claim_groups g on g.id = d.id left join ${s}.nodes n on n.incarnation = g.declared_by
+  where ${OTHERWISE}
+), l as materialized (
+  select g.id from d join ${s}.claim_groups g on g.id = d.id
+  where ${OTHERWISE} and (g.declared_by is null or (g.declared_start, g.declared_by) <= (d.started_at, d.incarnation)
+    or exists (select from ${s}.nodes n where n.incarnation = g.declared_by and not ${stands(now)}))
+  order by g.id for no key update of g
+), changed as (
+  update ${s}.claim_groups g
+  set limits = d.limits, recovery = d.recovery, declared_by = d.incarnation, declared_start = d.started_at
+  from d where g.id = d.id and g.id = any(array(select id from l))
+  returning g.id
+)
+select was.*, c.id is not null as changed from was left join changed c on c.id = was.id
+where was.stands or c.id is null
+order by array_position($2::int[], was.id)`,
+);
+
+const readLimits = statement("read_limits", ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`);
+
+interface ConflictRow {
+  id: number;
+  identity: string;
+  of_limits: boolean;
+  of_recovery: boolean | null;
+  declarer: string;
+  changed: boolean;
+}
+
+export async function declare(
+  db: Database,
+  groups: Groups,
+  incarnation: string,
+  programs: readonly DeclaredProgram[],
+): Promise<readonly DeclarationConflict[]> {
+  refuse(checkDeclared(incarnation, programs));
+  if (programs.length === 0) return [];
+  let ids: readonly number[] = [];
+  const values = async () => {
+    ids = await groups.ids(programs.map(({ group }) => group));
+    const limits = programs.map((program) => JSON.stringify(program.limits));
+    return [
+      incarnation,
+      ids,
+      programs.map(({ group }) => group.env),
+      limits,
+      programs.map(({ recovery = "resume" }) => recovery),
+    ];
+  };
+  const rows = await db.run<ConflictRow>(declarePrograms, values);
+  return rows.map(({ id, identity, of_limits, of_recovery, declarer, changed }): DeclarationConflict => {
+    const of = [...(of_limits ? (["limits"] as const) : []), ...(of_recovery ? (["recovery"] as const) : [])];
+    const { group } = programs[ids.indexOf(id)]!;
+    return { group, of, holds: changed ? identity : declarer, overruled: changed ? declarer : identity };
+  });
+}
+
+export async function limitsOf(db: Database, groups: Groups, group: RunGroup): Promise<readonly LimitRule[]> {
+  const [row] = await db.run<{ limits: string }>(readLimits, async () => groups.ids([group]));
+  return row ? (JSON.parse(row.limits) as LimitRule[]) : [];
+}

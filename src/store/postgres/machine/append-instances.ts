@@ -1,0 +1,199 @@
+// Creates instances and appends to them, many in one statement, each judged by itself.
+
+import { checkAppends, checkCreates } from "../../check/machine/machine.js";
+import type {
+  Append,
+  AppendAnswer,
+  CreateAnswer,
+  InstanceStatus,
+  NewInstance,
+} from "../../contract/machine/machines.js";
+import type { Transaction } from "../../contract/transaction.js";
+import type { Database } from "../connection/database.js";
+import { isolate } from "../connection/isolate.js";
+import type { Groups } from "../run/groups.js";
+import { changeColumns, headColumns, transposed } from "./machine-columns.js";
+import {
+  APPEND_TIMER_PARAMETERS,
+  appendInstances,
+  createInstances,
+  refusedAppends,
+  unfitParts,
+  whoseInstances,
+} from "./machine-sql.js";
+
+export async function create(
+  db: Database,
+  groups: Groups,
+  instances: readonly NewInstance[],
+  tx?: Transaction,
+): Promise<readonly CreateAnswer[]> {
+  const problems = checkCreates(instances);
+  const answers = new Map<NewInstance, CreateAnswer>();
+  let open = instances.filter((_, i) => !problems[i]);
+  // The second with an id in one call is answered like one that came later.
+  while (open.length > 0) {
+    const first = firstOfEach(open);
+    const sent = tx
+      ? await sendCreates(db, groups, first, tx)
+      : await isolate(
+          first,
+          (batch) => sendCreates(db, groups, batch),
+          (_, error): CreateAnswer => ({ outcome: "refused", error }),
+        );
+    for (const [i, one] of first.entries()) answers.set(one, sent[i]!);
+    open = open.filter((one) => !answers.has(one));
+  }
+  return instances.map((one, i): CreateAnswer => {
+    const error = problems[i];
+    return error ? { outcome: "refused", error } : answers.get(one)!;
+  });
+}
+
+function firstOfEach(instances: readonly NewInstance[]): NewInstance[] {
+  const seen = new Set<string>();
+  return instances.filter(({ key }) => !seen.has(key) && seen.add(key));
+}
+
+async function sendCreates(
+  db: Database,
+  groups: Groups,
+  instances: readonly NewInstance[],
+  tx?: Transaction,
+): Promise<readonly CreateAnswer[]> {
+  if (instances.length === 0) return [];
+  const values = async () => [
+    ...(await headColumns(groups, instances, () => 0)),
+    instances.map(({ id }) => id),
+    instances.map(({ inputHash }) => inputHash),
+    instances.map(({ redact }) => JSON.stringify(redact)),
+    instances.map(({ status }) => status),
+    instances.map(({ version }) => version),
+    instances.map(({ value }) => value),
+    instances.map(({ snapshot }) => snapshot.codec),
+    instances.map(({ snapshot }) => snapshot.data),
+    ...(await changeColumns(groups, instances)),
+  ];
+  const rows = await db.run<{ key: string }>(createInstances, values, { tx });
+  const created = new Set(rows.map(({ key }) => key));
+  const losers = instances.filter(({ key }) => !created.has(key));
+  const holders = losers.length > 0 ? await whose(db, losers, tx) : [];
+  const lost = new Map(losers.map((one, i) => [one, holders[i]!]));
+  return instances.map((one): CreateAnswer => {
+    const holder = lost.get(one);
+    if (!holder || holder.mine) return { outcome: "created" };
+    return { outcome: holder.input_hash === one.inputHash ? "existing" : "conflict" };
+  });
+}
+
+function whose(db: Database, losers: readonly NewInstance[], tx?: Transaction) {
+  const values = [losers.map(({ key }) => key), losers.map(({ token }) => token)];
+  return db.run<{ input_hash: string | null; mine: boolean | null }>(whoseInstances, values, { tx });
+}
+
+export async function append(
+  db: Database,
+  groups: Groups,
+  appends: readonly Append[],
+): Promise<readonly AppendAnswer[]> {
+  const problems = checkAppends(appends);
+  const answers = new Map<Append, AppendAnswer>();
+  let open = appends.filter((_, i) => !problems[i]);
+  while (open.length > 0) {
+    const batch = apart(open);
+    const sent = await isolate(
+      batch,
+      (some) => sendAppends(db, groups, some),
+      (_, error): AppendAnswer => ({ outcome: "refused", error }),
+    );
+    for (const [i, one] of batch.entries()) answers.set(one, sent[i]!);
+    open = open.filter((one) => !answers.has(one));
+  }
+  return appends.map((one, i) => {
+    const error = problems[i];
+    return error ? { outcome: "refused", error } : answers.get(one)!;
+  });
+}
+
+/**
+ * The first ones that have no timer in common: one statement cannot remove a row and set it anew. (Somebody tells an instance
+ * something else while that one takes what it was told before.) The others come after them, in their order.
+ */
+function apart(appends: readonly Append[]): readonly Append[] {
+  const touched = new Set<string>();
+  return appends.filter(({ timers, told, fired, cancelled }) => {
+    const mine = [...timers, ...told, ...fired].map(({ id }) => id).concat(cancelled);
+    const free = !mine.some((id) => touched.has(id));
+    for (const id of mine) touched.add(id);
+    return free;
+  });
+}
+
+async function sendAppends(db: Database, groups: Groups, appends: readonly Append[]): Promise<readonly AppendAnswer[]> {
+  const values = async () => [
+    ...(await headColumns(groups, appends, (one) => (one as Append).expectedSeq)),
+    appends.map(({ status }) => status),
+    appends.map(({ version }) => version),
+    appends.map(({ value }) => value),
+    appends.map(({ snapshot }) => snapshot?.codec ?? null),
+    appends.map(({ snapshot }) => snapshot?.data ?? null),
+    ...(await changeColumns(groups, appends)),
+    ...firedColumns(appends),
+    ...transposed(
+      APPEND_TIMER_PARAMETERS.cancelled,
+      appends.flatMap(({ cancelled, fired, timers, told }, a) => {
+        const set = new Set([...timers, ...told].map(({ id }) => id));
+        const over = new Map<string, number | null>(cancelled.map((id) => [id, null]));
+        // One that fires and is set anew is replaced, not removed.
+        for (const { id, generation } of fired) if (!set.has(id)) over.set(id, generation);
+        return [...over].map(([id, generation]) => [a + 1, id, generation]);
+      }),
+    ),
+  ];
+  const rows = await db.run<{ ord: number; seq: string }>(appendInstances, values);
+  const answers = new Map<Append, AppendAnswer>();
+  for (const { ord, seq } of rows) answers.set(appends[ord - 1]!, { outcome: "accepted", seq: Number(seq) });
+  const refused = appends.filter((one) => !answers.has(one));
+  const reasons = refused.length > 0 ? await whyRefused(db, refused) : [];
+  for (const [i, one] of refused.entries()) answers.set(one, reasons[i]!);
+  return appends.map((one) => answers.get(one)!);
+}
+
+function firedColumns(appends: readonly Append[]): unknown[][] {
+  return transposed(
+    APPEND_TIMER_PARAMETERS.fired,
+    appends.flatMap(({ fired }, a) => fired.map(({ id, generation }) => [a + 1, id, generation])),
+  );
+}
+
+interface Refused {
+  seq: string | null;
+  status: InstanceStatus;
+  recorded: boolean;
+}
+
+async function whyRefused(db: Database, appends: readonly Append[]): Promise<readonly AppendAnswer[]> {
+  const rows = await db.run<Refused>(refusedAppends, [
+    appends.map(({ key }) => key),
+    appends.map(({ token }) => token),
+    appends.map(({ expectedSeq }) => expectedSeq),
+  ]);
+  const unfit = await db.run<{ what: "taken" | "gone"; ord: number; key: string }>(unfitParts, [
+    ...transposed(
+      3,
+      appends.flatMap(({ key, events }, a) => events.flatMap((e) => (e.key === null ? [] : [[a + 1, key, e.key]]))),
+    ),
+    ...firedColumns(appends),
+  ]);
+  return appends.map(({ expectedSeq, events }, a): AppendAnswer => {
+    const { seq, status, recorded } = rows[a]!;
+    if (seq === null) return { outcome: "unknown" };
+    if (recorded) return { outcome: "recorded", seq: expectedSeq + events.length };
+    if (status !== "active") return { outcome: "ended", status, seq: Number(seq) };
+    if (Number(seq) !== expectedSeq) return { outcome: "moved", seq: Number(seq) };
+    const mine = unfit.filter(({ ord }) => ord === a + 1);
+    const keys = mine.flatMap(({ what, key }) => (what === "taken" ? key : []));
+    if (keys.length > 0) return { outcome: "taken", keys };
+    return mine.length > 0 ? { outcome: "moved", seq: Number(seq) } : { outcome: "busy" };
+  });
+}

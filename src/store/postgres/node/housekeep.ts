@@ -1,0 +1,78 @@
+// Keeps house: a sign of life, who is missing, and what is to be done, as one statement, so that an idle node sends one query a second.
+
+import type { ModeState } from "../../../kernel/node-mode.js";
+import type { HouseReport, HouseRound } from "../../contract/node/house.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { peersOf } from "./peers.js";
+import { departingParts, goneParts, HERE, inEnv, isHere, isOrphan } from "./presence-sql.js";
+
+const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
+
+/**
+ * It writes rows of nodes only, and none that others have locked: those are left to the next round. (After a restart of the
+ * database everybody misses everybody at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
+ * done is only looked at: each part is a statement of its own, so that none of them can hold up the sign of life.
+ */
+export const keepHouse = statement("keep_house", (d) => {
+  const { schema: s } = d;
+  return `
+with t as materialized (select ${d.now} as now
+), ${HERE}, mine as materialized (
+  select incarnation from ${s}.nodes where incarnation = $1 and stopped_at is null for no key update skip locked
+), beat as (
+  update ${s}.nodes n set seen_at = t.now,
+    absent_since = case when n.presence is null or ${isHere("n.presence")} then null else coalesce(n.absent_since, t.now) end
+  from mine m, t where n.incarnation = m.incarnation
+), changed as materialized (
+  select incarnation from ${s}.nodes n
+  where n.env = $2::text and n.stopped_at is null and n.presence is not null and n.incarnation <> $1
+    and (n.absent_since is null) <> ${isHere("n.presence")}
+  for no key update skip locked
+), absent as (
+  update ${s}.nodes n
+  set absent_since = case when ${isHere("n.presence")} then null else coalesce(n.absent_since, t.now) end
+  from changed c, t where n.incarnation = c.incarnation
+), ${departingParts(d, WITNESS)}, ${goneParts(d, WITNESS)}
+select me.incarnation is not null as registered, coalesce(${isHere("me.presence")} and me.presence is not null, false) as present,
+  case when me.incarnation is not null then json_build_object('mode', me.mode, 'overrides', me.overrides, 'drain', me.drain) end as mode,
+  exists (select from ${s}.runs r where r.state = 'running' and ${isOrphan(d, WITNESS)("t.now")} and ${inEnv(d, WITNESS.env)}) as orphans,
+  exists (select from ${s}.runs r where r.state = 'parked' and r.wake_at <= (select now from t))
+    or exists (select from ${s}.inbox where taken_seq is null) as due,
+  exists (select from ${s}.deferred_runs where pending and expires_at <= (select now from t)) as overdue,
+  ${peersOf(d, "$1", "(select now from t)")} as peers,
+  coalesce((select min(m.look_at) from ${s}.misfit_runs m where m.env = $2::text) <= t.now, false) as misfits,
+  case when $5::boolean then (
+    select json_agg(json_build_object('runId', r.id, 'inboxSeq', r.inbox_seq))
+    from ${s}.runs r
+    cross join lateral (select from ${s}.inbox i where i.run_id = r.id and i.taken_seq is null limit 1) i
+    where r.state = 'running' and r.owner = $1
+  ) end as called,
+  exists (select from ${s}.run_limits where state = 'waits' and available_at <= (select now from t)) as held,
+  ceil(extract(epoch from least(
+    (select min(r.wake_at) from ${s}.runs r where r.state = 'parked' and r.wake_at > (select now from t)),
+    (select min(l.available_at) from ${s}.run_limits l where l.state = 'waits' and l.available_at > (select now from t)),
+    (select min(g.at) from departing g where g.at > (select now from t))
+  ) - t.now) * 1000)::float8 as next_wake_ms
+from t left join lateral (
+  select * from ${s}.nodes n where n.incarnation = $1 and n.stopped_at is null
+) me on true`;
+});
+
+interface Row extends Omit<HouseReport, "called" | "nextWakeMs"> {
+  called: HouseReport["called"] | null;
+  mode: ModeState | null;
+  next_wake_ms: number | null;
+}
+
+/** The sign of life is worth little when it comes late, and the next one must not wait for it. */
+const BEAT_TIMEOUT_MS = 3_000;
+
+export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
+  const { incarnation, env, watchedMs, troubled, alone = false } = round;
+  const values = [incarnation, env, watchedMs, troubled, alone];
+  // Not repeated: whoever asks must know that there was a gap, and has a next round of its own.
+  const [row] = await db.run<Row>(keepHouse, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
+  const { called, next_wake_ms: nextWakeMs, ...rest } = row!;
+  return { ...rest, called: called ?? [], nextWakeMs };
+}

@@ -1,0 +1,204 @@
+// Registers nodes, keeps their heartbeat, lists them with what they hold.
+
+import { isUuid } from "../../../kernel/id.js";
+import { nodeName } from "../../../kernel/name.js";
+import { checkModeChange, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
+import { checkGroupIds, checkNode } from "../../check/node/node.js";
+import { checkName, checkText, refuse } from "../../check/value.js";
+import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../../contract/node/nodes.js";
+import type { Reclaimed } from "../../contract/run/runs.js";
+import { type ReclaimedRow, settleReclaimed } from "../claim/reclaimed.js";
+import { orphanParts, RECLAIMED } from "../claim/sweep-expired.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { ms } from "../connection/instant.js";
+import { declaredDigest } from "../limit/program-limits.js";
+import { isHeard } from "./presence-sql.js";
+
+/** What was kept for the identity wins over what the node was given. In full mode it claims from all its groups; in
+ * another it tells from which. */
+export const registerNode = statement(
+  "register_node",
+  ({ schema: s, now }) => `
+select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
+  (mine).mode, (mine).overrides, (mine).drain
+from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${now})`,
+);
+
+const claimsFrom = statement(
+  "claims_from",
+  ({ schema: s }) => `update ${s}.nodes set claims = $2::int[] where incarnation = $1 and claims <> $2::int[]`,
+);
+
+/** One change at a time; those that are not asked for are null. */
+const changeNodeMode = statement(
+  "change_mode",
+  ({ schema: s, now }) => `
+with n as (
+  update ${s}.nodes
+  set mode = coalesce($2::text, mode),
+      drain = case when $2::text is not null then null else coalesce($3::text, drain) end,
+      overrides = (case when $4::bool then '{}' else overrides end - coalesce($5::text, '')) || coalesce($6::jsonb, '{}')
+  where incarnation = $1 and stopped_at is null
+  returning env, identity, mode, overrides, drain
+), kept as (
+  insert into ${s}.kept_modes as k (env, identity, mode, overrides, at, by)
+  select env, identity, mode, overrides, ${now}, $8::text from n where $7::bool
+  on conflict (env, identity) do update set mode = excluded.mode, overrides = excluded.overrides, at = excluded.at,
+    by = excluded.by
+)
+select mode, overrides, drain from n`,
+);
+
+/** What the dead held. The UPDATE asks again whether they still do. */
+export const takeBackClaims = statement(
+  "take_back_claims",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
+);
+/** Leaves what the dead held to whoever decides on each run: it is an orphan from now on. */
+export const endClaims = statement(
+  "end_claims",
+  ({ schema: s, now }) => `
+with l as materialized (
+  select r.id from ${s}.runs r
+  where r.state = 'running' and r.owner = any($1::uuid[]) and r.lease_until > (select ${now})
+  order by r.id
+  for no key update skip locked
+)
+update ${s}.runs r set lease_until = ${now} where r.id = any(array(select id from l)) and r.token is not null`,
+);
+
+/** More than a node can hold. */
+const ALL = 100_000;
+
+const heartbeatNode = statement(
+  "heartbeat_node",
+  ({ schema: s, now }) => `
+update ${s}.nodes set seen_at = ${now} where incarnation = $1 and stopped_at is null returning incarnation`,
+);
+
+const stopNode = statement(
+  "stop_node",
+  ({ schema: s, now }) => `update ${s}.nodes set stopped_at = ${now} where incarnation = $1 and stopped_at is null`,
+);
+
+const groupsIn = (ids: string, s: string, only = "true") => `array(
+    select json_build_object('env', g.env, 'stack', nullif(g.stack, ''), 'queue', g.queue, 'program', g.program,
+      'version', nullif(g.version, ''))
+    from unnest(${ids}) with ordinality as o(id, ord) join ${s}.claim_groups g on g.id = o.id where ${only} order by o.ord
+  )`;
+
+const listNodes = statement(
+  "list_nodes",
+  ({ schema: s, now }) => `
+select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
+  ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
+  n.executors, n.alone, n.heartbeat_ms::float8 as "heartbeatMs", n.lease_ms::float8 as "leaseMs",
+  n.presence_grace_ms::float8 as "presenceGraceMs",
+  n.stopped_at is null and ${isHeard(now)} as alive,
+  n.mode, n.overrides, n.drain, ${groupsIn("n.serves", s)} as serves, ${groupsIn("n.claims", s)} as claims,
+  ${groupsIn("n.claims", s, `n.stopped_at is null and n.declared ->> g.id::text <> ${declaredDigest("g")}`)} as overruled,
+  (select count(*)::int from ${s}.runs r where r.state = 'running' and r.owner = n.incarnation) as holds
+from ${s}.nodes n
+where n.env = $1 and ($2 or n.stopped_at is null)
+order by n.started_at desc, n.incarnation`,
+);
+
+interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
+  started_at: number;
+  seen_at: number;
+  stopped_at: number | null;
+}
+
+/** `onNews`: told when a node's mode was changed. */
+export function nodeStore(db: Database, onNews: () => void): NodeStore {
+  return {
+    register: (node) => register(db, node),
+    async claimsFrom(incarnation, groupIds) {
+      refuse(checkGroupIds("groupIds", groupIds));
+      if (isUuid(incarnation)) await db.run(claimsFrom, [incarnation, groupIds]);
+    },
+    async changeMode(incarnation, change, { keep, by }) {
+      checkModeChange(change);
+      refuse(checkName(nodeName, "by", by));
+      if (!isUuid(incarnation)) return null;
+      const values = [incarnation, ...changeColumns(change), keep, by];
+      const [state] = await db.run<ModeState>(changeNodeMode, values);
+      onNews();
+      return state ?? null;
+    },
+    async heartbeat(incarnation) {
+      return isUuid(incarnation) && (await db.run(heartbeatNode, [incarnation])).length > 0;
+    },
+    async stop(incarnation) {
+      if (isUuid(incarnation)) await db.run(stopNode, [incarnation]);
+    },
+    async list({ env, stopped = false }) {
+      refuse(checkText("env", env));
+      const rows = await db.run<Row>(listNodes, [env, stopped]);
+      return rows.map(({ started_at, seen_at, stopped_at, ...node }): NodeRecord => {
+        return { ...node, startedAt: started_at, seenAt: seen_at, stoppedAt: stopped_at };
+      });
+    },
+  };
+}
+
+interface RegisterRow {
+  outcome: RegisterAnswer["outcome"];
+  dead: string[] | null;
+  incarnation: string;
+  identity: string;
+  name: string;
+  alone: boolean;
+  mode: ModeState["mode"];
+  overrides: ModeState["overrides"];
+  drain: ModeState["drain"];
+}
+
+/** What is taken back is a statement of its own: a start that dies before it is made again finds the same dead. */
+async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
+  refuse(checkNode(node));
+  const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
+  const { outcome, dead, mode, overrides, drain, ...by } = row!;
+  if (outcome === "refused") return { outcome, by };
+  if (outcome === "stopped") return { outcome };
+  if (!dead || dead.length === 0) return { outcome, mode: { mode, overrides, drain }, reclaimed: [] };
+  if (node.takesBack === false) await db.run(endClaims, [dead]);
+  const reclaimed = node.takesBack === false ? [] : await takeBack(db, dead, node.incarnation);
+  return { outcome, mode: { mode, overrides, drain }, reclaimed };
+}
+
+async function takeBack(db: Database, dead: readonly string[], by: string): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL, by]);
+  db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
+  return settleReclaimed(db, rows, by);
+}
+
+export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
+  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
+  const { heartbeatMs, leaseMs, presenceGraceMs } = node;
+  const who = { incarnation, identity, name, env, stack, build };
+  const lists = { serves: serves ?? [], executors: executors ?? [] };
+  return {
+    ...who,
+    ...lists,
+    mode,
+    alone: alone ?? false,
+    heartbeat_ms: heartbeatMs ?? null,
+    lease_ms: leaseMs ?? null,
+    presence_grace_ms: presenceGraceMs ?? null,
+  };
+}
+
+/** Mode, drain, clear all, clear one, overrides to add. */
+function changeColumns(change: ModeChange): unknown[] {
+  return [
+    "set" in change ? change.set : null,
+    "drain" in change ? change.drain : null,
+    "clearAll" in change,
+    "clear" in change ? change.clear : null,
+    "override" in change ? JSON.stringify({ [change.override]: change.mode }) : null,
+  ];
+}

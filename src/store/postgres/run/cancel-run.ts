@@ -1,0 +1,194 @@
+// Cancels a run: at once when nobody holds it, by a message to its holder when somebody does. One that has tasks ends when
+// they have: those that wait are cancelled at once, those that run are asked.
+
+import { isUuid } from "../../../kernel/id.js";
+import { nodeName } from "../../../kernel/name.js";
+import type { EndedState, RunState } from "../../../kernel/run/run-state.js";
+import { isEnded } from "../../../kernel/run/run-state.js";
+import { sleep } from "../../../kernel/world.js";
+import { checkName, checkText, optional, refuse } from "../../check/value.js";
+import type { CancelAnswer } from "../../contract/run/runs.js";
+import type { Database } from "../connection/database.js";
+import { type Dialect, statement } from "../connection/dialect.js";
+import { ring } from "../inbox/ring.js";
+import { admitAfter } from "../limit/admit-runs.js";
+import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "../task/count-down.js";
+import { taskTree } from "../task/task-tree.js";
+import { endNotices } from "./end-notices.js";
+import { ENDED } from "./ended-states.js";
+
+const into = ({ schema: s }: Dialect) =>
+  `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
+
+/**
+ * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a sweep that committed while we
+ * waited for its lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
+ * A task is taken in its turn, without waiting for it: one that is locked is answered by no row.
+ */
+function cancelOne(d: Dialect, task: boolean): string {
+  const { schema: s, now } = d;
+  return `
+with ${task ? `${takeTurn(d, "select $1::uuid")}, ` : ""}l as materialized (
+  select id, state, pending, counts from ${s}.runs
+  where id = $1${task ? ` and ${TURN}` : ""} for no key update${task ? " skip locked" : ""}
+), t as materialized (select ${now} as now
+), cancelled as (
+  update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now, counts = false
+  from l, t
+  where r.id = l.id and l.state <> 'running' and l.state not in ${ENDED} and l.counts = ${task}
+    and not (l.pending > 0 and l.state <> 'blocked' and exists (
+      select from ${s}.journal j where j.run_id = l.id and j.kind = 'task' and j.seq > r.base_seq))
+  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select run_id, seq, 0, 'cancelled', '', 'json', $3, t.now from cancelled, t
+), requested as (
+  ${into(d)}
+  select id, 'cancel', id, 'cancel', 'cancel', 'json', $3, $2, t.now from l, t
+  where l.state not in ${ENDED} and l.counts = ${task} and not exists (select from cancelled)
+  on conflict do nothing
+  returning run_id
+), ended as (select run_id, parent_id, state, ${task} as counted from cancelled
+), ${endNotices(d)}${task ? `, ${countDown(d)}` : ""}
+select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from told) as told,
+  (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
+  ${task ? READY : "null::jsonb"} as ready
+from l`;
+}
+
+export const cancelRun = statement("cancel_run", (d) => cancelOne(d, false));
+const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
+
+/**
+ * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows
+ * that are not cancelled here are counted down: the run's own, and that of a task which runs and has tasks itself. One that
+ * failed and was opened again by itself was counted when it failed: its parent is told instead. One that wrote something between
+ * this statement's snapshot and its lock (`moved`) may have started tasks that are not in the tree: it is asked, as if it ran.
+ */
+export const cancelTasks = statement("cancel_tasks", (d) => {
+  const { schema: s, now } = d;
+  return `
+with recursive ${taskTree(d, "select $1::uuid")}
+, seen as materialized (select r.id, r.seq from ${s}.runs r where r.id = any(array(select id from tree))
+), l as materialized (
+  select r.id, r.state, r.counts, r.seq from ${s}.runs r
+  where r.id = any(array(select id from tree)) order by r.id for no key update
+), moved as materialized (
+  select l.id from l join seen on seen.id = l.id where l.seq <> seen.seq and l.state not in ${ENDED}
+), t as materialized (select ${now} as now
+), cancelled as (
+  update ${s}.runs r set state = 'cancelled', seq = r.seq + 1, wake_at = null, ended_at = t.now, counts = false
+  from l, t
+  where r.id = l.id and l.id <> $1 and l.state <> 'running' and l.state not in ${ENDED}
+    and l.id not in (select id from moved)
+  returning r.id as run_id, r.seq, r.parent_id, r.state, r.limited, l.counts as counted
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+  select run_id, seq, 0, 'cancelled', '', 'json', $3, t.now from cancelled, t
+), requested as (
+  ${into(d)}
+  select id, 'cancel', id, 'cancel', 'cancel', 'json', $3, $2, t.now from l, t
+  where (l.state = 'running' or l.id in (select id from moved)) and l.id <> $1
+  on conflict do nothing
+  returning run_id
+), ended as (select run_id, parent_id, state, counted from cancelled
+), ${endNotices(d)}, ${countDown(d, "x.id not in (select run_id from cancelled)")}
+select (
+    select count(*)::int from l where (state = 'running' or id in (select id from moved)) and id <> $1
+  ) as running, array(select run_id from requested) as requested, array(select run_id from told) as told,
+  array(select run_id from cancelled where limited) as left_lines,
+  ${READY} as ready`;
+});
+
+interface Row {
+  state: RunState;
+  pending: number;
+  counts: boolean;
+  requested: string | null;
+  told: string | null;
+  /** It had limits: somebody may take its place. */
+  left_line: string | null;
+  cancelled: boolean;
+  ready: Ready;
+}
+
+interface TasksRow {
+  running: number;
+  requested: string[];
+  told: string[];
+  left_lines: string[];
+  ready: Ready;
+}
+
+/** A task that is just being committed is asked for again. */
+const TRIES = 100;
+const AGAIN_MS = 5;
+
+export async function cancel(
+  db: Database,
+  runId: string,
+  by: string,
+  reason: string | undefined,
+): Promise<CancelAnswer> {
+  checkWho(by, reason);
+  if (!isUuid(runId)) return { outcome: "unknown" };
+  const data = JSON.stringify({ by, reason: reason ?? null });
+  const row = await cancelIt(db, [runId, by, data]);
+  if (!row) return { outcome: "unknown" };
+  if (isEnded(row.state) && row.state !== "cancelled")
+    return { outcome: "ended", state: row.state satisfies EndedState };
+  if (row.state === "cancelled" || row.cancelled) return { outcome: "cancelled" };
+  if (row.pending === 0) return { outcome: "requested" };
+  // It waits for its tasks. When none of them runs, it can be cancelled like any other.
+  const running = await cancelAll(db, [runId, by, data]);
+  if (running > 0 || row.state === "running") return { outcome: "requested" };
+  const after = await cancelIt(db, [runId, by, data]);
+  return after && (after.cancelled || after.state === "cancelled")
+    ? { outcome: "cancelled" }
+    : { outcome: "requested" };
+}
+
+async function cancelIt(db: Database, values: readonly [string, string, string]): Promise<Row | undefined> {
+  let [row] = await db.run<Row>(cancelRun, values);
+  for (let tries = 0; row?.counts && !isEnded(row.state) && tries < TRIES; tries++) {
+    const [taken] = await db.run<Row>(cancelTask, values);
+    if (taken) {
+      row = taken;
+      break;
+    }
+    await sleep(db.world, AGAIN_MS);
+  }
+  if (!row) return undefined;
+  await tellReady(db, row.ready);
+  const rung = row.requested ?? row.told;
+  if (row.requested) db.onCalled([row.requested]);
+  if (rung) await ring(db, [rung]);
+  if (row.left_line) await admitAfter(db, [row.left_line]);
+  return row;
+}
+
+async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
+  const [row] = await db.run<TasksRow>(cancelTasks, values);
+  const { running, requested, told, left_lines, ready } = row!;
+  await tellReady(db, ready);
+  db.onCalled(requested);
+  const rung = [...told, ...requested];
+  if (rung.length > 0) await ring(db, rung);
+  await admitAfter(db, left_lines);
+  return running;
+}
+
+export async function cancelTasksOf(
+  db: Database,
+  runId: string,
+  by: string,
+  reason: string | undefined,
+): Promise<number> {
+  checkWho(by, reason);
+  if (!isUuid(runId)) return 0;
+  return cancelAll(db, [runId, by, JSON.stringify({ by, reason: reason ?? null })]);
+}
+
+function checkWho(by: string, reason: string | undefined): void {
+  refuse(checkName(nodeName, "by", by) ?? optional(checkText)("reason", reason));
+}

@@ -1,0 +1,106 @@
+// Pauses a run with its tasks, and lets them go on. Rows are locked in the order of their ids; a run that somebody holds is
+// marked, and becomes paused when it is given back (answer_pause); its holder is told to do that now.
+
+import { isUuid } from "../../../kernel/id.js";
+import { nodeName } from "../../../kernel/name.js";
+import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
+import { checkName, refuse } from "../../check/value.js";
+import type { PauseAnswer, ResumeAnswer } from "../../contract/run/runs.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { admitAfter } from "../limit/admit-runs.js";
+import { taskTree } from "../task/task-tree.js";
+import { ENDED } from "./ended-states.js";
+
+/** The message's key holds the number that the inbox rises to: a pause after a resume is another message. */
+export const pauseRun = statement("pause_run", (d) => {
+  const { schema: s, now } = d;
+  return `
+with recursive ${taskTree(d, "select $1::uuid")}
+, l as materialized (
+  select r.id, r.state, r.pausing from ${s}.runs r
+  where r.id = any(array(select id from tree)) order by r.id for no key update
+), t as materialized (select ${now} as now
+), p as (
+  update ${s}.runs r
+  set state = case when l.state = 'running' then r.state else 'paused' end, pausing = l.state = 'running', wake_at = null, ended_at = null,
+      inbox_seq = r.inbox_seq + (l.state = 'running')::int, seq = r.seq + (l.id = $1 and l.state <> 'running')::int
+  from l
+  where r.id = l.id and l.state not in ${ENDED} and l.state <> 'paused' and not l.pausing
+    and exists (select from l root where root.id = $1 and root.state not in ${ENDED})
+  returning r.id, r.state, r.seq, r.inbox_seq, r.limited
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, at)
+  select id, seq, 0, 'paused', $2, t.now from p, t where id = $1 and state = 'paused'
+), asked as (
+  insert into ${s}.inbox (run_id, key, message_id, kind, name, sender, at)
+  select id, 'pause:' || inbox_seq, id, 'pause', 'pause', $2, t.now from p, t where state = 'running'
+  returning run_id
+)
+select (select state from l where id = $1) as state, exists (select from l where state = 'running') as running,
+  array(select id from p where limited and state = 'paused') as left_lines, array(select run_id from asked) as asked`;
+});
+
+/**
+ * A task that still needs others is blocked again. One that has tasks of its own is handed out, looks at them, and waits
+ * for the rest.
+ */
+export const resumeRun = statement("resume_run", (d) => {
+  const { schema: s, now } = d;
+  return `
+with recursive ${taskTree(d, "select $1::uuid")}
+, l as materialized (
+  select r.id, r.state, r.pausing from ${s}.runs r
+  where r.id = any(array(select id from tree)) order by r.id for no key update
+), t as materialized (select ${now} as now
+), p as (
+  update ${s}.runs r
+  set state = case when l.state = 'running' then r.state
+                   when r.pending > 0 and l.id not in (select parent from tree where parent is not null) then 'blocked'
+                   else 'waiting' end,
+      pausing = false, seq = r.seq + (l.id = $1 and l.state <> 'running')::int,
+      available_at = greatest(r.available_at, t.now + (n.ord - 1) * interval '1 microsecond')
+  from unnest(array(select id from l order by id)) with ordinality as n(id, ord) join l on l.id = n.id, t
+  where r.id = n.id and (l.state = 'paused' or l.pausing)
+  returning r.id, r.state, r.seq, r.claim_group
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, at)
+  select id, seq, 0, 'resumed', $2, t.now from p, t where id = $1 and state <> 'running'
+)
+select (select state from l where id = $1) as state, exists (select from p) as resumed,
+  array(select distinct claim_group from p where state = 'waiting') as ready,
+  array(select id from p where state = 'held') as held`;
+});
+
+interface PauseRow {
+  state: RunState | null;
+  running: boolean;
+  left_lines: string[];
+  asked: string[];
+}
+
+export async function pause(db: Database, runId: string, by: string): Promise<PauseAnswer> {
+  refuse(checkName(nodeName, "by", by));
+  if (!isUuid(runId)) return { outcome: "unknown" };
+  const [row] = await db.run<PauseRow>(pauseRun, [runId, by]);
+  const { state, running, left_lines, asked } = row!;
+  db.onCalled(asked);
+  if (state === null) return { outcome: "unknown" };
+  if (isEnded(state)) return { outcome: "ended", state };
+  await admitAfter(db, left_lines);
+  return { outcome: running ? "requested" : "paused" };
+}
+
+export async function resume(db: Database, runId: string, by: string): Promise<ResumeAnswer> {
+  refuse(checkName(nodeName, "by", by));
+  if (!isUuid(runId)) return { outcome: "unknown" };
+  const [row] = await db.run<{ state: RunState | null; resumed: boolean; ready: number[]; held: string[] }>(resumeRun, [
+    runId,
+    by,
+  ]);
+  const { state, resumed, ready, held } = row!;
+  if (state === null) return { outcome: "unknown" };
+  db.onWork(ready);
+  await admitAfter(db, held);
+  return resumed ? { outcome: "resumed" } : { outcome: "not paused", state };
+}

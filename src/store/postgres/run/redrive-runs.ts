@@ -1,0 +1,88 @@
+// Opens ended runs again, for an operator: from where they were, or from their start. One statement, each run once.
+
+import { isUuid } from "../../../kernel/id.js";
+import type { RunState } from "../../../kernel/run/run-state.js";
+import { checkRedrive } from "../../check/run/redrive.js";
+import { refuse } from "../../check/value.js";
+import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
+import { unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { leave } from "../task/leave-tasks.js";
+import { reopen } from "../task/reopen-tasks.js";
+import { isTask } from "../task/task-tree.js";
+import { ENDED } from "./ended-states.js";
+
+/** A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was. */
+const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))";
+
+/**
+ * All rows are locked first, in the order of their ids; what is judged is the row as it was locked. What had come too late
+ * for the run's end is unread again, except a request to cancel it. The same call
+ * repeated finds its entry in the journal.
+ */
+export const redriveRuns = statement("redrive_runs", (d) => {
+  const { schema: s, now } = d;
+  return `
+with t as materialized (select ${now} as now
+), l as materialized (
+  select r.id, r.state, r.seq, r.base_seq, r.claim_group, case when ${isTask(d, "r")} then r.parent_id end as task_of
+  from ${s}.runs r
+  where r.id = any(array(select id from ${unnest(1, ["uuid"])} as w(id))) order by r.id for no key update
+), o as (
+  update ${s}.runs r
+  set state = 'waiting', generation = r.generation + 1, seq = l.seq + 1,
+      base_seq = case when $2::bool then l.seq else l.base_seq end, pending = case when $2::bool then 0 else r.pending end,
+      failures = 0, crashes = 0, wake_at = null, ended_at = null, archived_at = null, available_at = t.now
+  from l, t
+  where r.id = l.id and l.state in ('failed', 'dead', 'quarantined') and ${OPENS}
+  returning r.id, r.seq, l.base_seq as old_base
+), written as (
+  insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
+  select o.id, o.seq, 0, case when $2::bool then 'start' else 'redriven' end, $3::text, $4::text,
+    case when $2::bool then j.codec else $5::text end, case when $2::bool then j.data else $6::text end, t.now
+  from o cross join t
+  left join lateral (select codec, data from ${s}.journal j where j.run_id = o.id and j.seq = o.old_base + 1 limit 1) j on true
+), forgotten as (
+  delete from ${s}.inbox i where i.run_id = any(array(select id from o)) and i.key = 'cancel'
+), reopened as (
+  update ${s}.inbox i set taken_seq = null
+  where i.run_id = any(array(select id from o)) and i.taken_seq = 0 and i.key <> 'cancel'
+)
+select l.id, l.state, l.claim_group, l.task_of,
+  l.state not in ${ENDED} and exists (
+    select from ${s}.journal j where j.run_id = l.id and j.seq > l.base_seq - 1 and j.key = $4::text and j.epoch = 0
+  ) as mine
+from l`;
+});
+
+interface Row {
+  id: string;
+  state: RunState;
+  claim_group: number;
+  task_of: string | null;
+  mine: boolean;
+}
+
+export async function redrive(
+  db: Database,
+  runIds: readonly string[],
+  options: Redrive,
+): Promise<readonly RedriveAnswer[]> {
+  refuse(checkRedrive(runIds, options));
+  const { by, callId, fromStart, note } = options;
+  const known = runIds.filter(isUuid);
+  if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
+  const rows =
+    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
+  const opens = ({ state, task_of }: Row) =>
+    reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
+  db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return runIds.map((id): RedriveAnswer => {
+    const row = byId.get(id);
+    if (!row) return { outcome: "unknown" };
+    if (row.task_of !== null && !row.mine && !opens(row)) return { outcome: "task", of: row.task_of };
+    return reopens(row.state) || row.mine ? { outcome: "redriven" } : { outcome: "not ended so", state: row.state };
+  });
+}

@@ -1,0 +1,185 @@
+// Schedules: declared by nodes, read when they are due, listed, paused and resumed.
+
+import { inBatches } from "../../../kernel/chunk.js";
+import { checkDeclaration, checkFires, checkScheduleName } from "../../check/schedule/schedule.js";
+import { checkText, checkUuid, refuse } from "../../check/value.js";
+import type {
+  DueSchedules,
+  Fire,
+  ScheduleDeclaration,
+  ScheduleRecord,
+  ScheduleStore,
+} from "../../contract/schedule/schedules.js";
+import { unnest } from "../connection/batch.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import type { Hints } from "../connection/hints.js";
+import { interval, ms } from "../connection/instant.js";
+import type { Groups } from "../run/groups.js";
+import { fire } from "./fire-schedules.js";
+
+/** Sorted: nodes that start together wait for each other's rows in one order. */
+const declareSchedules = statement(
+  "declare_schedules",
+  ({ schema: s, now }) => `
+with t as materialized (select ${now} as now, date_trunc('milliseconds', ${now}) as whole)
+insert into ${s}.schedules as s (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
+select d.id, $1, $2, d.program, d.key, d.queue, d.version, d.spec, t.whole, t.whole, t.whole, t.now
+from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) as d(id, program, key, queue, version, spec), t
+order by d.program, d.key
+on conflict (env, stack, program, key) do update
+set queue = excluded.queue, version = excluded.version, spec = excluded.spec, seen_at = excluded.seen_at`,
+);
+
+const findSchedules = statement(
+  "find_schedules",
+  ({ schema: s }) => `
+select s.id from unnest($3::text[], $4::text[]) with ordinality as d(program, key, ord)
+join ${s}.schedules s on (s.env, s.stack, s.program, s.key) = ($1, $2, d.program, d.key)
+order by d.ord`,
+);
+
+/** Whoever declares a schedule at the same time is met on its row: it is judged by what stands there then. */
+const removeSchedules = statement(
+  "remove_schedules",
+  ({ schema: s, now }) => `
+delete from ${s}.schedules s
+where env = $1 and stack = $2 and program = any($3::text[]) and seen_at <= ${now} - ${interval("$4::float8")}
+  and not exists (select from unnest($5::text[], $6::text[]) as d(program, key) where (d.program, d.key) = (s.program, s.key))`,
+);
+
+const COLUMNS = `s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.spec, ${ms("s.anchor")} as anchor,
+  ${ms("s.last_at")} as last, ${ms("s.next_at")} as next, ${ms("s.paused_at")} as paused_at, s.paused_by,
+  ${ms("s.seen_at")} as seen_at`;
+
+/** One row at least: the clock, and when to look again. */
+export const dueSchedules = statement(
+  "due_schedules",
+  (d) => `
+with t as materialized (select ${d.now} as now
+), mine as materialized (
+  select s.* from ${unnest(1, ["uuid"])} as w(id)
+  cross join lateral (select * from ${d.schema}.schedules s where s.id = w.id and s.paused_at is null limit 1) s
+)
+select ${ms("t.now")} as now, x.*,
+  (select ceil(extract(epoch from min(next_at) - (select now from t)) * 1000)::float8 from mine
+   where next_at > (select now from t)) as next_ms
+from t left join lateral (select ${COLUMNS} from mine s where s.next_at <= t.now) x on true
+order by x.id`,
+);
+
+const listSchedules = statement(
+  "list_schedules",
+  (d) => `
+with t as materialized (select ${d.now} as now)
+select ${ms("t.now")} as now, x.* from t
+left join lateral (select ${COLUMNS} from ${d.schema}.schedules s where s.env = $1) x on true
+order by x.program collate "C", x.key collate "C", x.stack collate "C"`,
+);
+
+const MEANT = "env = $1 and (program = $2 or id::text = $2)";
+
+const pauseSchedules = statement(
+  "pause_schedules",
+  ({ schema: s, now }) => `
+with paused as (update ${s}.schedules set paused_at = ${now}, paused_by = $3 where ${MEANT} and paused_at is null)
+select count(*)::int as n from ${s}.schedules where ${MEANT}`,
+);
+
+const resumeSchedules = statement(
+  "resume_schedules",
+  ({ schema: s }) => `
+with resumed as (update ${s}.schedules set paused_at = null, paused_by = null where ${MEANT} and paused_at is not null)
+select count(*)::int as n from ${s}.schedules where ${MEANT}`,
+);
+
+interface Row {
+  now: number;
+  next_ms: number | null;
+  id: string | null;
+  env: string;
+  stack: string;
+  program: string;
+  key: string;
+  queue: string;
+  version: string;
+  spec: string;
+  anchor: number;
+  last: number;
+  next: number | null;
+  paused_at: number | null;
+  paused_by: string;
+  seen_at: number;
+}
+
+/** More runs in one statement gain nothing. */
+const FIRE_LIMITS = {
+  maxRows: 1000,
+  maxBytes: 4 * 1024 * 1024,
+  sizeOf: (one: Fire) => ({
+    rows: 1 + (one?.runs?.length ?? 0),
+    bytes: (one?.runs ?? []).reduce((sum, run) => sum + (run?.input?.data?.length ?? 0), 0),
+  }),
+};
+
+export function scheduleStore(db: Database, groups: Groups, hints: Hints): ScheduleStore {
+  return {
+    declare: (declaration) => declare(db, declaration),
+    async due(ids) {
+      for (const [i, id] of ids.entries()) refuse(checkUuid(`ids[${i}]`, id));
+      const rows = await db.run<Row>(dueSchedules, [ids]);
+      const { now, next_ms } = rows[0]!;
+      return { now, schedules: recordsOf(rows), nextMs: next_ms } satisfies DueSchedules;
+    },
+    async fire(fires) {
+      refuse(checkFires(fires));
+      return inBatches(fires, FIRE_LIMITS, (batch) => fire(db, groups, hints, batch));
+    },
+    async list(env) {
+      refuse(checkText("env", env));
+      const rows = await db.run<Row>(listSchedules, [env]);
+      return { now: rows[0]!.now, schedules: recordsOf(rows) };
+    },
+    async pause(env, name, by) {
+      refuse(checkScheduleName(env, name, by));
+      const [row] = await db.run<{ n: number }>(pauseSchedules, [env, name, by]);
+      return row!.n;
+    },
+    async resume(env, name) {
+      refuse(checkScheduleName(env, name));
+      const [row] = await db.run<{ n: number }>(resumeSchedules, [env, name]);
+      return row!.n;
+    },
+  };
+}
+
+async function declare(db: Database, declaration: ScheduleDeclaration): Promise<string[]> {
+  refuse(checkDeclaration(declaration));
+  const { env, programs, schedules, removeAfterMs } = declaration;
+  const stack = declaration.stack ?? "";
+  const names = [schedules.map(({ group }) => group.program), schedules.map(({ key }) => key)];
+  if (schedules.length > 0) {
+    await db.run(declareSchedules, [
+      ...[env, stack, schedules.map(({ id }) => id), ...names],
+      schedules.map(({ group }) => group.queue),
+      schedules.map(({ group }) => group.version ?? ""),
+      schedules.map(({ spec }) => spec),
+    ]);
+  }
+  if (removeAfterMs !== null && programs.length > 0) {
+    await db.run(removeSchedules, [env, stack, programs, removeAfterMs, ...names]);
+  }
+  if (schedules.length === 0) return [];
+  const rows = await db.run<{ id: string }>(findSchedules, [env, stack, ...names]);
+  // Somebody has removed one in between: it is made again.
+  return rows.length < schedules.length ? declare(db, declaration) : rows.map(({ id }) => id);
+}
+
+function recordsOf(rows: readonly Row[]): ScheduleRecord[] {
+  return rows.flatMap(({ id, env, stack, program, key, queue, version, spec, anchor, last, next, ...row }) => {
+    if (id === null) return [];
+    const group = { env, stack: stack || null, queue, program, version: version || null };
+    const paused = row.paused_at === null ? null : { at: row.paused_at, by: row.paused_by };
+    return { id, group, key, spec, anchor, last, next, paused, seenAt: row.seen_at };
+  });
+}

@@ -1,0 +1,30 @@
+// Looks whether all runs that wait for tasks wait for as many as are open, and mends those that do not.
+
+import { checkText, optional, refuse } from "../../check/value.js";
+import type { Reconciled } from "../../contract/run/runs.js";
+import type { Database } from "../connection/database.js";
+import { statement } from "../connection/dialect.js";
+import { admitAfter } from "../limit/admit-runs.js";
+
+const reconcileTasks = statement(
+  "reconcile_tasks",
+  ({ schema: s }) => `select id, claim_group, state, mended from ${s}.reconcile_tasks($1::text, $2::text)`,
+);
+
+export async function reconcile(
+  db: Database,
+  { env = null, stack = null }: { readonly env?: string | null; readonly stack?: string | null } = {},
+): Promise<Reconciled> {
+  refuse(optional(checkText)("env", env) ?? optional(checkText)("stack", stack));
+  const rows = await db.run<{ id: string; claim_group: number; state: string; mended: boolean }>(reconcileTasks, [
+    env,
+    stack,
+  ]);
+  const mended = rows.filter((row) => row.mended);
+  db.onWork(mended.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
+  await admitAfter(
+    db,
+    mended.flatMap(({ id, state }) => (state === "held" ? id : [])),
+  );
+  return { replayed: mended.length, skipped: rows.length - mended.length };
+}

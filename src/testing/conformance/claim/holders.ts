@@ -1,0 +1,96 @@
+// Who held a run, claim by claim: those that gave it back, those it was taken from, and by whom.
+
+import { claimToken } from "../../../kernel/run/claim.js";
+import type { ClaimRecord } from "../../../store/contract/claim/claims.js";
+import { cases } from "../case.js";
+import { holds, same } from "../expect.js";
+import { append, complete, handBack, LONG_MS, PAST_MS, type Scene, SHORT_MS } from "../scene.js";
+
+async function register(s: Scene, name: string) {
+  const incarnation = s.token();
+  const identity = `host-${name}`;
+  await s.store.nodes.register({
+    incarnation,
+    identity,
+    name,
+    env: s.env,
+    stack: null,
+    build: null,
+    leaseMs: SHORT_MS,
+  });
+  return { incarnation, identity, name };
+}
+
+const claimBy = (s: Scene, owner: string, leaseMs = LONG_MS) =>
+  s.claimOne({ owner, token: claimToken(s.token(), owner), leaseMs });
+
+/** Without the times, which differ. */
+const told = (claims: readonly ClaimRecord[]) =>
+  claims.map(({ epoch, holder, takenBack }) => ({
+    epoch,
+    holder,
+    takenBack: takenBack && { by: takenBack.by, outcome: takenBack.outcome },
+  }));
+
+export const holderCases = cases("holders", {
+  "each claim tells who held it; one that was taken, when, from whom and by whose sweep": async (s) => {
+    const [ann, bob] = [await register(s, "ann"), await register(s, "bob")];
+    const { id } = await s.insert();
+    same(await s.store.runs.claims(id, { limit: 10 }), [], "before the first");
+    await s.accept(await claimBy(s, ann.incarnation), [append("a"), handBack]);
+    await claimBy(s, bob.incarnation, SHORT_MS);
+    await s.advance(PAST_MS);
+    await s.store.reclaim({ ...s.witness(ann.incarnation), limit: 1000 });
+    const stranger = s.token();
+    await claimBy(s, stranger, SHORT_MS);
+    await s.advance(PAST_MS);
+    await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
+    const last = await claimBy(s, bob.incarnation);
+    const claims = await s.store.runs.claims(id, { limit: 10 });
+    const unknown = { incarnation: stranger, identity: null, name: null };
+    const all = [
+      { epoch: 1, holder: ann, takenBack: null },
+      { epoch: 2, holder: bob, takenBack: { by: ann, outcome: "waiting" } },
+      { epoch: 3, holder: unknown, takenBack: { by: null, outcome: "waiting" } },
+      { epoch: 4, holder: bob, takenBack: null },
+    ];
+    same(told(claims), all, "claims");
+    holds(claims[1]!.takenBack!.at < claims[2]!.takenBack!.at, "one after the other");
+    same(told(await s.store.runs.claims(id, { limit: 2 })), all.slice(2), "the last two");
+    await s.accept(last, [complete]);
+    same(told(await s.store.runs.claims(id, { limit: 10 })), all, "ended");
+    same((await s.run(id)).recoveries, 2, "recoveries");
+    await s.advance(1);
+    await s.store.runs.prune({ env: s.env, endedBeforeMs: 0, limit: 10 });
+    same(await s.store.runs.claims(id, { limit: 10 }), [], "pruned with its run");
+    same(await s.store.runs.claims("nobody", { limit: 10 }), [], "unknown");
+  },
+
+  "a claim that an operator takes back, or a start does, is noted with what became of it": async (s) => {
+    const lone = { identity: "lone", name: "lone", env: s.env, stack: null, build: null, alone: true };
+    const times = { heartbeatMs: SHORT_MS, leaseMs: SHORT_MS };
+    const first = s.token();
+    await s.store.nodes.register({ incarnation: first, ...lone, ...times });
+    const { id } = await s.insert();
+    await claimBy(s, first);
+    await s.advance(5 * PAST_MS);
+    const second = s.token();
+    await s.store.nodes.register({ incarnation: second, ...lone, ...times });
+    const { epoch } = await claimBy(s, second, SHORT_MS);
+    await s.advance(PAST_MS);
+    await s.store.runs.recover([{ runId: id, epoch, policy: "fail" }], { staleMs: 0 });
+    const holder = { identity: "lone", name: "lone" };
+    const [byStart, byHand] = [
+      { by: { incarnation: second, ...holder }, outcome: "waiting" },
+      { by: null, outcome: "failed" },
+    ];
+    same(
+      told(await s.store.runs.claims(id, { limit: 10 })),
+      [
+        { epoch: 1, holder: { incarnation: first, ...holder }, takenBack: byStart },
+        { epoch: 2, holder: { incarnation: second, ...holder }, takenBack: byHand },
+      ],
+      "claims",
+    );
+  },
+});

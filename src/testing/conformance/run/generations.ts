@@ -1,0 +1,170 @@
+// Generations: a run that begins anew by itself, and one that an operator opens again (S16).
+
+import type { Effect } from "../../../kernel/run/effect.js";
+import type { Redrive } from "../../../store/contract/run/redrive.js";
+import { cases } from "../case.js";
+import { holds, matches, same, some } from "../expect.js";
+import { append, complete, fail, LONG_MS, payload, retry, type Scene, take } from "../scene.js";
+
+const anew = (input: unknown, reopen: readonly string[] = []): Effect => ({
+  kind: "continue",
+  input: payload(input),
+  reopen,
+});
+const CALL = "00000000-0000-4000-8000-00000000000a";
+const redrive = (options: Partial<Redrive> = {}): Redrive => ({
+  by: "ann",
+  callId: CALL,
+  fromStart: false,
+  ...options,
+});
+
+async function entries(s: Scene, runId: string) {
+  return some(await s.store.journal.read(runId), "journal").entries;
+}
+
+export const generationCases = cases("generations", {
+  "a run that begins anew is claimable at once, with its new input and an empty log": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [append("a"), anew("again")]);
+    const run = await s.run(claim.runId);
+    matches(run, { state: "waiting", generation: 1, seq: 3, baseSeq: 2, owner: null, crashes: 0 }, "record");
+    const [entry] = await entries(s, claim.runId);
+    matches(entry!, { seq: 3, kind: "start", payload: payload("again"), epoch: 1 }, "the entry it begins with");
+    const next = await s.claimOne();
+    matches(next, { seq: 3, baseSeq: 2, generation: 1, epoch: 2, failures: 0 }, "claim");
+    same(next.input, payload("again"), "input");
+  },
+
+  "the failures of one generation do not count in the next": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [retry(0)]);
+    const again = await s.claimOne();
+    same(again.failures, 1, "failures before");
+    await s.accept(again, [anew(1)]);
+    same((await s.claimOne()).failures, 0, "failures after");
+  },
+
+  "messages that were taken in and told to nobody are unread again": async (s) => {
+    const claim = await s.start();
+    const [heard, unheard] = [s.message(claim.runId), s.message(claim.runId)];
+    await s.store.inbox.send([heard, unheard]);
+    await s.accept(claim, [take(heard.key), take(unheard.key), anew(1, [unheard.key])]);
+    same(await s.unreadKeys(claim.runId), [unheard.key], "unread");
+    const next = await s.claimOne();
+    holds(next.hasMessages, "the next holder is told");
+    await s.accept(next, [take(unheard.key), complete]);
+  },
+
+  "a repeated commit that begins anew finds itself": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [anew(1)]);
+    same(await s.commit(claim, [anew(1)]), { outcome: "recorded", seq: claim.seq + 1 }, "repeat");
+    same(await s.commit(claim, [anew(2)]), { outcome: "lost" }, "another one");
+    same((await s.run(claim.runId)).generation, 1, "generation");
+  },
+
+  "failed, dead and quarantined runs are opened again where they were": async (s) => {
+    for (const as of ["failed", "dead", "quarantined"] as const) {
+      const claim = await s.start();
+      await s.accept(claim, [append("a"), fail(as)]);
+      same(await s.store.runs.redrive([claim.runId], redrive()), [{ outcome: "redriven" }], "answer");
+      matches(
+        await s.run(claim.runId),
+        { state: "waiting", generation: 1, baseSeq: 0, seq: 4, endedAt: null, failures: 0, crashes: 0 },
+        "record",
+      );
+      same(await s.log(claim.runId), ["start", "step", as, "redriven"], "log");
+      const last = (await entries(s, claim.runId)).at(-1)!;
+      matches(last, { name: "ann", key: CALL, payload: null, epoch: 0 }, "who opened it");
+      const next = await s.claimOne();
+      matches(next, { seq: 4, baseSeq: 0, generation: 1 }, "claim");
+      await s.accept(next, [complete]);
+    }
+  },
+
+  "a note for the program stands in the entry that opened the run, and is refused from the start": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [fail()]);
+    const note = payload("go back");
+    const problem = await s.store.runs.redrive([claim.runId], redrive({ fromStart: true, note })).then(
+      () => null,
+      (error) => error.code,
+    );
+    same(problem, "INVALID_INPUT", "from the start");
+    await s.store.runs.redrive([claim.runId], redrive({ note }));
+    matches((await entries(s, claim.runId)).at(-1)!, { kind: "redriven", name: "ann", payload: note }, "entry");
+  },
+
+  "from the start: the same input, an empty log": async (s) => {
+    const claim = await s.start({ input: payload("first") });
+    await s.accept(claim, [append("a"), fail()]);
+    await s.store.runs.redrive([claim.runId], redrive({ fromStart: true }));
+    const next = await s.claimOne();
+    matches(next, { seq: 4, baseSeq: 3, generation: 1 }, "claim");
+    same(next.input, payload("first"), "input");
+    same(await s.log(claim.runId), ["start"], "log");
+  },
+
+  "other runs are not opened, and each answers for itself": async (s) => {
+    const done = await s.start();
+    await s.accept(done, [complete]);
+    const failed = await s.start();
+    await s.accept(failed, [fail()]);
+    const waiting = await s.insert({ delayMs: LONG_MS });
+    const unknown = "00000000-0000-7000-8000-00000000000b";
+    same(
+      await s.store.runs.redrive([done.runId, failed.runId, waiting.id, unknown, "?"], redrive()),
+      [
+        { outcome: "not ended so", state: "completed" },
+        { outcome: "redriven" },
+        { outcome: "not ended so", state: "waiting" },
+        { outcome: "unknown" },
+        { outcome: "unknown" },
+      ],
+      "answers",
+    );
+    same((await s.run(done.runId)).seq, done.seq + 1, "the completed run");
+  },
+
+  "opening twice by one call, repeated, opens once": async (s) => {
+    const claim = await s.start();
+    await s.accept(claim, [fail()]);
+    for (let i = 0; i < 2; i++)
+      same(await s.store.runs.redrive([claim.runId], redrive()), [{ outcome: "redriven" }], "answer");
+    same((await s.run(claim.runId)).generation, 1, "generation");
+    const next = await s.claimOne();
+    same(await s.store.runs.redrive([claim.runId], redrive()), [{ outcome: "redriven" }], "while it runs");
+    await s.accept(next, [fail()]);
+    await s.store.runs.redrive([claim.runId], redrive({ callId: "00000000-0000-4000-8000-00000000000c" }));
+    same((await s.run(claim.runId)).generation, 2, "generation after another call");
+  },
+
+  "messages that came too late for its end are unread again, a request to cancel it is forgotten": async (s) => {
+    const claim = await s.start();
+    const message = s.message(claim.runId);
+    await s.store.inbox.send([message]);
+    same(await s.store.runs.cancel(claim.runId, { by: "bob" }), { outcome: "requested" }, "cancel");
+    await s.accept(claim, [fail()]);
+    same(await s.unreadKeys(claim.runId), [], "unread while ended");
+    await s.store.runs.redrive([claim.runId], redrive());
+    same(await s.unreadKeys(claim.runId), [message.key], "unread");
+    await s.claimOne();
+    same(await s.store.runs.cancel(claim.runId, { by: "bob" }), { outcome: "requested" }, "cancel again");
+    same(await s.unreadKeys(claim.runId), [message.key, "cancel"], "the new request is there");
+  },
+
+  "a run that is due later is announced, one that is due is due now": async (s) => {
+    const groupIds = await s.store.runs.groupIds([s.group()]);
+    same(await s.store.runs.nextDue(groupIds), null, "without runs");
+    same(await s.store.runs.nextDue([]), null, "without groups");
+    await s.insert({ delayMs: LONG_MS });
+    const first = some(await s.store.runs.nextDue(groupIds), "with one");
+    holds(first > 0 && first <= LONG_MS, `due in ${first} ms`);
+    await s.insert({ delayMs: LONG_MS / 2, priority: 7 });
+    const second = some(await s.store.runs.nextDue(groupIds), "with another priority");
+    holds(second > 0 && second <= LONG_MS / 2, `due in ${second} ms`);
+    await s.insert({ priority: 3 });
+    holds(some(await s.store.runs.nextDue(groupIds), "with one that is due") <= 0, "due now");
+  },
+});

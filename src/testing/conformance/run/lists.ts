@@ -1,0 +1,114 @@
+// What people see of the runs: pages, filters, counts; nothing of other envs (S18, S21).
+
+import { RUN_STATES } from "../../../kernel/run/run-state.js";
+import type { RunFilter } from "../../../store/contract/run/runs.js";
+import { cases } from "../case.js";
+import { rejects, same } from "../expect.js";
+import { complete, fail, handBack, park, pause, type Scene } from "../scene.js";
+
+async function idsOf(s: Scene, filter: Partial<RunFilter> = {}) {
+  const { runs } = await s.store.runs.list({ env: s.env, ...filter }, { limit: 100 });
+  return runs.map(({ id }) => id);
+}
+
+export const listCases = cases("lists", {
+  "the newest come first": async (s) => {
+    const runs = Array.from({ length: 4 }, () => s.newRun());
+    await s.store.runs.insert([runs[2]!, runs[0]!, runs[3]!, runs[1]!]);
+    same(await idsOf(s), runs.map(({ id }) => id).reverse(), "ids");
+  },
+
+  "pages follow each other without gap or repeat": async (s) => {
+    const runs = Array.from({ length: 5 }, () => s.newRun());
+    await s.store.runs.insert(runs);
+    const newest = runs.map(({ id }) => id).reverse();
+    const first = await s.store.runs.list({ env: s.env }, { limit: 2 });
+    same([first.runs.map(({ id }) => id), first.next], [newest.slice(0, 2), newest[1]], "first page");
+    const second = await s.store.runs.list({ env: s.env }, { limit: 2, before: newest[1]! });
+    same([second.runs.map(({ id }) => id), second.next], [newest.slice(2, 4), newest[3]], "second page");
+    const last = await s.store.runs.list({ env: s.env }, { limit: 2, before: newest[3]! });
+    same([last.runs.map(({ id }) => id), last.next], [newest.slice(4), null], "last page");
+    const whole = await s.store.runs.list({ env: s.env }, { limit: 5 });
+    same([whole.runs.length, whole.next], [5, null], "a page that just fits");
+  },
+
+  "an empty env": async (s) => {
+    same(await s.store.runs.list({ env: s.env }, { limit: 10 }), { runs: [], next: null }, "list");
+    same(await s.store.runs.count({ env: s.env }), {}, "count");
+  },
+
+  "a page without size is refused": async (s) => {
+    for (const limit of [0, -1, 1.5]) await rejects(s.store.runs.list({ env: s.env }, { limit }), `limit ${limit}`);
+  },
+
+  "a page before what is no id, and filters that are no text, are refused": async (s) => {
+    for (const before of ["x", "", "a\0b"]) {
+      await rejects(s.store.runs.list({ env: s.env }, { limit: 1, before }), `before ${JSON.stringify(before)}`);
+    }
+    for (const field of ["env", "stack", "queue", "program"]) {
+      const filter = { env: s.env, [field]: "a\0b" };
+      await rejects(s.store.runs.list(filter, { limit: 1 }), `list by ${field}`);
+      await rejects(s.store.runs.count(filter), `count by ${field}`);
+    }
+  },
+
+  "filters by stack, queue, program and state": async (s) => {
+    const plain = await s.insert();
+    const blue = await s.insert({ group: { stack: "blue", program: "p" } });
+    const other = await s.insert({ group: { queue: "q" } });
+    await s.store.runs.cancel(other.id, { by: "me" });
+    same(await idsOf(s, { stack: "blue" }), [blue.id], "stack");
+    same(await idsOf(s, { queue: "q" }), [other.id], "queue");
+    same(await idsOf(s, { program: "p" }), [blue.id], "program");
+    same(await idsOf(s, { states: ["waiting"] }), [blue.id, plain.id], "state");
+    same(await idsOf(s, { states: ["waiting", "cancelled"], program: "work" }), [other.id, plain.id], "both");
+    same(await idsOf(s, { states: [] }), [], "no state");
+    same(await s.store.runs.count({ env: s.env, stack: "blue" }), { waiting: 1 }, "count of a stack");
+    same(await s.store.runs.count({ env: s.env, states: ["cancelled"] }), { cancelled: 1 }, "count of a state");
+  },
+
+  "archived runs are shown apart": async (s) => {
+    await s.accept(await s.start(), [complete]);
+    const old = await idsOf(s);
+    await s.store.runs.archive({ env: s.env, endedBeforeMs: 0, limit: 10 });
+    const live = await s.insert();
+    same(await idsOf(s), [live.id], "by default");
+    same(await idsOf(s, { archived: false }), [live.id], "not archived");
+    same(await idsOf(s, { archived: true }), old, "archived");
+    same(await s.store.runs.count({ env: s.env, archived: true }), { completed: 1 }, "count of archived");
+  },
+
+  "other envs are not seen (S18)": async (s) => {
+    const mine = await s.insert();
+    await s.insert({ group: { env: `${s.env}-2` } });
+    same(await idsOf(s), [mine.id], "list");
+    same(await s.store.runs.count({ env: s.env }), { waiting: 1 }, "count");
+  },
+
+  "an unknown run": async (s) => {
+    same(await s.store.runs.get(s.id()), null, "get");
+  },
+
+  "records are copies": async (s) => {
+    const { id } = await s.insert();
+    const record = await s.run(id);
+    Object.assign(record, { state: "dead" });
+    Object.assign(record.group, { queue: "other" });
+    same((await s.run(id)).state, "waiting", "state");
+    same((await s.run(id)).group.queue, "work", "queue");
+  },
+
+  "every run is in one state and none is lost (S21)": async (s) => {
+    const settles = [complete, fail(), fail("dead"), handBack, park(), pause];
+    for (let round = 0; round < 2; round++) {
+      for (const effect of settles) await s.accept(await s.start(), [effect]);
+      await s.store.runs.archive({ env: s.env, endedBeforeMs: 0, limit: 2 });
+    }
+    await s.claim();
+    const live = await s.store.runs.count({ env: s.env });
+    const archived = await s.store.runs.count({ env: s.env, archived: true });
+    const total = RUN_STATES.reduce((sum, state) => sum + (live[state] ?? 0) + (archived[state] ?? 0), 0);
+    same(total, 2 * settles.length, "runs in all states");
+    same((await idsOf(s)).length + (await idsOf(s, { archived: true })).length, total, "runs listed");
+  },
+});

@@ -1,0 +1,87 @@
+// Draws operations on what others left: recovery of orphans, deferred runs, and the modes of nodes.
+
+import type { ModeChange } from "../../../src/kernel/node-mode.js";
+import { RECOVERIES } from "../../../src/kernel/run/recovery.js";
+import type { Dice } from "./dice.js";
+import { type Drawer, GROUPS, type Step, step } from "./differential-step.js";
+
+export class ModeSteps {
+  readonly #dice: Dice;
+  readonly #drawn: Drawer;
+
+  constructor(drawn: Drawer) {
+    this.#dice = drawn.dice;
+    this.#drawn = drawn;
+  }
+
+  recovery(): Step {
+    const declared = GROUPS.filter(() => this.#dice.chance(0.4)).map((group) => ({
+      group,
+      limits: [],
+      recovery: this.#dice.one(RECOVERIES),
+    }));
+    const { nodes } = this.#drawn;
+    const node = nodes.at(-2) ?? "00000000-0000-7000-8000-000000000000";
+    const staleMs = this.#dice.one([0, 0, 20]);
+    const env = this.#dice.one(["test", "other", undefined]);
+    const stack = this.#dice.one(["blue", "green", undefined]);
+    const filter = { staleMs, limit: this.#dice.int(0, 5), ...(env && { env }), ...(stack && { stack }) };
+    const held = this.#drawn.held.slice(-6).filter(() => this.#dice.chance(0.7));
+    const decisions = [...new Map(held.map(({ claim }) => [claim.runId, claim])).values()].map(({ runId, epoch }) => ({
+      runId: this.#dice.chance(0.06) ? "nobody" : runId,
+      epoch: this.#dice.chance(0.1) ? epoch + 1 : epoch,
+      policy: this.#dice.one(RECOVERIES),
+    }));
+    return this.#dice.pick<Step>([
+      [1, step("declare", (store) => store.runs.declare(node, declared))],
+      [2, step("orphans", (store) => store.runs.orphans(filter))],
+      [4, step("recover", (store) => store.runs.recover(decisions, { staleMs }))],
+    ]);
+  }
+
+  deferred(): Step {
+    const limit = this.#dice.int(0, 3);
+    const keyed = this.#drawn.both.snapshot().keys;
+    const runId = keyed.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(keyed).runId : this.#drawn.runId();
+    const programs = GROUPS.map(({ queue, program, version }) => ({ queue, program, version }));
+    const query = {
+      env: this.#dice.one(["test", "test", "other"]),
+      own: this.#dice.one([null, null, "blue"]),
+      stacks: this.#dice.one([null, ["blue"], ["green"]]),
+      programs: programs.filter(() => this.#dice.chance(0.6)),
+    };
+    return this.#dice.pick<Step>([
+      [4, step("expireDeferred", (store) => store.runs.expireDeferred({ env: query.env, limit }))],
+      [1, step("keyOf", (store) => store.runs.keyOf(runId))],
+      [4, step("unservedGroups", async (store) => (await store.runs.unservedGroups(query)).map(({ group }) => group))],
+    ]);
+  }
+
+  mode(): Step {
+    const { nodes } = this.#drawn;
+    const incarnation = nodes.length > 0 ? this.#dice.one(nodes.slice(-4)) : this.#dice.uuid();
+    const program = this.#dice.one(["a", "b"]);
+    const mode = this.#dice.one(["full", "trigger_only", "disabled"] as const);
+    const change = this.#dice.pick<ModeChange>([
+      [3, { set: mode }],
+      [4, { override: program, mode }],
+      [2, { clear: program }],
+      [1, { clearAll: true }],
+      [2, { drain: this.#dice.one(["stay", "exit"] as const) }],
+    ]);
+    const options = { keep: this.#dice.chance(0.4), by: this.#dice.chance(0.1) ? "" : "me" };
+    const claims = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.4));
+    return this.#dice.pick<Step>([
+      [4, step("nodes.changeMode", (store) => store.nodes.changeMode(incarnation, change, options))],
+      [
+        2,
+        step("nodes.claimsFrom", (store, ids) =>
+          store.nodes.claimsFrom(
+            incarnation,
+            claims.map((i) => ids[i]!),
+          ),
+        ),
+      ],
+    ]);
+  }
+}

@@ -1,0 +1,505 @@
+// Draws one operation after the other: mostly sensible ones, some stale, repeated or bad. Those on runs stand here.
+
+import { isUuid } from "../../../src/kernel/id.js";
+import { type Claim, claimToken } from "../../../src/kernel/run/claim.js";
+import type { Effect } from "../../../src/kernel/run/effect.js";
+import type { KeyLifetime, NewLimit, NewRun, RunGroup } from "../../../src/kernel/run/new-run.js";
+import { RECOVERIES } from "../../../src/kernel/run/recovery.js";
+import { RUN_STATES } from "../../../src/kernel/run/run-state.js";
+import type { MessageKind, NewMessage } from "../../../src/store/contract/inbox/inbox.js";
+import { namesOf } from "../../../src/store/contract/run/misfits.js";
+import type { ClaimedRun, ClaimRequest, Commit, CommitAnswer } from "../../../src/store/contract/run/runs.js";
+import type { Snapshot } from "../../../src/store/memory/table/snapshot.js";
+import { json } from "../scene.js";
+import { Dice } from "./dice.js";
+import { HouseSteps } from "./differential-house-steps.js";
+import { MachineSteps } from "./differential-machines.js";
+import { ModeSteps } from "./differential-mode-steps.js";
+import { BUILDS, type Drawer, GROUPS, type Held, type Step, step } from "./differential-step.js";
+import type { BothStores } from "./differential-stores.js";
+import { TimeoutSteps } from "./differential-timeouts.js";
+import { TriggerSteps } from "./differential-trigger-steps.js";
+
+/** The first families, which the others live on. */
+const BASIC = 3;
+
+/** What the generator remembers, so that it can also be late and repeat itself. */
+export class Steps {
+  readonly #dice: Dice;
+  readonly #both: BothStores;
+  readonly #runIds: string[] = [];
+  readonly #held: Held[] = [];
+  readonly #messages: NewMessage[] = [];
+  readonly #nodes: string[] = [];
+  readonly #triggers: TriggerSteps;
+  readonly #house: HouseSteps;
+  readonly #modes: ModeSteps;
+  readonly #timeouts: TimeoutSteps;
+  readonly #machines: MachineSteps;
+  /** Each history leans to other families, so that some bring about what takes many steps of one. */
+  #lean: readonly number[] | null = null;
+  #lastClaim: ((ids: readonly number[]) => ClaimRequest) | null = null;
+  #lastCommits: readonly Commit[] = [];
+  #lastRedrive: Step | null = null;
+
+  constructor(seed: number, both: BothStores) {
+    this.#dice = new Dice(seed);
+    this.#both = both;
+    const drawer: Drawer = {
+      dice: this.#dice,
+      both,
+      runIds: this.#runIds,
+      held: this.#held,
+      nodes: this.#nodes,
+      newRun: () => this.#newRun(),
+      newKey: () => this.#key(),
+      runId: () => this.#runId(),
+      mutated: (fence) => this.#mutated(fence),
+    };
+    this.#triggers = new TriggerSteps(drawer);
+    this.#house = new HouseSteps(drawer);
+    this.#modes = new ModeSteps(drawer);
+    this.#timeouts = new TimeoutSteps(this.#dice, both);
+    this.#machines = new MachineSteps(this.#dice, both);
+  }
+
+  next(): Step {
+    const families: readonly (readonly [number, () => Step])[] = [
+      [20, () => this.#insert()],
+      [14, () => this.#claim()],
+      [24, () => this.#commit()],
+      [5, () => this.#renew()],
+      [9, () => this.#send()],
+      [5, () => this.#sweep()],
+      [4, () => this.#wake()],
+      [5, () => this.#cancel()],
+      [6, () => this.#operate()],
+      [4, () => this.#redrive()],
+      [3, () => this.#transact()],
+      [2, () => this.#retain()],
+      [7, () => this.#admit()],
+      [3, () => this.#house.queue()],
+      [5, () => this.#house.definition()],
+      [10, () => this.#triggers.schedule()],
+      [11, () => this.#triggers.event()],
+      [3, () => this.#triggers.breaker()],
+      [10, () => this.#house.lease()],
+      [7, () => this.#house.node()],
+      [3, () => this.#modes.recovery()],
+      [2, () => this.#modes.deferred()],
+      [2, () => this.#modes.mode()],
+      [16, () => this.#house.misfits()],
+      [8, () => this.#timeouts.next()],
+      [12, () => this.#machines.next()],
+      [10, () => this.#read()],
+    ];
+    this.#lean ??= families.map((_, i) => (i < BASIC ? 1 : this.#dice.one([0.25, 1, 5])));
+    return this.#dice.pick(families.map(([weight, draw], i) => [weight * this.#lean![i]!, draw]));
+  }
+
+  /** How far time goes before the next step. Each has an instant of its own: at one instant, turns are nobody's promise. */
+  advanceMs(): number {
+    return this.#dice.pick<number>([
+      [60, 1],
+      [25, () => this.#dice.int(2, 5)],
+      [12, () => this.#dice.int(10, 60)],
+      [3, () => this.#dice.int(500, 2000)],
+    ]);
+  }
+
+  #insert(): Step {
+    const runs = this.#dice.many(1, 4, () => this.#newRun());
+    if (this.#dice.chance(0.1)) runs.push(runs[0]!);
+    for (const { id } of runs) if (isUuid(id)) this.#runIds.push(id);
+    return { name: "insert", call: (store) => store.runs.insert(runs) };
+  }
+
+  #newRun(): NewRun {
+    const parentId = this.#dice.chance(0.25) ? this.#runId() : undefined;
+    const run: NewRun = {
+      id: this.#dice.chance(0.06) ? this.#runId() : this.#dice.uuid(),
+      group: this.#dice.one(GROUPS),
+      priority: this.#dice.int(0, 2),
+      delayMs: this.#dice.pick<number>([
+        [8, 0],
+        [2, () => this.#dice.int(1, 50)],
+      ]),
+      crashLimit: this.#dice.int(1, 3),
+      input: json(this.#dice.int(0, 9)),
+      ...(parentId ? { parentId } : {}),
+      ...(this.#dice.chance(0.4) ? { key: this.#key() } : {}),
+      ...(this.#dice.chance(0.35) ? { limits: this.#limits() } : {}),
+      ...(this.#dice.chance(0.15) ? { deferred: { by: "host", expiresInMs: this.#dice.one([5, 40, null]) } } : {}),
+    };
+    // By its id and not by another draw: the histories stay what they were.
+    const recovery = RECOVERIES[Number.parseInt(run.id.at(-1)!, 16) % 8];
+    if (!this.#dice.chance(0.05)) return recovery ? { ...run, recovery } : run;
+    return this.#dice.one<NewRun>([
+      { ...run, input: { codec: "json", data: "\0" } },
+      { ...run, id: "not-a-uuid" },
+      { ...run, delayMs: -1 },
+      { ...run, crashLimit: 0 },
+      { ...run, limits: [{ kind: "slots", key: "", max: 1 }] },
+      { ...run, group: { ...run.group, queue: "\ud800" } },
+    ]);
+  }
+
+  /** Few keys, so that lines form; each key has one limit or two, as after a deployment that changed it. */
+  #limits(): NewLimit[] {
+    const customer = this.#dice.one(["ann", "bob"]);
+    const all: NewLimit[] = [
+      { kind: "serial", key: `serial ${customer}`, max: 1 },
+      { kind: "slots", key: `slots ${customer}`, max: this.#dice.int(1, 2) },
+      { kind: "slots", key: "slots", max: 3 },
+      { kind: "slots", key: "few", max: 2, overflow: this.#dice.one(["drop", "shed-oldest"]) },
+      { kind: "rate", key: "rate", max: this.#dice.one([1, 4]), perMs: this.#dice.one([20, 1500]) },
+    ];
+    return all.filter(() => this.#dice.chance(0.5));
+  }
+
+  #admit(): Step {
+    const runIds = this.#dice.many(1, 5, () => this.#runId());
+    if (this.#dice.chance(0.05)) runIds.push("nobody");
+    // All keys fit into one window: which ones a smaller one would see is nobody's promise.
+    const whom = this.#dice.chance(0.5) ? { runIds } : { env: runIds.length === 1 ? "other" : "test", keys: 100 };
+    return { name: "admit", call: (store) => store.runs.admit(whom) };
+  }
+
+  #key(): NonNullable<NewRun["key"]> {
+    const lifetime = this.#dice.one<KeyLifetime>(["live", "archived", { forMs: this.#dice.int(0, 40) }]);
+    const onMismatch = this.#dice.one(["conflict", "skip"] as const);
+    return {
+      scope: this.#dice.one(["s", "t"]),
+      key: `k${this.#dice.int(0, 7)}`,
+      payloadHash: this.#dice.one(["x", "y"]),
+      lifetime,
+      onMismatch,
+    };
+  }
+
+  #claim(): Step {
+    if (this.#lastClaim && this.#dice.chance(0.1)) return this.#claimWith(this.#lastClaim);
+    const wanted = GROUPS.map((_, i) => i).filter(() => this.#dice.chance(0.7));
+    const owner = this.#dice.chance(0.5) && this.#nodes.length > 0 ? this.#dice.one(this.#nodes) : this.#dice.uuid();
+    const token = this.#dice.chance(0.7) ? claimToken(this.#dice.uuid(), owner) : this.#dice.uuid();
+    const build = this.#dice.one([null, ...BUILDS]);
+    const leaseMs = this.#dice.one([0, 10, 40, 3000]);
+    // From the token, not drawn: the histories stay what they were.
+    const asks = { 0: 0, 1: 1, 2: 1 }[token[0]!] as 0 | 1 | undefined;
+    const suspects = asks === undefined ? {} : { suspects: asks };
+    const all = untied(
+      this.#both.snapshot(),
+      wanted.map((i) => GROUPS[i]!),
+      this.#dice.int(1, 6),
+      namesOf(build, owner),
+    );
+    // Where suspects are passed over, the cut would fall elsewhere, maybe between equals.
+    const limit = "suspects" in suspects ? 100 : all;
+    const asked = { owner, token, limit, leaseMs, build, ...suspects };
+    this.#lastClaim = (ids) => ({ ...asked, groupIds: wanted.map((i) => ids[i]!) });
+    return this.#claimWith(this.#lastClaim);
+  }
+
+  #claimWith(request: (ids: readonly number[]) => ClaimRequest): Step {
+    const learn = (claimed: readonly ClaimedRun[]) => {
+      for (const { runId, epoch, token, counts, seq, debounce } of claimed) {
+        const claim: Claim & { counts: boolean } = { runId, epoch, token, counts };
+        this.#held.push({ claim, seq, debounce });
+      }
+    };
+    return { name: "claim", call: (store, ids) => store.runs.claim(request(ids)), learn };
+  }
+
+  #commit(): Step {
+    const again = this.#lastCommits.length > 0 && this.#dice.chance(0.12);
+    const commits = again ? this.#lastCommits : this.#commits();
+    this.#lastCommits = commits;
+    const learn = (answers: readonly CommitAnswer[]) => {
+      answers.forEach((answer, i) => {
+        const held = this.#held.find(
+          ({ claim }) => claim.token === commits[i]!.claim.token && claim.runId === commits[i]!.claim.runId,
+        );
+        if (held && (answer.outcome === "accepted" || answer.outcome === "moved")) held.seq = answer.seq;
+      });
+    };
+    return { name: "commit", call: (store) => store.runs.commit(commits), learn };
+  }
+
+  #commits(): Commit[] {
+    const commits = this.#dice.many(1, 4, (): Commit => {
+      const { claim, seq } = this.#someClaim();
+      const off = this.#dice.chance(0.08) ? this.#dice.one([-1, 1, 2]) : 0;
+      return { claim, expectedSeq: Math.max(seq + off, 0), effects: this.#effects(claim.runId) };
+    });
+    // Mostly one per claim, as the contract asks.
+    if (this.#dice.chance(0.05)) return commits;
+    return [...new Map(commits.map((commit) => [commit.claim.runId, commit])).values()];
+  }
+
+  #effects(runId: string): Effect[] {
+    if (this.#dice.chance(0.02)) return [];
+    const effects = this.#dice.many(0, 2, () => this.#effect(runId));
+    if (this.#dice.chance(0.2)) return [...effects, ...this.#tasks(), ...this.#awaiting(runId)];
+    if (effects.length === 0 || this.#dice.chance(0.5)) effects.push(this.#settling(runId));
+    if (this.#dice.chance(0.02)) effects.push({ kind: "append", entry: { kind: "step", name: "after" } });
+    return effects;
+  }
+
+  #effect(runId: string): Effect {
+    const entry = {
+      kind: "step",
+      name: `n${this.#dice.int(0, 3)}`,
+      ...(this.#dice.chance(0.5) ? { key: "k", payload: json(this.#dice.int(0, 3)) } : {}),
+    };
+    return this.#dice.pick<Effect>([
+      [6, { kind: "append", entry }],
+      [3, () => ({ kind: "take", messageKey: this.#messageKeyOf(runId) })],
+      [2, () => ({ kind: "enqueue", name: "child", run: this.#child() })],
+      [0.3, { kind: "append", entry: { kind: "step", name: "\ud800" } }],
+    ]);
+  }
+
+  /** A few tasks, each of which may need some of those before it; rarely one that is not there. */
+  #tasks(): Effect[] {
+    const ids: string[] = [];
+    return this.#dice.many(1, 4, (): Effect => {
+      const run = this.#child();
+      const needs = ids.filter(() => this.#dice.chance(0.5));
+      if (this.#dice.chance(0.02)) needs.push(this.#runId());
+      ids.push(run.id);
+      return { kind: "enqueue", name: "task", run, task: { needs } };
+    });
+  }
+
+  #awaiting(runId: string): Effect[] {
+    const seenInboxSeq = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
+    const [wakeInMs, wakeAfter] = [this.#dice.one([null, 10, 5000]), this.#dice.one([1, 1000])];
+    const park: Effect = { kind: "park", wakeInMs, wakeAfter, seenInboxSeq, forTasks: true };
+    return this.#dice.chance(0.85) ? [park] : [];
+  }
+
+  #child(): Extract<Effect, { kind: "enqueue" }>["run"] {
+    const {
+      key: _key,
+      parentId: _parent,
+      ...run
+    } = {
+      ...this.#newRun(),
+      id: this.#dice.chance(0.08) ? this.#runId() : this.#dice.uuid(),
+      delayMs: this.#dice.int(0, 20),
+    };
+    this.#runIds.push(run.id);
+    return run;
+  }
+
+  #messageKeyOf(runId: string): string {
+    const unread = this.#both
+      .snapshot()
+      .inbox.filter((message) => message.runId === runId && message.takenSeq === null);
+    return unread.length > 0 && this.#dice.chance(0.9) ? this.#dice.one(unread).key : "signal:none";
+  }
+
+  #takenOf(runId: string): string[] {
+    const taken = this.#both.snapshot().inbox.filter((message) => message.runId === runId && message.takenSeq !== null);
+    return taken.filter(() => this.#dice.chance(0.4)).map(({ key }) => key);
+  }
+
+  #settling(runId: string): Effect {
+    const known = this.#both.snapshot().runs.find((run) => run.id === runId)?.inboxSeq ?? 0;
+    const seenInboxSeq = this.#dice.chance(0.8) ? known : Math.max(known - 1, 0);
+    const wakeInMs = this.#dice.one([null, 0, 10, 5000]);
+    return this.#dice.pick<Effect>([
+      [4, { kind: "complete", output: json("done") }],
+      [
+        3,
+        () => ({
+          kind: "fail",
+          as: this.#dice.one(["failed", "dead", "cancelled", "skipped", "quarantined"] as const),
+          reason: json("no"),
+        }),
+      ],
+      [4, () => ({ kind: "retry", delayMs: this.#dice.int(0, 30), error: json("no") })],
+      [8, () => ({ kind: "park", wakeInMs, wakeAfter: this.#dice.int(1, 3), seenInboxSeq })],
+      [2, () => ({ kind: "park", wakeInMs, wakeAfter: 1000, seenInboxSeq, forTasks: true })],
+      [3, { kind: "handBack" }],
+      [6, () => ({ kind: "misfit", build: this.#dice.one(BUILDS), reason: json("no") })],
+      [1, { kind: "pause" }],
+      [2, () => ({ kind: "continue", input: json("next"), reopen: this.#takenOf(runId) })],
+      [0.3, { kind: "retry", delayMs: -1, error: json("no") }],
+    ]);
+  }
+
+  #renew(): Step {
+    const claims = this.#dice.many(1, 4, () => this.#someClaim().claim);
+    if (this.#dice.chance(0.2)) claims.push(this.#dice.one(claims));
+    if (this.#dice.chance(0.05)) claims.push({ ...claims[0]!, runId: "nobody" });
+    const leaseMs = this.#dice.one([0, 20, 3000]);
+    return { name: "renew", call: (store) => store.runs.renew(claims, leaseMs) };
+  }
+
+  #send(): Step {
+    const messages =
+      this.#dice.chance(0.15) && this.#messages.length > 0
+        ? [this.#dice.one(this.#messages)]
+        : this.#dice.many(1, 3, () => this.#message());
+    this.#messages.push(...messages);
+    return { name: "send", call: (store) => store.inbox.send(messages) };
+  }
+
+  #message(): NewMessage {
+    const kind = this.#dice.one<Exclude<MessageKind, "pause">>(["signal", "decision", "timeout", "child", "cancel"]);
+    const wait = this.#dice.one(["wait:a", "wait:b"]);
+    const fitting = {
+      signal: `signal:${this.#dice.int(0, 999)}`,
+      decision: wait,
+      timeout: wait,
+      cancel: wait,
+      child: "k",
+    };
+    const message: NewMessage = {
+      runId: this.#runId(),
+      key: this.#dice.chance(0.9) ? fitting[kind] : this.#dice.one(["cancel", "signal:0", "wait:a", "child:x"]),
+      messageId: this.#dice.uuid(),
+      kind,
+      name: "go",
+      payload: this.#dice.chance(0.5) ? json(1) : null,
+      sender: this.#dice.one([null, "me"]),
+    };
+    return this.#dice.chance(0.04) ? { ...message, name: "a\0b" } : message;
+  }
+
+  #sweep(): Step {
+    const limit = this.#dice.int(1, 6);
+    const env = this.#dice.chance(0.1) ? "other" : "test";
+    return { name: "sweepExpired", call: (store) => store.runs.sweepExpired({ env, limit }) };
+  }
+
+  #wake(): Step {
+    const limit = this.#dice.one([1, 3, 100]);
+    return { name: "wakeParked", call: (store) => store.runs.wakeParked({ limit }) };
+  }
+
+  #cancel(): Step {
+    const runId = this.#runId();
+    const options = { by: "me", ...(this.#dice.chance(0.5) ? { reason: "why" } : {}) };
+    return { name: "cancel", call: (store) => store.runs.cancel(runId, options) };
+  }
+
+  /** Mostly of a run that has tasks, or of one at work. */
+  #operate(): Step {
+    const parents = this.#both.snapshot().journal.filter(({ kind }) => kind === "task");
+    const atWork = this.#held.slice(-4).map(({ claim }) => claim);
+    const some: readonly { readonly runId: string }[] = this.#dice.chance(0.7) ? parents.slice(-12) : atWork;
+    const waits = this.#both.snapshot().runs.filter(({ pending }) => pending > 0);
+    const { runId } = some.length > 0 && this.#dice.chance(0.85) ? this.#dice.one(some) : { runId: this.#runId() };
+    return this.#dice.pick<Step>([
+      [4, step("pause", (store) => store.runs.pause(runId, { by: "me" }))],
+      [5, step("resume", (store) => store.runs.resume(runId, { by: "you" }))],
+      [1, step("cancelTasks", (store) => store.runs.cancelTasks(runId, { by: "me" }))],
+      [waits.length > 0 ? 2 : 0, step("cancelTasks", (store) => store.runs.cancelTasks(waits[0]!.id, { by: "me" }))],
+      [2, step("cancel", (store) => store.runs.cancel(runId, { by: "me" }))],
+      [3, step("stopping", (store) => store.runs.stopping(runId))],
+      [1, step("reconcile", (store) => store.runs.reconcile())],
+    ]);
+  }
+
+  #redrive(): Step {
+    if (this.#lastRedrive && this.#dice.chance(0.15)) return this.#lastRedrive;
+    const runIds = this.#dice.many(1, 4, () => this.#runId());
+    if (this.#dice.chance(0.05)) runIds.push("nobody");
+    const fromStart = this.#dice.chance(0.4);
+    const note = !fromStart && this.#dice.chance(0.3) ? { note: json(this.#dice.int(0, 3)) } : {};
+    const options = { by: "me", callId: this.#dice.uuid(), fromStart, ...note };
+    this.#lastRedrive = { name: "redrive", call: (store) => store.runs.redrive(runIds, options) };
+    return this.#lastRedrive;
+  }
+
+  #transact(): Step {
+    const { claim, seq } = this.#someClaim();
+    const expectedSeq = this.#dice.chance(0.1) ? seq + 1 : seq;
+    const entry = { kind: "transaction", name: "t", payload: json(this.#dice.int(0, 3)) };
+    const commit: Commit = { claim, expectedSeq, effects: [{ kind: "append", entry }] };
+    const learn = (answer: CommitAnswer) => {
+      const held = this.#held.find((one) => one.claim === claim);
+      if (held && (answer.outcome === "accepted" || answer.outcome === "moved")) held.seq = answer.seq;
+    };
+    return { name: "transact", call: (store) => store.runs.transact(async () => commit), learn };
+  }
+
+  #retain(): Step {
+    const options = {
+      env: this.#dice.one(["test", "other"]),
+      endedBeforeMs: this.#dice.one([0, 30, 1000]),
+      limit: this.#dice.int(1, 8),
+    };
+    if (this.#dice.chance(0.6)) return { name: "archive", call: (store) => store.runs.archive(options) };
+    return { name: "prune", call: (store) => store.runs.prune(options) };
+  }
+
+  #read(): Step {
+    const unread = this.#both.snapshot().inbox.filter(({ takenSeq }) => takenSeq === null);
+    const told = unread.length > 0 && this.#dice.chance(0.7) ? this.#dice.one(unread).runId : this.#runId();
+    const runId = this.#runId();
+    const filter = {
+      env: this.#dice.one(["test", "other", "none"]),
+      ...(this.#dice.chance(0.3) ? { states: this.#dice.many(0, 3, () => this.#dice.one(RUN_STATES)) } : {}),
+      ...(this.#dice.chance(0.2) ? { stack: "blue" } : {}),
+      ...(this.#dice.chance(0.2) ? { queue: "a", program: "a" } : {}),
+      archived: this.#dice.chance(0.2),
+    };
+    const page = {
+      limit: this.#dice.int(1, 20),
+      ...(this.#dice.chance(0.3) ? { before: this.#dice.chance(0.1) ? "x" : runId } : {}),
+    };
+    const peeked = this.#dice.many(1, 3, () => {
+      return { runId: this.#runId(), what: this.#dice.one(["start", "end"] as const) };
+    });
+    const part = this.#dice.one([{}, { after: 1 }, { limit: 2 }, { after: 2, limit: 1 }]);
+    return this.#dice.pick<Step>([
+      [2, step("get", (store) => store.runs.get(runId))],
+      [2, step("claims", (store) => store.runs.claims(runId, { limit: 3 }))],
+      [2, step("nextDue", (store, ids) => store.runs.nextDue(ids))],
+      [2, step("list", (store) => store.runs.list(filter, page))],
+      [1, step("count", (store) => store.runs.count(filter))],
+      [3, step("journal.peek", (store) => store.journal.peek(peeked))],
+      [3, step("journal.read", (store) => store.journal.read(runId, part))],
+      [3, step("inbox.unread", (store) => store.inbox.unread(told))],
+    ]);
+  }
+
+  /** Mostly one that is or was held, sometimes with a part of its fence wrong. */
+  #someClaim(): Held {
+    const recent = this.#held.slice(-25);
+    if (recent.length === 0) return { claim: { runId: this.#runId(), epoch: 1, token: this.#dice.uuid() }, seq: 1 };
+    const held = this.#dice.one(recent);
+    return this.#dice.chance(0.06) ? { ...held, claim: this.#mutated(held.claim) } : held;
+  }
+
+  #mutated<F extends { readonly epoch: number; readonly token: string }>(fence: F): F {
+    return this.#dice.pick<F>([
+      [8, fence],
+      [1, { ...fence, epoch: fence.epoch + 1 }],
+      [1, () => ({ ...fence, token: this.#dice.uuid() })],
+    ]);
+  }
+
+  #runId(): string {
+    return this.#runIds.length > 0 && this.#dice.chance(0.96)
+      ? this.#dice.one(this.#runIds.slice(-60))
+      : this.#dice.uuid();
+  }
+}
+
+/** A limit that does not cut between runs of equal turn: which of those goes first is nobody's promise. */
+function untied(snapshot: Snapshot, groups: readonly RunGroup[], limit: number, names: readonly string[]): number {
+  const paused = new Set(snapshot.pausedQueues.map(({ queue }) => queue));
+  const queues = new Set(groups.map((one) => one.queue).filter((queue) => !paused.has(queue)));
+  const turns = snapshot.runs
+    .filter((run) => run.state === "waiting" && queues.has(run.group.queue))
+    .filter(({ misfit }) => !misfit?.builds.some((tried) => names.includes(tried)))
+    .map((run) => run.priority * 1e15 + run.availableAt)
+    .sort((a, b) => a - b);
+  let cut = limit;
+  while (cut < turns.length && turns[cut] === turns[cut - 1]) cut++;
+  return cut;
+}

@@ -1,0 +1,392 @@
+// Tables as a busy installation has them, made by SQL, and the hot statements with values that fit them.
+
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import type { Effect } from "../../../src/kernel/run/effect.js";
+import type { NewRun } from "../../../src/kernel/run/new-run.js";
+import type { ClaimedRun, Commit } from "../../../src/store/contract/run/runs.js";
+import { claimRuns } from "../../../src/store/postgres/claim/claim-runs.js";
+import {
+  childColumns,
+  entryColumns,
+  fenceColumns,
+  misfitColumn,
+  reopenColumns,
+  takeColumns,
+  taskColumns,
+} from "../../../src/store/postgres/claim/commit-columns.js";
+import {
+  commitRuns,
+  commitRunsAndMore,
+  commitTasks,
+  commitTasksAndMore,
+  refusedCommits,
+} from "../../../src/store/postgres/claim/commit-sql.js";
+import { readClaims } from "../../../src/store/postgres/claim/read-claims.js";
+import { reclaimRuns } from "../../../src/store/postgres/claim/reclaim.js";
+import { buryTask } from "../../../src/store/postgres/claim/reclaimed.js";
+import { renewClaims } from "../../../src/store/postgres/claim/renew-claims.js";
+import { sweepExpired } from "../../../src/store/postgres/claim/sweep-expired.js";
+import type { Statement } from "../../../src/store/postgres/connection/dialect.js";
+import { columnsFor, gatherEvents } from "../../../src/store/postgres/event/debounce-events.js";
+import { settleDebounced } from "../../../src/store/postgres/event/settle-debounced.js";
+import { startEvents } from "../../../src/store/postgres/event/start-events.js";
+import { matchEvents } from "../../../src/store/postgres/event/subscriptions.js";
+import { ringRuns } from "../../../src/store/postgres/inbox/ring.js";
+import { sendMessages } from "../../../src/store/postgres/inbox/send-messages.js";
+import { wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
+import { glanceRuns, peekJournals } from "../../../src/store/postgres/journal/peek-journals.js";
+import { readJournal } from "../../../src/store/postgres/journal/read-journal.js";
+import { readBreakers } from "../../../src/store/postgres/limit/breakers.js";
+import { keepHouse } from "../../../src/store/postgres/node/housekeep.js";
+import { endClaims, takeBackClaims } from "../../../src/store/postgres/node/nodes.js";
+import { cancelTasks } from "../../../src/store/postgres/run/cancel-run.js";
+import type { Groups } from "../../../src/store/postgres/run/groups.js";
+import {
+  columnsOf,
+  insertKeyedRuns,
+  insertKeyedRunsAgain,
+  insertLimitedRuns,
+  insertRuns,
+  limitedColumnsOf,
+  type Places,
+} from "../../../src/store/postgres/run/insert-runs.js";
+import { nextDue } from "../../../src/store/postgres/run/next-due.js";
+import { pauseRun } from "../../../src/store/postgres/run/pause-run.js";
+import { redriveRuns } from "../../../src/store/postgres/run/redrive-runs.js";
+import { reviewDue, reviewFor } from "../../../src/store/postgres/run/review-misfits.js";
+import { stopProgress } from "../../../src/store/postgres/run/stop-requests.js";
+import { fireSchedules } from "../../../src/store/postgres/schedule/fire-schedules.js";
+import { dueSchedules } from "../../../src/store/postgres/schedule/schedules.js";
+import { findBusy, leaveTasks } from "../../../src/store/postgres/task/leave-tasks.js";
+import { reopenTasks } from "../../../src/store/postgres/task/reopen-tasks.js";
+import {
+  claimTimeouts,
+  completeTimeouts,
+  releaseTimeouts,
+} from "../../../src/store/postgres/timeout/claim-timeouts.js";
+import { deadTimeouts, expiredTimeouts } from "../../../src/store/postgres/timeout/timeouts.js";
+import { append, complete, newRun } from "../scene.js";
+import { fillMachines, MACHINE_TABLES, machineStatements } from "./planner-machines.js";
+
+/** Of each: running with a lease, running without, parked with a message. */
+export const HELD = 500;
+const OWNER = "00000000-0000-4000-8000-00000000aaaa";
+const TOKEN = "00000000-0000-4000-8000-00000000bbbb";
+
+/** Ids are md5 of a name, so that both sides know them. */
+const idOf = (kind: string, n: number) => `md5('${kind}' || ${n})::uuid`;
+
+export async function withoutAutovacuum(pool: pg.Pool, schema: string): Promise<void> {
+  const { rows } = await pool.query("select tablename from pg_tables where schemaname = $1", [schema]);
+  for (const { tablename } of rows)
+    await pool.query(`alter table ${schema}.${tablename} set (autovacuum_enabled = off)`);
+}
+
+export async function fill(pool: pg.Pool, s: string, size: { ended: number; waiting: number }): Promise<void> {
+  const runs = (kind: string, from: string, count: number, state: string, claim = "null, null, null") =>
+    pool.query(`insert into ${s}.runs (id, claim_group, priority, state, available_at, created_at, crash_limit, ended_at, token, owner, lease_until)
+      select md5('${kind}' || n)::uuid, 1 + n % 4, n % 3, '${state}', now() + ${from}, now(), 5,
+        case when '${state}' in ('completed', 'failed') then now() end, ${claim} from generate_series(1, ${count}) n`);
+  await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
+    select n, 'test', '', 'q' || n, 'p', '' from generate_series(1, 4) n on conflict do nothing`);
+  await runs("ended", "interval '0'", size.ended, "completed");
+  // Half of them sleep: they are in the claim's index, and must not be read past.
+  await runs(
+    "waiting",
+    "case when n % 8 < 4 then interval '1 hour' else interval '-1 hour' end",
+    size.waiting,
+    "waiting",
+  );
+  const claim = (lease: string) => `'${TOKEN}'::uuid, '${OWNER}'::uuid, now() + interval '${lease}'`;
+  await runs("held", "interval '0'", HELD, "running", claim("1 hour"));
+  await runs("expired", "interval '0'", HELD, "running", claim("-1 hour"));
+  await runs("parked", "interval '0'", HELD, "parked");
+  await fillTasks(pool, s, runs, claim("1 hour"));
+  await runs("failed", "interval '0'", HELD, "failed");
+  await pool.query(`insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
+    select id, 1, 0, 'start', 'p', 'json', '{}', now() from ${s}.runs where state <> 'completed'`);
+  const messages = (kind: string, count: number, taken: string) =>
+    pool.query(`insert into ${s}.inbox (run_id, key, message_id, kind, name, at, taken_seq)
+      select md5('${kind}' || n)::uuid, 'k', md5('m' || n)::uuid, 'signal', 'go', now(), ${taken} from generate_series(1, ${count}) n`);
+  await messages("waiting", Math.min(size.waiting, 100_000), "2");
+  await messages("parked", HELD, "null");
+  await messages("held", HELD, "null");
+  // Ids as those of parked runs, so that the same ones are asked for.
+  await pool.query(`insert into ${s}.schedules (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
+    select md5('parked' || n)::uuid, 'test', '', 'p', 'every ' || n, 'p', '', '{}', now(), to_timestamp(0), now(), now()
+    from generate_series(1, 5000) n`);
+  await pool.query(`insert into ${s}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime)
+    select md5('key-' || n)::uuid, 'test', 's', 'key-' || n, md5('waiting' || n)::uuid, 'h', 'live' from generate_series(1, ${Math.min(size.waiting, 100_000)}) n`);
+  await pool.query(`insert into ${s}.taken_claims (run_id, epoch, owner, outcome, at, counted, losses)
+    select md5('ended' || n)::uuid, 1, '${OWNER}', 'waiting', now(), true, 0 from generate_series(1, 20000) n`);
+  await pool.query(
+    `update ${s}.runs r set misfits = array['v1'] from generate_series(1, ${HELD}) n where r.id = md5('parked' || n)::uuid`,
+  );
+  await pool.query(`insert into ${s}.misfit_runs (run_id, env, claim_group, look_at)
+    select md5('parked' || n)::uuid, 'test', 1 + n % 4, now() + case when n <= ${HELD} then interval '-1 hour' else interval '1 hour' end
+    from generate_series(1, 20000) n`);
+  await fillEvents(pool, s);
+  await fillTimeouts(pool, s);
+  await fillMachines(pool, s);
+}
+
+/**
+ * Tasks of parked runs, each needed by two others, among many needs of runs that have ended; and such as wait to be claimed, before
+ * all others.
+ */
+async function fillTasks(
+  pool: pg.Pool,
+  s: string,
+  runs: (kind: string, from: string, count: number, state: string, claim?: string) => Promise<unknown>,
+  claim: string,
+): Promise<void> {
+  await runs("task", "interval '0'", HELD, "running", claim);
+  await runs("blocked", "interval '0'", 2 * HELD, "blocked");
+  await pool.query(`update ${s}.runs r set counts = true, parent_id = md5('parked' || n)::uuid
+    from generate_series(1, ${HELD}) n where r.id = md5('task' || n)::uuid`);
+  await pool.query(`update ${s}.runs set pending = 1 where state in ('blocked', 'parked')`);
+  await pool.query(`insert into ${s}.run_needs select md5('task' || n)::uuid, md5('blocked' || n + k * ${HELD})::uuid
+    from generate_series(1, ${HELD}) n, generate_series(0, 1) k`);
+  await pool.query(
+    `insert into ${s}.run_needs select md5('ended' || n)::uuid, md5('ended' || n + 1)::uuid from generate_series(1, 20000) n`,
+  );
+  await pool.query(`update ${s}.runs r set counts = true, parent_id = md5('parked' || n)::uuid, priority = -1,
+      available_at = now() - interval '2 hours'
+    from generate_series(1, ${HELD}) n where r.id = md5('waiting' || n)::uuid`);
+  await pool.query(`insert into ${s}.run_needs select md5('ended' || n)::uuid, md5('waiting' || n)::uuid
+    from generate_series(1, ${HELD}) n on conflict do nothing`);
+}
+
+/** Ten for each of a thousand events, and as many subjects that gather; the groups of other programs. */
+async function fillEvents(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`insert into ${s}.claim_groups (id, env, stack, queue, program, version)
+    select 1000 + n, 'test', '', 'other-' || n, 'other-' || n, '' from generate_series(1, 5000) n on conflict do nothing`);
+  await pool.query(`insert into ${s}.subscriptions (env, id, scope, stack, event, program, queue, version, filters, lifetime, crash_limit)
+    select 'test', 'p on ' || n, 'p on ' || n, '', 'event-' || n % 1000, 'p', 'q1', '',
+      case when n % 2 = 0 then '{}' else array['{"kind": "disk"}'::jsonb] end, 'archived', 5 from generate_series(1, 10000) n`);
+  await pool.query(`insert into ${s}.debounces (env, subscription, subject, run_id, last_at, codec, data)
+    select 'test', 'p on 1', 'subject-' || n, md5('waiting' || n)::uuid, now(), 'json', '{}' from generate_series(1, 10000) n`);
+}
+
+/** Half of them far away; generations as the ids of held runs, so that the same ones are asked for. */
+async function fillTimeouts(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`insert into ${s}.timeouts (env, scope, instance, generation, state, sequence, deadline, due_at, created_at, attempts,
+      token, claimed_by, claimed_until)
+    select 'test', 'order', 'i' || n, md5('held' || n)::uuid, 'pending', 1, d, d, now(), 0, c, case when n % 4 = 0 then 'me' end,
+      case when n % 4 = 0 then d end
+    from generate_series(1, 20000) n, lateral (select now() + case when n % 2 = 0 then interval '-1 hour' else interval '1 hour' end) t(d),
+      lateral (select case when n % 4 = 0 then '${TOKEN}'::uuid end) u(c)`);
+}
+
+export async function analyze(pool: pg.Pool, s: string): Promise<void> {
+  await pool.query(`vacuum analyze ${s}.runs, ${s}.journal, ${s}.inbox, ${s}.run_keys, ${s}.claim_groups, ${s}.run_needs, ${s}.taken_claims, ${s}.misfit_runs,
+    ${s}.subscriptions, ${s}.debounces, ${s}.timeouts, ${MACHINE_TABLES.map((table) => `${s}.${table}`).join(", ")}`);
+}
+
+export interface HotStatement {
+  readonly statement: Statement;
+  readonly values: unknown[];
+  /** Rows of `runs` it may read besides a small multiple of its batch. */
+  readonly alsoReads: number;
+  /** Small tables that it is right to read from end to end. */
+  readonly readsWhole?: readonly string[];
+}
+
+export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotStatement[]> {
+  const [held, parked, troubled, tasks] = await Promise.all([
+    idsOf(pool, "held", batch),
+    idsOf(pool, "parked", batch),
+    idsOf(pool, "failed", batch),
+    idsOf(pool, "task", batch),
+  ]);
+  const claims = held.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
+  const commits = (...effects: Effect[]) => claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects }));
+  const plain = commits(append("a"), complete);
+  const more = claims.map((claim, i): Commit => {
+    const effects: Effect[] = [
+      { kind: "take", messageKey: "k" },
+      { kind: "enqueue", name: "c", run: newRun({ limits: [{ kind: "slots", key: "slots child", max: 5 }] }) },
+      append("a"),
+      ...(i % 4 === 0 ? [{ kind: "misfit", build: "v1", reason: { codec: "json", data: "{}" } } as const] : []),
+    ];
+    return { claim, expectedSeq: 1, effects };
+  });
+  const runs = Array.from({ length: batch }, () => newRun());
+  const limits = [{ kind: "slots", key: "slots new", max: 5 } as const];
+  const limited = Array.from({ length: batch }, () => newRun({ limits }));
+  const hot = (statement: Statement, values: unknown[], alsoReads = 0): HotStatement => ({
+    statement,
+    values,
+    alsoReads,
+  });
+  const nulls = held.map(() => null);
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
+  return [
+    ...[null, 0, 1].map((suspects) => {
+      const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects, ["v1", OWNER]];
+      return hot({ ...claimRuns, name: `claim_runs_${suspects}` }, values, 3 * batch);
+    }),
+    { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
+    hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
+    // For a misfit only, the nodes are asked whose code wrote last and who may fit.
+    {
+      ...hot(commitRunsAndMore, [
+        ...fenceColumns(more),
+        ...entryColumns(more),
+        ...takeColumns(more),
+        ...(await childColumns(ONE_GROUP, more)),
+        ...reopenColumns(more),
+        ...taskColumns(more),
+        misfitColumn(more),
+      ]),
+      readsWhole: ["nodes"],
+    },
+    { ...hot(reviewDue, ["test", batch], 3 * batch), readsWhole: ["nodes"] },
+    { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
+    ...(await taskStatements(tasks)),
+    hot(nextDue, [[1, 2, 3, 4]]),
+    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
+    hot(reopenTasks, [troubled, "ann", randomUUID()]),
+    hot(findBusy, [troubled]),
+    hot(leaveTasks, [troubled]),
+    hot(cancelTasks, [parked[0], "ann", "{}"]),
+    hot(pauseRun, [parked[0], "ann"]),
+    hot(stopProgress, [parked[0]]),
+    hot(buryTask, [tasks[0], 0, true, "dead", OWNER, 5]),
+    { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
+    hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
+    hot(insertRuns, columnsOf(runs, groupOne(runs))),
+    hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
+    hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(insertKeyedRunsAgain, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(dueSchedules, [parked]),
+    hot(fireSchedules, [
+      ...[...columnsOf(limited, groupOne(limited)), ...keyColumns(limited), ...limitedColumnsOf(limited)],
+      parked,
+      parked,
+      ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
+      ...[
+        limited.map(({ id }) => id),
+        parked,
+        each(() => "test"),
+        each(() => "p"),
+        each((i) => `x${i}`),
+        each(() => 1),
+      ],
+    ]),
+    // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
+    { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
+    { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
+    hot(endClaims, [[OWNER]], 10 * HELD),
+    hot(sweepExpired, [batch, "test"], 3 * HELD),
+    hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
+    hot(wakeParked, [batch], 3 * HELD),
+    hot(ringRuns, [parked, parked.map(() => 1)]),
+    hot(sendMessages, [
+      parked,
+      parked.map((_, i) => `new-${i}`),
+      parked.map(() => randomUUID()),
+      parked.map(() => "signal"),
+      parked.map(() => "go"),
+      nulls,
+      nulls,
+      nulls,
+    ]),
+    hot(readJournal, [held[0], 0, null]),
+    ...(await eventStatements(batch, held[0]!)),
+    ...(await machineStatements(pool, ONE_GROUP, batch)),
+    hot(expiredTimeouts, ["test", "order", batch]),
+    hot(claimTimeouts, [held, held.map(() => randomUUID()), held.map(() => "me"), held.map(() => 1000)]),
+    hot(completeTimeouts, [held, held.map(() => TOKEN)]),
+    hot(releaseTimeouts, [held, held.map(() => TOKEN), held.map(() => 1000), held.map(() => false), nulls]),
+    hot(deadTimeouts, ["test", "order", "", batch]),
+  ];
+}
+
+/** Per task: the row itself, its parent and the two that need it, each looked up, locked and written. */
+async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
+  const claims = ids.map((runId): ClaimedRun => ({ runId, epoch: 0, token: TOKEN, seq: 1 }) as ClaimedRun);
+  const ends = claims.map((claim): Commit => ({ claim, expectedSeq: 1, effects: [append("a"), complete] }));
+  const starts = claims.map((claim): Commit => {
+    const [a, b] = [newRun(), newRun()];
+    const task = (run: NewRun, needs: string[]): Effect => ({ kind: "enqueue", name: "t", run, task: { needs } });
+    return { claim, expectedSeq: 1, effects: [task(a, []), task(b, [a.id]), complete] };
+  });
+  const fenced = (commits: readonly Commit[]) => [...fenceColumns(commits), ...entryColumns(commits)];
+  const more = [...takeColumns(starts), ...(await childColumns(ONE_GROUP, starts)), ...reopenColumns(starts)];
+  const reads = 12 * ids.length;
+  return [
+    { statement: commitTasks, values: fenced(ends), alsoReads: reads },
+    {
+      statement: commitTasksAndMore,
+      values: [...fenced(starts), ...more, ...taskColumns(starts), misfitColumn(starts)],
+      alsoReads: reads,
+      readsWhole: ["nodes"],
+    },
+    { statement: peekJournals, values: [ids, ids.map(() => true)], alsoReads: 0 },
+    { statement: glanceRuns, values: [ids], alsoReads: 0 },
+  ];
+}
+
+async function eventStatements(batch: number, held: string): Promise<HotStatement[]> {
+  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
+  const matched = [each(() => "test"), each(() => ""), each((i) => `event-${i}`), each(() => '{"kind":"disk"}')];
+  const started = [
+    ...[each(() => newRun().id), ...matched],
+    ...[each((i) => `key-${i}`), each(() => "h"), each(() => "json"), each(() => "{}")],
+  ];
+  const gathered = each((i) => ({
+    run: newRun(),
+    // Half of them are there already.
+    ticket: { subscription: "p on 1", subject: `subject-${i % 2 === 0 ? "new-" : ""}${i + 1}`, windowMs: 1000 },
+  }));
+  const asked = [each(() => "test"), each(() => "p"), each(() => 5), each(() => 1000)];
+  return [
+    // Ten subscriptions each.
+    { statement: matchEvents, values: matched, alsoReads: 10 * batch },
+    { statement: startEvents, values: started, alsoReads: 10 * batch },
+    { statement: gatherEvents, values: await columnsFor(ONE_GROUP, gathered, () => 0)(), alsoReads: 0 },
+    { statement: settleDebounced, values: [held, 0, TOKEN, 1, "p on 1", "subject-1", 1000], alsoReads: 0 },
+    // Of each of the program's four groups, some of its last ends.
+    { statement: readBreakers, values: asked, alsoReads: 4 * 6 * batch, readsWhole: ["claim_groups"] },
+  ];
+}
+
+/** The columns of no child at all, for `commitRunsAndMore` with one commit. */
+export const NO_CHILDREN: unknown[][] = [
+  ...(await childColumns({ ids: async () => [] } as unknown as Groups, [])),
+  ...reopenColumns([]),
+  [0],
+  [0],
+  [],
+  [],
+  [],
+  [null],
+];
+
+const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
+
+function groupOne(runs: readonly NewRun[]): Places {
+  return new Map(runs.map((run, position) => [run, { group: 1, position }]));
+}
+
+function keyColumns(runs: readonly NewRun[]): unknown[][] {
+  const each = <T>(value: (i: number) => T) => runs.map((_, i) => value(i));
+  return [
+    each(() => randomUUID()),
+    each(() => "test"),
+    each(() => "s"),
+    each((i) => `fresh-${i}`),
+    each(() => "h"),
+    each(() => "live"),
+    each(() => null),
+  ];
+}
+
+async function idsOf(pool: pg.Pool, kind: string, count: number): Promise<string[]> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select ${idOf(kind, 0).replace("0)", "n)")} as id from generate_series(1, ${count}) n`,
+  );
+  return rows.map((row) => row.id);
+}
