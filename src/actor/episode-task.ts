@@ -45,7 +45,10 @@ export function episode<In, Out, Parsed, N extends TasksByName = {}, DagIn = unk
     throw new InvalidInput("onFailure", 'must be "abort", "pause" or an object like { attempts: 3, delay: "5s" }');
   const policy = typeof onFailure === "object" ? policyOf(onFailure) : null;
   const run = (ctx: TaskContext, given: unknown) =>
-    tryEpisodes(ctx, expectation, input((needs ? given : {}) as Values<N>, ctx.input as DagIn), onFailure, policy);
+    tryEpisodes(ctx, expectation, input((needs ? given : {}) as Values<N>, ctx.input as DagIn), {
+      pauses: onFailure === "pause",
+      policy,
+    });
   const rules = { ...options, retry: 1, ...(needs && { needs }) };
   return (task as (...args: unknown[]) => AnyTask)(rules, run);
 }
@@ -62,14 +65,13 @@ async function tryEpisodes<In, Out, Parsed>(
   ctx: TaskContext,
   expectation: Definition<string, In, Out, Parsed>,
   input: In,
-  onFailure: OnEpisodeFailure,
-  policy: Policy | null,
+  { pauses, policy }: { readonly pauses: boolean; readonly policy: Policy | null },
 ): Promise<Out> {
   for (let tries = 1; ; tries++) {
     try {
       return await ctx.child(expectation, input);
     } catch (error) {
-      if (onFailure === "pause" && (await isResumed(ctx, expectation.name, error))) continue;
+      if (pauses && (await isResumed(ctx, expectation.name, error))) continue;
       const worth =
         policy && attemptsLeft(policy.retry, tries) > 0 && !policy.notAfter.some((one) => isClass(error, one));
       if (!worth) throw new EpisodeFailed(expectation.name, tries, error);

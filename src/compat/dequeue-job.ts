@@ -41,7 +41,7 @@ async function open(
   onDeadLetter?: OnDeadLetter,
 ): Promise<HeldClaim | null> {
   const writer = parts.committer.open(run, run.seq);
-  const job = await readJob(parts, run, writer, workerId, onDeadLetter);
+  const job = await readJob(parts, { run, writer, workerId }, onDeadLetter);
   if (!job) return null;
   if (job.attempt > job.maxAttempts) {
     const error = `all ${job.maxAttempts} attempts are used up; the last claim ended without an answer`;
@@ -57,9 +57,7 @@ async function open(
 
 async function readJob(
   parts: QueueParts,
-  run: ClaimedRun,
-  writer: RunWriter,
-  workerId: string,
+  { run, writer, workerId }: { readonly run: ClaimedRun; readonly writer: RunWriter; readonly workerId: string },
   onDeadLetter?: OnDeadLetter,
 ): Promise<ClaimedJob | null> {
   const attempt = attemptOf(run);

@@ -12,7 +12,10 @@ import { jobRecord, type QueueParts } from "./queue-parts.js";
 export async function enqueueJob(parts: QueueParts, input: EnqueueInput, tx?: Transaction): Promise<string> {
   const { world, visibilityTimeoutMs } = parts.settings;
   const id = world.id();
-  return insertJob(parts, id, jobInput(id, input, visibilityTimeoutMs), input.priority ?? 0, tx ? { tx } : {});
+  return insertJob(parts, id, jobInput(id, input, visibilityTimeoutMs), {
+    priority: input.priority ?? 0,
+    ...(tx && { tx }),
+  });
 }
 
 /**
@@ -36,15 +39,14 @@ export async function resumeJob(parts: QueueParts, jobId: string, humanResponse:
     lifetime: "archived",
     onMismatch: "conflict",
   };
-  return insertJob(parts, settings.world.id(), input, record.priority, { key });
+  return insertJob(parts, settings.world.id(), input, { priority: record.priority, key });
 }
 
 async function insertJob(
   { store, settings }: QueueParts,
   id: string,
   input: JobInput,
-  priority: number,
-  { key, tx }: { readonly key?: NewKey; readonly tx?: Transaction },
+  { priority, key, tx }: { readonly priority: number; readonly key?: NewKey; readonly tx?: Transaction },
 ): Promise<string> {
   const run = {
     id,

@@ -37,7 +37,7 @@ export async function runDag(dag: AnyDag, household: Household, session: Session
   if (decision.kind === "wait") return void (await commit(wait()));
   // Told once; now only the end of the last one is news.
   if (decision.kind === "cancelTasks") return void (await commit(parkForTasks(mail)));
-  await commit(endOf(decision, dag, tasks, mail, codecs, session));
+  await commit(endOf(decision, { dag, tasks, mail, codecs, session }));
 }
 
 /** From the start of the run, or from when it was opened again. */
@@ -62,14 +62,15 @@ function startTasks({ name, version, tasks, order }: AnyDag, household: Househol
   });
 }
 
-function endOf(
-  decision: DagDecision,
-  dag: AnyDag,
-  tasks: readonly OwnTask[],
-  mail: Mail,
-  codecs: Codecs,
-  session: Session,
-): Effect {
+interface DagRun {
+  readonly dag: AnyDag;
+  readonly tasks: readonly OwnTask[];
+  readonly mail: Mail;
+  readonly codecs: Codecs;
+  readonly session: Session;
+}
+
+function endOf(decision: DagDecision, { dag, tasks, mail, codecs, session }: DagRun): Effect {
   switch (decision.kind) {
     case "completed":
       return completed(dag, tasks, codecs);

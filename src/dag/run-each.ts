@@ -1,6 +1,7 @@
 // Works on a claimed fan-out: starts a run for each item of its list, waits for them, and answers what they answered.
 
 import type { Session } from "../engine/session.js";
+import type { Codecs } from "../kernel/codec/codecs.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
@@ -27,7 +28,9 @@ export async function runEach(name: string, program: Program, household: Househo
   const begun = history.filter(({ kind }) => kind === "task").length;
   const total = counted ? Number(counted.key) : null;
   if (total !== null && (begun === total || (mail.cancelled && begun > 0))) {
-    return void (await commit(await look(name, program.task, household, session, history, mail)));
+    return void (await commit(
+      await lookAtItems({ name, task: program.task }, household.codecs, { session, history, mail }),
+    ));
   }
   if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
   try {
@@ -93,13 +96,16 @@ async function startItems(
   await session.commit(effects);
 }
 
-async function look(
-  name: string,
-  task: AnyTask,
-  { codecs }: Household,
-  session: Session,
-  history: readonly JournalEntry[],
-  mail: Mail,
+interface FanOut {
+  readonly session: Session;
+  readonly history: readonly JournalEntry[];
+  readonly mail: Mail;
+}
+
+async function lookAtItems(
+  { name, task }: { readonly name: string; readonly task: AnyTask },
+  codecs: Codecs,
+  { session, history, mail }: FanOut,
 ): Promise<Effect> {
   let items = await lookAtTasks(session, history, codecs);
   if (mail.cancelled && items.some(isOpen)) {

@@ -62,7 +62,7 @@ export async function runTask(name: string, task: AnyTask, household: Household,
   // What the abort of a stopping node or of a pause does to it is no failure of its own, and its answer may be a part only.
   const dropped = outcome.kind === "threw" || (outcome.kind === "returned" && !task.finishOnAbort);
   const effect: Effect =
-    dropped && replay.endedLate ? { kind: "handBack" } : effectOf(outcome, name, task, codecs, session);
+    dropped && replay.endedLate ? { kind: "handBack" } : effectOf(outcome, { name, task }, codecs, session);
   await session.commit([effect]);
 }
 
@@ -124,7 +124,12 @@ export function isOurs(error: unknown): boolean {
   return code === "CLAIM_LOST" || code === "JOURNAL_MOVED" || isOfTheStore(error);
 }
 
-function effectOf(outcome: Played, name: string, task: AnyTask, codecs: Codecs, session: Session): Effect {
+function effectOf(
+  outcome: Played,
+  { name, task }: { readonly name: string; readonly task: AnyTask },
+  codecs: Codecs,
+  session: Session,
+): Effect {
   if (outcome.kind === "timeout") return failure(new TaskTimeout(name, task.timeoutMs!), task, codecs, session);
   if (outcome.kind !== "threw") return settlement(outcome, codecs, session);
   const { error } = outcome;

@@ -12,8 +12,8 @@ export function nodeContext(run: Walker, scene: Scene, info: StepInfo, spending:
   return new Attending(run, scene, info, spending);
 }
 
-export function itemContext(run: Walker, scene: Scene, info: StepInfo, spending: Spending, index: number): ItemContext {
-  return Object.assign(new Attending(run, scene, info, spending), { index });
+export function itemContext(context: NodeContext, index: number): ItemContext {
+  return Object.assign(context, { index });
 }
 
 class Attending implements NodeContext {

@@ -66,7 +66,7 @@ async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<()
   const worker = async () => {
     while (begun < items.length && failures.size === 0) {
       const index = begun++;
-      await runItem(run, spec, scene, items[index], index).catch((error) => failures.set(index, error));
+      await runItem(run, spec, scene, { value: items[index], index }).catch((error) => failures.set(index, error));
     }
   };
   await Promise.all(Array.from({ length: Math.min(spec.limit, items.length) }, worker));
@@ -74,7 +74,12 @@ async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<()
   return () => ({ gather: { into: spec.into, count: items.length } });
 }
 
-async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unknown, index: number): Promise<void> {
+async function runItem(
+  run: Walker,
+  spec: MapNode<Any>,
+  scene: Scene,
+  { value: item, index }: { readonly value: unknown; readonly index: number },
+): Promise<void> {
   const { memory } = run.parts;
   const place = { path: scene.place.path, visit: `${scene.place.visit}.${index}` };
   const done = memory.results.get(frameId(place));
@@ -82,7 +87,7 @@ async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unkn
   if (done) throw decodeError(done.error);
   const inner = { ...scene, place, rescue: null };
   const value = await run.call("item", inner, spec.rules, (info, spending) =>
-    spec.each(itemContext(run, inner, info, spending, index), item as never, scene.state),
+    spec.each(itemContext(nodeContext(run, inner, info, spending), index), item as never, scene.state),
   );
   keep(memory, place, { value });
 }

@@ -57,15 +57,20 @@ export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${Math.round(ms)}ms`;
   const tenths = Math.round(ms / 100);
   if (tenths < 600) return `${tenths / 10}s`;
-  if (ms < HOUR - SECOND / 2) return twoUnits(ms, MINUTE, "m", SECOND, "s");
-  if (ms < DAY - MINUTE / 2) return twoUnits(ms, HOUR, "h", MINUTE, "m");
-  return twoUnits(ms, DAY, "d", HOUR, "h");
+  if (ms < HOUR - SECOND / 2) return twoUnits(ms, { ms: MINUTE, name: "m" }, { ms: SECOND, name: "s" });
+  if (ms < DAY - MINUTE / 2) return twoUnits(ms, { ms: HOUR, name: "h" }, { ms: MINUTE, name: "m" });
+  return twoUnits(ms, { ms: DAY, name: "d" }, { ms: HOUR, name: "h" });
 }
 
-function twoUnits(ms: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
-  const smalls = Math.round(ms / small);
-  const perLarge = large / small;
+interface Unit {
+  readonly ms: number;
+  readonly name: string;
+}
+
+function twoUnits(ms: number, large: Unit, small: Unit): string {
+  const smalls = Math.round(ms / small.ms);
+  const perLarge = large.ms / small.ms;
   const rest = smalls % perLarge;
-  const head = `${Math.floor(smalls / perLarge)}${largeUnit}`;
-  return rest === 0 ? head : `${head} ${rest}${smallUnit}`;
+  const head = `${Math.floor(smalls / perLarge)}${large.name}`;
+  return rest === 0 ? head : `${head} ${rest}${small.name}`;
 }

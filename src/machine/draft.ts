@@ -58,6 +58,14 @@ const NOTHING: Kept = {
   said: [],
 };
 
+interface TimerToSet {
+  /** What people see. */
+  readonly shown: string;
+  readonly delayMs: number;
+  readonly ring: Ring;
+  readonly value: unknown;
+}
+
 export class Draft {
   readonly #machine: AnyMachine;
   readonly #place: Place;
@@ -140,7 +148,7 @@ export class Draft {
         const { branch, delayMs } = order;
         this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
         const ring: Ring = { kind: "after", branch, generation: seq };
-        this.#set(`after:${branch.path}:${branch.delay}`, shownBranch(branch), delayMs, ring, branch);
+        this.#set(`after:${branch.path}:${branch.delay}`, { shown: shownBranch(branch), delayMs, ring, value: branch });
         break;
       }
       case "left":
@@ -151,7 +159,7 @@ export class Draft {
         const { event, delayMs } = order;
         const name = order.id === null ? `raise:#${seq}.${n}` : `raise:${order.id}`;
         const ring: Ring = { kind: "raise", event, name, generation: seq };
-        this.#set(name, `raise ${event.type}`, delayMs, ring, event);
+        this.#set(name, { shown: `raise ${event.type}`, delayMs, ring, value: event });
         break;
       }
       case "cancel":
@@ -173,7 +181,7 @@ export class Draft {
     }
   }
 
-  #set(name: string, shown: string, delayMs: number, ring: Ring, value: unknown): void {
+  #set(name: string, { shown, delayMs, ring, value }: TimerToSet): void {
     const { key, seq, armed } = this.#state;
     if (this.#machine.timers === "memory") {
       this.#state = { ...this.#state, armed: { ...armed, [name]: seq } };

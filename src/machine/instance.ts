@@ -144,7 +144,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
       const state = this.#shown(found);
       return fits(state) ? state : null;
     };
-    return waitForState(this.#instances, this.#machine, this.id, wanted, timeoutMs);
+    return waitForState(this.#instances, { machine: this.#machine, id: this.id }, wanted, timeoutMs);
   }
 
   /** Its events in order, marked fields not shown. */

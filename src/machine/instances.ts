@@ -178,7 +178,7 @@ export class Instances {
       const state = { ...readState(machine, loaded, this.codecs), status: loaded.status };
       if (snapshotSeq === seq) return state;
       const tail = await this.#tail(key, snapshotSeq, seq);
-      return replayTail(machine, this.#place, state, loaded, tail);
+      return replayTail(machine, this.#place, state, { loaded, events: tail });
     } catch (error) {
       if (!(error instanceof InstanceQuarantined)) throw error;
       this.#bus.emit("instance.quarantined", { machine: machine.name, id, problem: error.message });

@@ -14,8 +14,7 @@ export function replayTail(
   machine: AnyMachine,
   place: Place,
   state: InstanceState,
-  loaded: LoadedInstance,
-  events: readonly InstanceEvent[],
+  { loaded, events }: { readonly loaded: LoadedInstance; readonly events: readonly InstanceEvent[] },
 ): InstanceState {
   const steps = new Steps(machine, place, { ...state, status: "active" }, true);
   for (const event of events) {

@@ -12,8 +12,7 @@ const LAST_LOOK_MS = 1_000;
 /** Looks at least once, also when there is no time at all. `fits` returns null when the state is not the wanted one. */
 export async function waitForState<T>(
   instances: Instances,
-  machine: AnyMachine,
-  id: string,
+  { machine, id }: { readonly machine: AnyMachine; readonly id: string },
   fits: (found: Found) => T | null,
   timeoutMs: number,
 ): Promise<T> {

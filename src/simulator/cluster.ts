@@ -100,7 +100,7 @@ export class SimNode {
     const name = `${this.name}.${++this.#lives}`;
     const own = chance.split(name);
     const clock = { offsetMs: own.between(-600_000, 600_000), drift: own.between(-0.1, 0.1) };
-    const world = new Incarnation(this.#owner, name, scheduler, own, clock);
+    const world = new Incarnation(this.#owner, name, { scheduler, chance: own, clock });
     const link = new Link({
       world,
       database,

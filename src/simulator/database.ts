@@ -39,7 +39,7 @@ export class Database {
   readonly #clock = { offsetMs: 0, drift: 0 };
 
   constructor({ scheduler, chance, openStore, onApplied, onThrown, onPresence, onHeard }: DatabaseOptions) {
-    this.store = openStore(new Incarnation(DATABASE, "database", scheduler, chance, this.#clock));
+    this.store = openStore(new Incarnation(DATABASE, "database", { scheduler, chance, clock: this.#clock }));
     this.tables = tablesOf(this.store);
     this.onApplied = onApplied;
     this.onThrown = onThrown;

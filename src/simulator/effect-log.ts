@@ -33,6 +33,13 @@ export interface EffectWatcher {
   finished(record: EffectRecord, aborted: boolean): void;
 }
 
+interface BegunEffect {
+  readonly by: string;
+  readonly runId: string;
+  readonly info: StepInfo;
+  readonly after: readonly string[];
+}
+
 export class EffectLog {
   readonly records: EffectRecord[] = [];
   readonly #now: () => number;
@@ -43,7 +50,7 @@ export class EffectLog {
     this.#watcher = watcher;
   }
 
-  start(by: string, runId: string, info: StepInfo, op: EffectKind, after: readonly string[]): EffectRecord {
+  start({ by, runId, info, after }: BegunEffect, op: EffectKind): EffectRecord {
     const { idempotencyKey, fence, attempt } = info;
     const no = this.records.length;
     const record: EffectRecord = {

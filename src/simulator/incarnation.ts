@@ -16,6 +16,12 @@ export interface WallClock {
   readonly drift: number;
 }
 
+export interface Surroundings {
+  readonly scheduler: Scheduler;
+  readonly chance: Chance;
+  readonly clock: WallClock;
+}
+
 export class Incarnation implements World {
   readonly owner: number;
   readonly name: string;
@@ -27,7 +33,7 @@ export class Incarnation implements World {
   readonly #clock: WallClock;
   readonly #bornAt: number;
 
-  constructor(owner: number, name: string, scheduler: Scheduler, chance: Chance, clock: WallClock) {
+  constructor(owner: number, name: string, { scheduler, chance, clock }: Surroundings) {
     this.owner = owner;
     this.name = name;
     this.#scheduler = scheduler;

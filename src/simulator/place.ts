@@ -22,7 +22,7 @@ export function placeIn(world: Incarnation, effects: EffectLog, kill: () => void
     async effect(runId, info, op, after) {
       // The code of a process that was just killed runs on to its next wait; it does nothing outside any more.
       if (!world.alive) return gone();
-      const record = effects.start(world.name, runId, info, op, after);
+      const record = effects.start({ by: world.name, runId, info, after }, op);
       const tried = effects.of(info.idempotencyKey);
       if (tried.length <= op.kills) {
         kill();

@@ -242,7 +242,7 @@ class Simulation {
 
   #openClient(name: string, nth: number, chance: Chance): Client {
     const scheduler = this.#scheduler;
-    const world = new Incarnation(CLIENT, name, scheduler, chance, { offsetMs: 0, drift: 0 });
+    const world = new Incarnation(CLIENT, name, { scheduler, chance, clock: { offsetMs: 0, drift: 0 } });
     const { weather, settings } = this.#swarm;
     const link = new Link({
       world,

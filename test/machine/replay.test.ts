@@ -229,7 +229,15 @@ test("random machines: snapshot and tail, the whole log, and XState's own interp
         newId: () => world.id(),
         newToken: () => world.token(),
       };
-      const replayed = replayTail(program, ids, { ...first, seq: 1 }, { ...loaded, snapshotSeq: 1 }, whole);
+      const replayed = replayTail(
+        program,
+        ids,
+        { ...first, seq: 1 },
+        {
+          loaded: { ...loaded, snapshotSeq: 1 },
+          events: whole,
+        },
+      );
       const view = (live: unknown) => JSON.stringify(program.logic.save(live));
       expect(view(replayed.live)).toBe(view(state.live));
       expect(replayed.entered).toEqual(state.entered);

@@ -229,7 +229,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       const effects = new EffectLog(() => 0, nobody);
       const claim = await s.inserted();
       const info = { idempotencyKey: `${claim.runId}:0:step:a:1`, fence: 1n, attempt: 1, signal: AbortSignal.abort() };
-      const record = effects.start("n0.1", claim.runId, info, { do: "step", attempts: 3 }, []);
+      const record = effects.start({ by: "n0.1", runId: claim.runId, info, after: [] }, { do: "step", attempts: 3 });
       effects.finish(record, true);
       await s.commit(claim, entry("step", "a", "1", JSON.stringify(effects.answer(record))));
       checkResults(s.history, effects);

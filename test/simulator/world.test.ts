@@ -22,7 +22,7 @@ const RUN = {
 function scene(weather: Partial<Weather> = {}) {
   const scheduler = new Scheduler(1);
   const chance = new Chance(1);
-  const world = new Incarnation(10, "n0.1", scheduler, chance.split("world"), CLOCK);
+  const world = new Incarnation(10, "n0.1", { scheduler, chance: chance.split("world"), clock: CLOCK });
   const applied: string[] = [];
   const database = new Database({
     scheduler,

@@ -37,7 +37,8 @@ export function tableLines({ columns, rows }: Table, width: number, paint: Paint
     shown
       .map((i, place) => {
         const isLast = place === shown.length - 1;
-        return padded(row[i]!, widths[place]!, columns[i]!.align === "right", isLast, paint);
+        const side = columns[i]!.align === "right" ? "left" : isLast ? null : "right";
+        return padded(row[i]!, widths[place]!, side, paint);
       })
       .join(GAP)
       .trimEnd(),
@@ -67,10 +68,11 @@ function cellOf(cell: Cell): { text: string; colour?: Colour | undefined } {
   return typeof cell === "string" ? { text: visible(cell) } : { text: visible(cell.text), colour: cell.colour };
 }
 
-function padded(cell: ReturnType<typeof cellOf>, width: number, right: boolean, isLast: boolean, paint: Paint): string {
+/** `side`: where the spaces go; null: nowhere, at the end of a line. */
+function padded(cell: ReturnType<typeof cellOf>, width: number, side: "left" | "right" | null, paint: Paint): string {
   const text = cutToWidth(cell.text, width);
   const space = " ".repeat(Math.max(width - textWidth(text), 0));
   const painted = paint(text, cell.colour);
-  if (right) return space + painted;
-  return isLast ? painted : painted + space;
+  if (side === null) return painted;
+  return side === "left" ? space + painted : painted + space;
 }

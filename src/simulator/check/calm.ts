@@ -21,6 +21,14 @@ export interface Bounds {
   readonly slots: number;
 }
 
+/** How soon something must have happened to a run once all faults are healed. */
+interface Bound {
+  readonly invariant: string;
+  readonly due: number;
+  readonly boundMs: number;
+  readonly what: string;
+}
+
 export class Calm {
   readonly #bounds: Bounds;
   /** From when on the bounds count; never while a node is down. */
@@ -48,25 +56,25 @@ export class Calm {
 
   granted(history: Watched, run: ModelRun): void {
     const due = Math.max(run.waitingSince, dueAt(history, run.availableAtUs), this.#fullAt);
-    this.#expect(history, "L1", run, due, this.#bounds.claimMs, "waited to be claimed");
+    this.#expect(history, run, { invariant: "L1", due, boundMs: this.#bounds.claimMs, what: "waited to be claimed" });
   }
 
   swept(history: Watched, run: ModelRun): void {
-    this.#expect(
-      history,
-      "L2",
-      run,
-      dueAt(history, run.leaseUntilUs),
-      this.#bounds.sweepMs,
-      "was left to a dead owner",
-    );
+    const due = dueAt(history, run.leaseUntilUs);
+    this.#expect(history, run, {
+      invariant: "L2",
+      due,
+      boundMs: this.#bounds.sweepMs,
+      what: "was left to a dead owner",
+    });
   }
 
   woken(history: Watched, run: ModelRun, wakeAtUs: number): void {
-    this.#expect(history, "L4", run, dueAt(history, wakeAtUs), this.#bounds.sweepMs, "slept on");
+    const due = dueAt(history, wakeAtUs);
+    this.#expect(history, run, { invariant: "L4", due, boundMs: this.#bounds.sweepMs, what: "slept on" });
   }
 
-  #expect(history: Watched, invariant: string, run: ModelRun, due: number, boundMs: number, what: string): void {
+  #expect(history: Watched, run: ModelRun, { invariant, due, boundMs, what }: Bound): void {
     const ms = history.now - Math.max(due, this.since);
     if (history.now >= this.since) this.looks++;
     history.expect(ms <= boundMs, invariant, run, `${what} for ${ms.toFixed(3)} ms, ${boundMs.toFixed(3)} at most`);

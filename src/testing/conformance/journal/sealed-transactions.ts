@@ -1,7 +1,6 @@
 // A step that is a transaction: what it did and the entry that says so are there together, or neither is (S6).
 
-import type { Effect } from "../../../kernel/run/effect.js";
-import type { ClaimedRun } from "../../../store/contract/run/runs.js";
+import type { ClaimedRun, Commit } from "../../../store/contract/run/runs.js";
 import type { Transaction } from "../../../store/contract/transaction.js";
 import { cases } from "../case.js";
 import { same } from "../expect.js";
@@ -15,8 +14,7 @@ function transact(
   s: Scene,
   claim: ClaimedRun,
   inserted: string[],
-  expectedSeq = claim.seq,
-  effects: readonly Effect[] = seal,
+  { expectedSeq = claim.seq, effects = seal }: Partial<Omit<Commit, "claim">> = {},
 ) {
   return s.store.runs.transact(async (tx: Transaction) => {
     const run = s.newRun({ group: { queue: "other" } });
@@ -66,7 +64,7 @@ export const sealedTransactionCases = cases("sealed transactions", {
     await s.accept(old, [handBack]);
     const next = await s.claimOne();
     const ids: string[] = [];
-    same(await transact(s, old, ids, next.seq), { outcome: "lost" }, "answer");
+    same(await transact(s, old, ids, { expectedSeq: next.seq }), { outcome: "lost" }, "answer");
     same(await s.store.runs.get(ids[0]!), null, "the inserted run");
     same((await s.run(old.runId)).seq, next.seq, "the log");
   },
@@ -75,7 +73,7 @@ export const sealedTransactionCases = cases("sealed transactions", {
     const claim = await s.start();
     await s.accept(claim, [append("a")]);
     const ids: string[] = [];
-    same(await transact(s, claim, ids, claim.seq, [append("b")]), { outcome: "moved", seq: claim.seq + 1 }, "answer");
+    same(await transact(s, claim, ids, { effects: [append("b")] }), { outcome: "moved", seq: claim.seq + 1 }, "answer");
     same(await s.store.runs.get(ids[0]!), null, "the inserted run");
   },
 
