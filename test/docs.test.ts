@@ -26,7 +26,7 @@ const EXPECTED: Record<string, string> = {
   "enqueue-in-your-transaction.ts": "waiting",
   "queue-worker.ts": [
     "{ waiting: 0, active: 0, paused: 1, dead_letter: 0 }",
-    "order-1 goes on: approved, claim epoch 2",
+    "order-1 continues: approved, claim epoch 2",
     "completed",
   ].join("\n"),
   "dag.ts": ["2026-01-01: 3 rows, 44 characters", "14 14 16", "extract → lengths, audit → report"].join("\n"),
