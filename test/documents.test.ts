@@ -48,6 +48,10 @@ function anchorsOf(name: string): Set<string> {
   return new Set(headings.map(slug));
 }
 
+/** What the field does not say: code as persons, and verbs that stand for everything. */
+const DIALECT =
+  /\b(somebody|nobody|anybody|everybody|whoever|anew|go(es)? on|gone on|mend(s|ed)?|(is|are|was|were) told|besides?|redriven|take[sn]? back|farewell|household|shelf|doomed|bur(y|ied)|poke[sd]?|knock(s|ed)?(?!\s*\|))\b/gi;
+
 describe.each(pages)("%s", (name) => {
   test("links to files and headings that exist, in the package where it is packed itself", () => {
     const dead = linksOf(name).filter((link) => {
@@ -62,6 +66,10 @@ describe.each(pages)("%s", (name) => {
   test("names files of the repository that exist", () => {
     const named = [...read(name).matchAll(/`((?:src|test|bench|scripts|mutants|examples|docs)\/[\w./-]+)`/g)];
     expect(named.map(([, path]) => path!).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  test("is in plain English", () => {
+    expect([...proseOf(read(name)).matchAll(DIALECT)].map(([word]) => word)).toEqual([]);
   });
 
   test("has lines that fit a window", () => {
