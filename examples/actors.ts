@@ -1,4 +1,4 @@
-// An actor watches resources, asks a model in single moves, and does not cost more than it may.
+// An actor watches resources, asks a model in single moves, and stays within its budget.
 import { actor, createNode, event, expectation, manual, on, strategy } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 

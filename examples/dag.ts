@@ -1,4 +1,4 @@
-// Tasks that need each other's results, each a run of its own on any node: a fan-out, a branch beside it, a rule where they meet.
+// Tasks that need each other's results, each a run of its own on any node: a fan-out, a parallel branch, a rule where they join.
 import { createNode, dag, each, noneFailed, type TaskContext, task } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 

@@ -1,4 +1,4 @@
-// One node process of the demonstration; tells its parent what happens.
+// One node process of the demonstration; it reports to its parent what happens.
 
 import { createNode } from "../src/node/create-node.js";
 import { postgres } from "../src/store/postgres/index.js";

@@ -116,7 +116,7 @@ function freeze(node: string, label: string): void {
   }, FROZEN_MS);
 }
 
-/** The first time a run gives its claim back, it asks the warehouse. It then costs nobody a slot. */
+/** The first time a run gives its claim back, it asks the warehouse. It takes no slot meanwhile. */
 function onAsked(node: string, runId: string): void {
   asked.add(runId);
   const run = runs.find(({ id }) => id === runId)!;

@@ -1,4 +1,4 @@
-// Orders that expire though the process that took them is gone: a timeout per order, fired by one conditional write.
+// Orders that expire even when the process that took them is gone: a timeout per order, fired by one conditional write.
 import { TimeoutSweeper, timeoutStore } from "holdfast/compat";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";
@@ -28,7 +28,7 @@ await using sweeper = new TimeoutSweeper({
   store: timeouts,
   leaderElection: { lease: "30s", renew: "10s" },
   fire: async ({ instance, state, sequence }) => {
-    // One write that checks and moves: whoever pays in between wins or loses, and nothing happens twice.
+    // One write that checks and moves: a payment in between wins or loses, and nothing happens twice.
     const { rowCount } = await pool.query(
       "update orders set state = 'expired', seq = seq + 1 where id = $1 and state = $2 and seq = $3",
       [instance, state, sequence],

@@ -1,4 +1,4 @@
-// A run that exists exactly when your own row does: inserted in the caller's transaction, claimed by anybody after it.
+// A run that exists exactly when your own row does: inserted in the caller's transaction, claimed by any node after the commit.
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";
 import pg from "pg";

@@ -1,4 +1,4 @@
-// An event starts whoever has a trigger for it, once; a noisy one starts its program when all is quiet.
+// An event starts every program that has a trigger for it, once. A debounced trigger waits until its subject is quiet.
 import { createNode, event, on, workflow } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 

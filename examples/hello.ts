@@ -1,4 +1,4 @@
-// A whole program: a workflow, a node that works on its runs, and one run. Under the same key there is one, however often it is started.
+// A whole program: a workflow, a node that works on its runs, and one run. Starting it again with the same key returns that run.
 import { createNode, workflow } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";

@@ -1,4 +1,4 @@
-// One leader among many processes: elected by a named lease, sure of it or silent, handing over at once.
+// One leader among many processes: elected by a named lease, and replaced at once when it resigns.
 import { createLeader } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";

@@ -1,4 +1,4 @@
-// One process at a time: a lease of your own, renewed while the work runs, lost when somebody takes over.
+// One process at a time: a lease of your own, renewed while the work runs, lost when another process takes over.
 import { createLeases } from "holdfast";
 import { startEmbedded } from "holdfast/embedded";
 import { postgres } from "holdfast/postgres";
@@ -15,6 +15,6 @@ if (lease.ok) {
     console.log(`exporting under epoch ${fence.epoch}, aborted: ${signal.aborted}`);
   });
 } else {
-  console.log(`${lease.owner} is at it for another ${lease.leftMs} ms`);
+  console.log(`${lease.owner} holds it for another ${lease.leftMs} ms`);
 }
 await store.close();

@@ -1,4 +1,4 @@
-// A workflow that survives: steps are recorded, a person is asked, it sleeps, and it goes on wherever it was.
+// A workflow that survives crashes: steps are recorded, a person is asked, it sleeps, and it continues where it stopped.
 import { workflow } from "holdfast";
 
 export const order = workflow("order", async (ctx, input: { id: string; cents: number }) => {
@@ -16,7 +16,7 @@ async function charge({ id, cents }: { id: string; cents: number }, key: string)
   return { id, cents, key };
 }
 
-/** Stands for a call to the outside world. */
+/** Represents a call to another system. */
 async function work(what: string) {
   process.send?.({ event: "step", what });
   await new Promise((resolve) => setTimeout(resolve, 400));

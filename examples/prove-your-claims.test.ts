@@ -3,7 +3,7 @@ import { createLeases } from "holdfast";
 import { FakeClaims } from "holdfast/testing";
 import { expect, test } from "vitest";
 
-test("the export is left to the node that is at it", async () => {
+test("the export is left to the node that holds its lease", async () => {
   const claims = new FakeClaims();
   claims.setBusy("nightly-export", "node-2");
   const lease = await createLeases({ claims, owner: "node-1" }).acquire("nightly-export", { for: "60s" });

@@ -1,4 +1,4 @@
-// A workflow queue and its worker: a job stops at an approval, costs nothing meanwhile, and goes on with the decision.
+// A workflow queue and its worker: a job stops at an approval, costs nothing meanwhile, and continues with the decision.
 import { type ClaimedJob, type JobContext, Release, WorkflowWorker, workflowQueue } from "holdfast/compat";
 import { memoryStore } from "holdfast/memory";
 
@@ -7,7 +7,7 @@ const queue = workflowQueue(memoryStore()); // in production: postgres(url)
 async function handler(job: ClaimedJob, { signal }: JobContext) {
   signal.throwIfAborted(); // aborts when another worker owns the job now
   if (job.type === "start") return new Release(); // paused: a human must decide
-  console.log(`${job.runId} goes on: ${job.humanResponse}, claim epoch ${job.claimEpoch}`);
+  console.log(`${job.runId} continues: ${job.humanResponse}, claim epoch ${job.claimEpoch}`);
 }
 
 const worker = new WorkflowWorker({ queue, handler, concurrency: 2, pollIntervalMs: 20 });

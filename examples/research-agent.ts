@@ -1,4 +1,4 @@
-// An agent that plans, searches, asks a person and writes. Its process is killed in the middle; another one goes on.
+// An agent that plans, searches, asks a person and writes. Its process is killed in the middle; another one continues.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -47,7 +47,7 @@ async function searchOne(ctx: NodeContext, query: string): Promise<string> {
   return `all about ${query}`;
 }
 
-/** Stands for a language model. */
+/** Represents a language model. */
 async function model(ctx: NodeContext, prompt: string): Promise<string> {
   ctx.spend("tokens", prompt.length);
   console.log(`model ${ctx.node}`);

@@ -1,0 +1,153 @@
+// The documents agree with the code and with each other: links, anchors, paths, states, layers, invariants, words.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ENDED_STATES, LEGAL_MOVES, RUN_STATES, type RunState } from "../src/kernel/run/run-state.js";
+
+const ROOT = join(import.meta.dirname, "..");
+const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
+
+const packed = (() => {
+  const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  const [{ files }] = JSON.parse(output) as [{ files: { path: string }[] }];
+  return new Set(files.map(({ path }) => path));
+})();
+const packedFolders = new Set([...packed].flatMap((path) => foldersOf(path)));
+const packedPages = [...packed].filter((path) => path.endsWith(".md"));
+const pages = [...packedPages, "CONTRIBUTING.md", "bench/RESULTS.md"];
+
+function foldersOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, i) => parts.slice(0, i + 1).join("/"));
+}
+
+/** Without fenced blocks and code spans, which may hold anything that looks like a link. */
+const proseOf = (text: string) => text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "`");
+
+const linksOf = (name: string) =>
+  [...proseOf(read(name)).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!).filter((to) => !/^\w+:/.test(to));
+
+/** As GitHub makes them of headings. */
+function anchorsOf(name: string): Set<string> {
+  const headings = [
+    ...read(name)
+      .replace(/```[\s\S]*?```/g, "")
+      .matchAll(/^#+ (.+)$/gm),
+  ].map(([, text]) => text!);
+  const slug = (text: string) =>
+    text
+      .replace(/`/g, "")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+  return new Set(headings.map(slug));
+}
+
+/** What the field does not say: code as persons, and verbs that stand for everything. */
+const DIALECT =
+  /\b(somebody|nobody|anybody|everybody|whoever|anew|go(es)? on|gone on|mend(s|ed)?|(is|are|was|were) told|besides?|redriven|take[sn]? back|farewell|household|shelf|doomed|bur(y|ied)|poke[sd]?|knock(s|ed)?(?!\s*\|))\b/gi;
+
+describe.each(pages)("%s", (name) => {
+  test("links to files and headings that exist, in the package where it is packed itself", () => {
+    const dead = linksOf(name).filter((link) => {
+      const [path, anchor] = link.split("#") as [string, string | undefined];
+      const target = path === "" ? name : normalize(join(name, "..", path));
+      const there = packed.has(name) ? packed.has(target) || packedFolders.has(target) : existsSync(join(ROOT, target));
+      return !there || (anchor !== undefined && !anchorsOf(target).has(anchor));
+    });
+    expect(dead).toEqual([]);
+  });
+
+  test("names files of the repository that exist", () => {
+    const named = [...read(name).matchAll(/`((?:src|test|bench|scripts|mutants|examples|docs)\/[\w./-]+)`/g)];
+    expect(named.map(([, path]) => path!).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  test("is in plain English", () => {
+    expect([...proseOf(read(name)).matchAll(DIALECT)].map(([word]) => word)).toEqual([]);
+  });
+
+  test("has lines that fit a window", () => {
+    const long = read(name)
+      .split("\n")
+      .filter((line) => line.length > 140);
+    expect(long).toEqual([]);
+  });
+});
+
+describe("ARCHITECTURE.md", () => {
+  const text = read("ARCHITECTURE.md");
+  const section = (title: string) => text.split(`\n## ${title}\n`)[1]!.split("\n## ")[0]!;
+  const rowsOf = (title: string) =>
+    section(title)
+      .split("\n")
+      .filter((line) => line.startsWith("| ") && !line.startsWith("| |"))
+      .map((line) =>
+        line
+          .split("|")
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      );
+
+  test("is a map: at most 250 lines and 45 words", () => {
+    expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(250);
+    const words = rowsOf("Words").filter(([word]) => word!.startsWith("**"));
+    expect(words.length).toBeGreaterThan(30);
+    expect(words.length).toBeLessThanOrEqual(45);
+    expect(words.filter((cells) => cells.length !== 3 || cells.some((cell) => cell === ""))).toEqual([]);
+  });
+
+  test("has the legal moves of the code in its table, and only legal ones in its picture", () => {
+    const moves = rowsOf("States of a run").filter(([state]) => state!.startsWith("`"));
+    const table = Object.fromEntries(
+      moves.map(([state, , to]) => [
+        state!.replaceAll("`", ""),
+        to!
+          .split(", ")
+          .flatMap((one) => (one === "all ended states" ? [...ENDED_STATES] : one === "–" ? [] : [one]))
+          .sort(),
+      ]),
+    );
+    const known = Object.fromEntries(RUN_STATES.map((state) => [state, [...LEGAL_MOVES[state]].sort()]));
+    expect(table).toEqual(known);
+
+    const arrows = [...section("States of a run").matchAll(/^ {2}(\w+) --> (\w+)/gm)];
+    expect(arrows.length).toBeGreaterThan(15);
+    expect(arrows.filter(([, from, to]) => !LEGAL_MOVES[from as RunState].includes(to as RunState))).toEqual([]);
+  });
+
+  test("names at most 12 files on the path of a run", () => {
+    const files = [...section("The path of one run").matchAll(/^(\d+)\. \[`[^`]+`\]\((src\/[^)]+)\)/gm)];
+    expect(files.map(([, n]) => Number(n))).toEqual(files.map((_, i) => i + 1));
+    expect(files.length).toBeGreaterThan(5);
+    expect(files.length).toBeLessThanOrEqual(12);
+  });
+
+  test("has the layers of the tidy test, lowest first", () => {
+    const layers = rowsOf("Layers")
+      .filter(([layer]) => layer!.startsWith("`"))
+      .map(([layer]) => layer!.replaceAll("`", ""));
+    const [, list] = read("test/tidy.test.ts").match(/const LAYERS = \[\n([\s\S]*?)\n\];/)!;
+    const tested = [...list!.matchAll(/\[(.*)\]/g)].map(([, names]) => names!.replaceAll('"', ""));
+    expect(layers).toEqual(tested);
+  });
+
+  test("defines S1 to S24, L1 to L9, and so every invariant that source and tests cite", () => {
+    const defined = rowsOf("Invariants").map(([id]) => id!);
+    const upTo = (letter: string, n: number) => Array.from({ length: n }, (_, i) => `${letter}${i + 1}`);
+    expect(defined).toEqual([...upTo("S", 24), ...upTo("L", 9)]);
+    const cited = new Set<string>();
+    for (const folder of ["src", "test", "mutants"]) {
+      for (const name of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })) {
+        if (!name.endsWith(".ts")) continue;
+        for (const [id] of read(join(folder, name)).matchAll(/(?<![\w$])[SL][1-9]\d?(?![\w])/g)) cited.add(id);
+      }
+    }
+    expect([...cited].filter((id) => !defined.includes(id))).toEqual([]);
+  });
+});
