@@ -20,6 +20,9 @@ const SOON_MS = 5;
  * machine not within 5 ms. What is still left after the last of these looks is a backlog, of which it takes all it has slots for.
  */
 const SHARE_PAUSES_MS = [10, 20, 20, 30];
+/** Where answers are slow, others need longer, too: for a look that found rows locked, the question whether something is due, and another look. */
+const SHARE_PAUSE_ANSWERS = 3;
+const LONGEST_SHARE_PAUSE_MS = 200;
 /**
  * What is due and was not handed out may be locked for a moment: others are claiming it, or a sweep that came second has locked what the
  * first one made claimable. It is looked for again after this time, then after twice as long, up to the poll. (Left to the poll,
@@ -133,7 +136,7 @@ export class ClaimLoop {
       if (claimed) pauseMs = settings.pollIntervalMs;
       // A full answer means there is more; runs that end at the same moment free their slots together.
       if (isFull && asked === free) await world.turn();
-      else if (isFull) await this.#pause(SHARE_PAUSES_MS[this.#fullLooks - 1] ?? SOON_MS, "through hints");
+      else if (isFull) await this.#pause(this.#sharePauseMs(), "through hints");
       else {
         const hinted = (await this.#pause(SOON_MS)) || (await this.#pauseUntilDue(free > 0, pauseMs));
         if (hinted) this.#lockedMs = LOCKED_MS;
@@ -141,6 +144,14 @@ export class ClaimLoop {
       }
     }
     for (const tell of this.#lookers.splice(0)) tell(null);
+  }
+
+  #sharePauseMs(): number {
+    const tookMs = this.#options.world.monotonicNow() - this.#lookedAt;
+    return Math.max(
+      SHARE_PAUSES_MS[this.#fullLooks - 1] ?? SOON_MS,
+      Math.min(SHARE_PAUSE_ANSWERS * tookMs, LONGEST_SHARE_PAUSE_MS),
+    );
   }
 
   #room(): number {
