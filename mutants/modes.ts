@@ -206,6 +206,14 @@ export const modes: readonly Mutant[] = [
     killedBy: [{ file: "test/modes/isolation.test.ts" }],
   },
   {
+    name: "an adapter that does not answer is asked every second",
+    breaks: "waiting for a work claim costs a run nothing",
+    edits: [
+      { file: "src/node/work-guard.ts", find: "        silentSince ??= world", put: "        silentSince = world" },
+    ],
+    killedBy: [{ file: "test/modes/work-claims.test.ts", test: "ever less often" }],
+  },
+  {
     name: "work begins although somebody else has the right to it",
     breaks: "nobody begins without the right",
     edits: [

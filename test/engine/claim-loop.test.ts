@@ -59,10 +59,15 @@ test("what became due after the last look is looked for at once, not at the next
   expect(answers).toEqual([]);
 });
 
-test("what was due before the last look and was not handed out is left to the next poll", async () => {
-  const { looks } = loopOver({ nextDue: async () => -60_000 });
-  await pause(200);
-  expect(looks).toHaveLength(1);
+test("what was due and was not handed out may be locked: it is looked for again soon, then ever less often", async () => {
+  const { loop, looks } = loopOver({ nextDue: async () => -60_000 });
+  await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(3);
+  await pause(500);
+  // After 20, 40, 80, 160 and 320 ms, and a little more each time.
+  expect(looks.length).toBeLessThanOrEqual(6);
+  const before = looks.length;
+  loop.hint();
+  await expect.poll(() => looks.length - before, { timeout: 500, interval: 1 }).toBeGreaterThanOrEqual(4);
 });
 
 test("when a full node gets a free slot it looks at once; with room left, soon, and once for all that end together", async () => {
