@@ -151,9 +151,9 @@ export const timeouts: readonly Mutant[] = [
     breaks: "lateness is not the interval",
     edits: [
       {
-        file: "src/store/postgres/timeout/timeout-hints.ts",
-        find: "if (told !== undefined && told > now && told <= now + dueInMs) return;",
-        put: "if (told !== undefined || now >= 0) return;",
+        file: "src/store/postgres/timeout/timeout-wakes.ts",
+        find: "if (announced !== undefined && announced > now && announced <= now + dueInMs) return;",
+        put: "if (announced !== undefined || now >= 0) return;",
       },
     ],
     killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],
@@ -163,9 +163,9 @@ export const timeouts: readonly Mutant[] = [
     breaks: "lateness is not the interval",
     edits: [
       {
-        file: "src/store/postgres/timeout/timeout-hints.ts",
-        find: "told > now && told <= now + dueInMs) return;",
-        put: "told > now) return;",
+        file: "src/store/postgres/timeout/timeout-wakes.ts",
+        find: "announced > now && announced <= now + dueInMs) return;",
+        put: "announced > now) return;",
       },
     ],
     killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],

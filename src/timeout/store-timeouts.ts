@@ -25,7 +25,6 @@ export function timeoutStore<Id extends string = string, State extends string = 
   const env = envName(options.env ?? "default", "env");
   const scope = keyScope(options.scope, "scope");
   const world = options.world ?? systemWorld();
-  const listeners = new Set<(inMs: number) => void>();
   const keyOf = (instance: Id) => ({ env, scope, instance });
   const seen = (record: TimeoutRecord) => scheduledOf<Id, State>(record);
   return {
@@ -34,9 +33,7 @@ export function timeoutStore<Id extends string = string, State extends string = 
       const { state, sequence, keep = false } = timeout;
       const generation = world.token();
       const wanted = { ...keyOf(instance), generation, state, sequence, keep, deadline: deadlineOf(timeout) };
-      const record = await timeouts.schedule(wanted, tx ? { tx } : {});
-      for (const listener of listeners) listener(Math.max(0, record.deadline - record.createdAt));
-      return seen(record);
+      return seen(await timeouts.schedule(wanted, tx ? { tx } : {}));
     },
     cancel: (instance, { tx } = {}) => timeouts.cancel(keyOf(instance), tx ? { tx } : {}),
     async get(instance) {
@@ -63,15 +60,7 @@ export function timeoutStore<Id extends string = string, State extends string = 
     dead: async (limit, after) =>
       (await timeouts.dead({ env, scope }, after === undefined ? { limit } : { limit, after })).map(seen),
     redrive: (instance) => timeouts.redrive(keyOf(instance)),
-    onScheduled(listener) {
-      // Heard at once what is scheduled here, and a moment later what is scheduled elsewhere.
-      listeners.add(listener);
-      const stop = timeouts.onScheduled({ env, scope }, listener);
-      return () => {
-        listeners.delete(listener);
-        stop();
-      };
-    },
+    onScheduled: (listener) => timeouts.onScheduled({ env, scope }, listener),
     claims: storeClaims(leases, { env, world }),
   };
 }

@@ -1,5 +1,6 @@
 // Timeouts: scheduled, looked for, claimed and completed; the same answers as PostgreSQL's.
 
+import { KeyedListeners } from "../../../kernel/keyed-listeners.js";
 import {
   checkNewTimeout,
   checkTimeoutClaim,
@@ -28,15 +29,14 @@ import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
 
 export function memoryTimeouts(tables: Tables): TimeoutTable {
-  const hearers = new Map<string, Set<(inMs: number) => void>>();
-  const tell = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) => {
-    for (const hear of [...(hearers.get(joinKey(env, scope)) ?? [])]) hear(Math.max(inMs, 0));
-  };
+  const listeners = new KeyedListeners<number>();
+  const wake = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) =>
+    listeners.call(joinKey(env, scope), Math.max(inMs, 0));
   return {
     // What is scheduled in a transaction is told before it commits: it only says when to look.
     async schedule(timeout, { tx } = {}) {
       const record = schedule(tablesSeenBy(tables, tx), timeout);
-      tell(record, record.deadline - record.createdAt);
+      wake(record, record.deadline - record.createdAt);
       return record;
     },
     async cancel(key, { tx } = {}) {
@@ -71,15 +71,10 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       if (!row || row.dueAtUs !== null) return false;
       const anew = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
       tables.timeouts.set(keyOf(key), { ...row, ...anew });
-      tell(key, 0);
+      wake(key, 0);
       return true;
     },
-    onScheduled({ env, scope }, listener) {
-      const name = joinKey(env, scope);
-      const mine = (inMs: number) => listener(inMs);
-      hearers.set(name, (hearers.get(name) ?? new Set()).add(mine));
-      return () => hearers.get(name)?.delete(mine);
-    },
+    onScheduled: ({ env, scope }, listener) => listeners.add(joinKey(env, scope), listener),
   };
 }
 

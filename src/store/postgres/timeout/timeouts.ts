@@ -18,8 +18,8 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { instant, interval } from "../connection/instant.js";
 import { claim, complete, completeIn, release } from "./claim-timeouts.js";
-import type { TimeoutHints } from "./timeout-hints.js";
 import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
+import type { TimeoutWakes } from "./timeout-wakes.js";
 
 const KEY = "o.env = $1 and o.scope = $2 and o.instance = $3";
 
@@ -88,7 +88,7 @@ where ${KEY} and o.due_at is null returning o.instance`,
 /** More rows in one statement gain nothing and hold their locks longer. */
 const LIMITS = { maxRows: 500, maxBytes: 4 * 1024 * 1024, sizeOf: () => ({ rows: 1, bytes: 100 }) };
 
-export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
+export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
   const lane = <Item, Answer>(send: (db: Database, items: readonly Item[]) => Promise<readonly Answer[]>) =>
     callLane<Item, Answer>((items) => inBatches(items, LIMITS, (batch) => send(db, batch)), {
       ...LIMITS,
@@ -101,7 +101,7 @@ export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
   return {
     async schedule(timeout, { tx } = {}) {
       const record = await schedule(db, timeout, tx);
-      await hints.tell(record, record.deadline - record.createdAt, tx);
+      await wakes.wake(record, record.deadline - record.createdAt, tx);
       return record;
     },
     async cancel(key, { tx } = {}) {
@@ -133,10 +133,10 @@ export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
     async redrive(key) {
       refuse(checkTimeoutKey(key));
       const redriven = (await db.run(redriveTimeout, valuesOf(key))).length > 0;
-      if (redriven) await hints.tell(key, 0);
+      if (redriven) await wakes.wake(key, 0);
       return redriven;
     },
-    onScheduled: (of, listener) => hints.listen(of, listener),
+    onScheduled: (of, listener) => wakes.listen(of, listener),
   };
 }
 
