@@ -22,7 +22,7 @@ export const timeouts: readonly Mutant[] = [
         put: "where o.generation = m.generation\nreturning o.generation, m.token`",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "its late owner can do nothing" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "its late holder can do nothing" }],
   },
   {
     name: "a sweeper that looks and then fires what stands there",
@@ -47,10 +47,12 @@ export const timeouts: readonly Mutant[] = [
         put: "where o.generation = f.generation",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the second is told who claimed it" }],
+    killedBy: [
+      { file: "test/conformance/postgres.test.ts", test: "a second claim returns which node holds the first" },
+    ],
   },
   {
-    name: "a timeout scheduled anew keeps its generation",
+    name: "a timeout scheduled again keeps its generation",
     breaks: "an old claim completes nothing",
     edits: [
       {

@@ -1,4 +1,4 @@
-// Timeouts: scheduled, looked for, claimed and completed; the same answers as PostgreSQL's.
+// Timeouts of the memory store: schedules, finds, claims and completes them, with the same answers as PostgreSQL.
 
 import { KeyedListeners } from "../../../kernel/keyed-listeners.js";
 import {
@@ -33,7 +33,7 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
   const wake = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) =>
     listeners.call(joinKey(env, scope), Math.max(inMs, 0));
   return {
-    // What is scheduled in a transaction is told before it commits: it only says when to look.
+    // Sweepers are woken before the transaction commits: it only says when to look.
     async schedule(timeout, { tx } = {}) {
       const record = schedule(tablesSeenBy(tables, tx), timeout);
       wake(record, record.deadline - record.createdAt);
@@ -69,8 +69,8 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       refuse(checkTimeoutKey(key));
       const row = tables.timeouts.get(keyOf(key));
       if (!row || row.dueAtUs !== null) return false;
-      const anew = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
-      tables.timeouts.set(keyOf(key), { ...row, ...anew });
+      const reset = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
+      tables.timeouts.set(keyOf(key), { ...row, ...reset });
       wake(key, 0);
       return true;
     },
@@ -141,7 +141,7 @@ function claim(tables: Tables, request: TimeoutClaimRequest): TimeoutClaimAnswer
   return { outcome: "claimed", timeout: timeoutRecord(claimed) };
 }
 
-/** `seen`: the tables as the caller's transaction sees them. */
+/** `seen`: the tables as the caller's transaction sees them; `all`: as committed. */
 function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
   const known = rowOf(all, fence);
   const row = known && seen.timeouts.get(keyOf(known));
@@ -152,7 +152,7 @@ function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
 function release(tables: Tables, { retryInMs, problem, ...fence }: TimeoutRelease): boolean {
   const row = rowOf(tables, fence);
   if (!row) return false;
-  // The reply to the same call was lost: it finds its own effect.
+  // The reply to this call was lost, and it was repeated: it finds its own effect.
   if (row.token !== fence.token) return row.releasedToken === fence.token;
   tables.timeouts.set(keyOf(row), {
     ...row,
