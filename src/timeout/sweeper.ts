@@ -1,7 +1,7 @@
-// Fires timeouts that are due: looks, claims one after the other, hands each to the user's conditional write, removes it.
+// Fires timeouts that are due: looks for them, claims each, passes it to the user's conditional write, and removes it.
 //
-// Claims keep most double work away; what makes a timeout fire once is that the handler's own write is conditional on the state
-// and sequence that were claimed. So a late handler, a second node and a leader that was replaced do no harm.
+// Claims prevent most double work. A timeout fires once because the handler's own write is conditional on the state and sequence
+// that were claimed. So a late handler, a second node and a replaced leader do no harm.
 
 import { sleep, type World } from "../kernel/world.js";
 import { createLeader, type Leader } from "../lease/leader.js";
@@ -25,7 +25,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
   #unsubscribe = () => {};
   #sweeps = 0;
   #lookErrors = 0;
-  /** Looks in a row of which nothing was done: every handler failed. */
+  /** Consecutive looks in which every handler failed. */
   #fruitless = 0;
   #pause = new AbortController();
   #pausedUntil = 0;
@@ -58,13 +58,13 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     return this.#leader?.isLeader() ?? null;
   }
 
-  /** Counted since it was made. */
+  /** Counted since the sweeper was created. */
   metrics(): SweeperMetrics {
     const counts = this.#rounds.counts();
     return { ...counts, sweeps: this.#sweeps, errors: counts.errors + this.#lookErrors };
   }
 
-  /** Answers a function that ends the subscription. */
+  /** Returns a function that ends the subscription. */
   on<Name extends keyof SweeperEvents & string>(name: Name, listener: Listener<SweeperEvents[Name]>): () => void {
     return this.#bus.on(name, listener);
   }
@@ -78,7 +78,7 @@ export class TimeoutSweeper<Id extends string = string, State extends string = s
     return this;
   }
 
-  /** Begins nothing more, waits for what is under way (no longer than its claim), and hands leadership over. */
+  /** Claims nothing more, waits for running handlers (at most until their claims expire), and resigns as leader. */
   async stop(): Promise<void> {
     this.#stopped.abort("stopped");
     this.#unsubscribe();

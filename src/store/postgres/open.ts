@@ -62,7 +62,7 @@ import { stopping } from "./run/stop-requests.js";
 import { transact } from "./run/transact.js";
 import { scheduleStore } from "./schedule/schedules.js";
 import { reconcile } from "./task/reconcile-tasks.js";
-import { TimeoutHints } from "./timeout/timeout-hints.js";
+import { TimeoutWakes } from "./timeout/timeout-wakes.js";
 import { timeoutTable } from "./timeout/timeouts.js";
 
 export interface PostgresOptions {
@@ -143,7 +143,7 @@ export function openPostgres(
   const groups = new Groups(db);
   const { notify = true } = options;
   const hints = new Hints(db, notify);
-  const timeoutHints = new TimeoutHints(db, notify);
+  const timeoutWakes = new TimeoutWakes(db, notify);
   db.onWork = (groupIds, inMs = []) => {
     hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
     for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
@@ -179,7 +179,7 @@ export function openPostgres(
     events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
-    timeouts: timeoutTable(db, timeoutHints),
+    timeouts: timeoutTable(db, timeoutWakes),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
@@ -192,7 +192,7 @@ export function openPostgres(
     },
     close: () => {
       hints.close();
-      timeoutHints.close();
+      timeoutWakes.close();
       return db.close();
     },
   };

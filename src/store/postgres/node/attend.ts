@@ -5,14 +5,12 @@
 // by mistake. A node that cannot open it again lives on: it beats more often, and whoever is heard of is not gone.
 
 import pg from "pg";
-import { sleep, type World } from "../../../kernel/world.js";
+import type { World } from "../../../kernel/world.js";
 import type { Attendance, Attendee } from "../../contract/node/attend.js";
 import type { Connections } from "../connection/connections.js";
 import { channelOf, readCall, readHint } from "../connection/hints.js";
+import { KeptClient } from "../connection/kept-client.js";
 import { PRESENCE_CLASS } from "./presence-sql.js";
-
-/** Sooner than the grace after which others take a node that is missing for gone. */
-const LONGEST_PAUSE_MS = 500;
 
 export interface AttendOptions {
   readonly world: World;
@@ -25,58 +23,42 @@ export interface AttendOptions {
 export async function attend(options: AttendOptions): Promise<Attendance> {
   if (options.connections.pooled) return { seen: false, again: async () => {}, leave: async () => {} };
   const presence = new Presence(options);
-  await presence.open();
-  presence.follow();
-  return { seen: true, again: () => presence.announce(), leave: () => presence.close() };
+  await presence.kept.open();
+  return { seen: true, again: () => presence.announce(), leave: () => presence.kept.close() };
 }
 
 class Presence {
+  readonly kept: KeptClient;
   readonly #options: AttendOptions;
-  readonly #left = new AbortController();
-  #client: pg.Client | null = null;
   #number: number | null = null;
 
-  #unfollow: () => void = () => {};
-
   constructor(options: AttendOptions) {
+    const { world, connections, attendee } = options;
     this.#options = options;
-  }
-
-  /** When the server turns out to be the wrong one, its lock there tells nobody anything: it is taken where the name leads now. */
-  follow(): void {
-    this.#unfollow = this.#options.connections.onGivenUp(() => {
-      const client = this.#client;
-      if (client === null) return;
-      void this.#reopen();
-      void client.end().catch(() => {});
+    this.kept = new KeptClient({
+      world,
+      connections,
+      setUp: (client) => this.#sayHere(client),
+      onNotification: (payload) => this.#notified(payload),
+      onOpened: () => {
+        attendee.onPresence?.(true);
+        // Whatever was told while nobody listened.
+        attendee.onHint([]);
+      },
+      onLost: () => attendee.onPresence?.(false),
     });
   }
 
-  async open(): Promise<void> {
-    const { connections, attendee } = this.#options;
-    const client = new pg.Client(connections.clientConfig());
-    client.on("error", () => {});
-    client.on("end", () => {
-      if (this.#client === client) void this.#reopen();
-    });
-    client.on("notification", ({ payload }) => {
-      const called = readCall(payload ?? "");
-      if (called) return attendee.onCalled?.(called);
-      const { groupIds, news } = readHint(payload ?? "");
-      if (news) attendee.onNews?.();
-      if (!news || groupIds.length > 0) attendee.onHint(groupIds);
-    });
-    try {
-      await client.connect();
-      await this.#sayHere(client);
-    } catch (error) {
-      await client.end().catch(() => {});
-      throw error;
+  #notified(payload: string): void {
+    const { attendee } = this.#options;
+    const called = readCall(payload);
+    if (called) {
+      attendee.onCalled?.(called);
+      return;
     }
-    this.#client = client;
-    attendee.onPresence?.(true);
-    // Whatever was told while nobody listened.
-    attendee.onHint([]);
+    const { groupIds, news } = readHint(payload);
+    if (news) attendee.onNews?.();
+    if (!news || groupIds.length > 0) attendee.onHint(groupIds);
   }
 
   async #sayHere(client: pg.Client): Promise<void> {
@@ -94,7 +76,7 @@ class Presence {
 
   /** Its lock is held as before; the row that tells which one it is was written anew. */
   async announce(): Promise<void> {
-    if (this.#client) await this.#announce(this.#client);
+    if (this.kept.client) await this.#announce(this.kept.client);
   }
 
   async #announce(client: pg.Client): Promise<void> {
@@ -103,27 +85,5 @@ class Presence {
     const text = `update ${schema}.nodes set presence = $2, absent_since = null where incarnation = (
       select incarnation from ${schema}.nodes where incarnation = $1 for no key update skip locked)`;
     await client.query(text, [attendee.incarnation, this.#number]);
-  }
-
-  async close(): Promise<void> {
-    this.#left.abort();
-    this.#unfollow();
-    const client = this.#client;
-    this.#client = null;
-    await client?.end().catch(() => {});
-  }
-
-  async #reopen(): Promise<void> {
-    const { world, attendee } = this.#options;
-    this.#client = null;
-    attendee.onPresence?.(false);
-    for (let pauseMs = 25; !this.#left.signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      try {
-        await this.open();
-        return;
-      } catch {
-        await sleep(world, pauseMs * (0.5 + world.random() / 2), this.#left.signal).catch(() => {});
-      }
-    }
   }
 }

@@ -1,7 +1,7 @@
-// Claims on timeouts: taken, completed and released by generation and token, many at a time.
+// Claims timeouts, and completes and releases claims by generation and token, in batches.
 //
-// Rows that somebody is writing to are skipped, never waited for: an instance that moves on in a transaction of its own holds its
-// timeout's row until it commits, and nobody else's timeout may wait for that.
+// Rows that another transaction is writing to are skipped, never waited for: a user's transaction that moves an instance holds
+// the row of its timeout until it commits, and no other timeout may wait for that.
 
 import { checkTimeoutClaim, checkTimeoutRelease, mayBeTimeoutFence } from "../../check/timeout/timeout.js";
 import { refuse } from "../../check/value.js";
@@ -18,7 +18,7 @@ import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
 
-/** Each asked generation whose row is free and fits, locked. */
+/** The requested generations whose rows are free and match, locked. */
 const locked = ({ schema: s }: Dialect, columns: string, fits: string) => `
   select a.* from ${columns}
   cross join lateral (
@@ -27,8 +27,8 @@ const locked = ({ schema: s }: Dialect, columns: string, fits: string) => `
   ) o`;
 
 /**
- * While claimed, it is due again when the claim is over: that is all that keeps others away. `is true`: planned while the table
- * was empty, the bare comparison made every claim read all that was due.
+ * While claimed, a timeout is due again when the claim expires: nothing else keeps other nodes away. `is true`: with the bare
+ * comparison, a plan made while the table was empty read everything that was due for every claim.
  */
 export const claimTimeouts = statement(
   "claim_timeouts",
@@ -44,7 +44,7 @@ where o.generation = f.generation and (o.due_at <= t.now) is true
 returning ${timeoutColumns("o")}`,
 );
 
-/** What stands there instead of what was asked for. */
+/** The current rows of the timeouts that could not be claimed. */
 const refusedTimeouts = statement(
   "refused_timeouts",
   ({ schema: s, now }) => `
@@ -65,13 +65,13 @@ where o.generation = m.generation and o.token = m.token
 returning o.generation, o.token`,
 );
 
-/** In the caller's transaction: waits for whoever writes to it. */
+/** In the caller's transaction: waits for another transaction that is writing to the row. */
 const completeTimeoutIn = statement(
   "complete_timeout_in",
   ({ schema: s }) => `delete from ${s}.timeouts where generation = $1 and token = $2 returning generation`,
 );
 
-/** Not tried: due as before, not counted. Failed: due later, behind all that is due now, or given up. */
+/** Not tried: due as before, not counted. Failed: due later, behind everything due now, or given up. */
 export const releaseTimeouts = statement(
   "release_timeouts",
   (d) => `
@@ -105,7 +105,7 @@ export async function claim(
   requests: readonly TimeoutClaimRequest[],
 ): Promise<readonly TimeoutClaimAnswer[]> {
   for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
-  // Of several that came together for one timeout the first is tried; the others are told what stands there after it.
+  // Of several requests for one timeout, the first is tried; the others are answered with the result.
   const first = firstOfEach(requests, ({ generation }) => generation);
   const each = <T>(value: (request: TimeoutClaimRequest) => T) => first.map(value);
   const rows = await db.run<TimeoutRow>(claimTimeouts, [
@@ -137,9 +137,9 @@ async function standing(db: Database, refused: readonly TimeoutClaimRequest[]): 
 function refusal({ generation, token }: TimeoutClaimRequest, row: RefusedRow | undefined): TimeoutClaimAnswer {
   if (!row) return { outcome: "notFound" };
   if (row.generation !== generation) return { outcome: "stateChanged" };
-  // The reply to this very call was lost.
+  // The reply to this call was lost, and it was repeated.
   if (row.token === token) return { outcome: "claimed", timeout: recordOf(row) };
-  // Free by now: whoever was writing to it is done. The next look finds it.
+  // Free by now: the transaction that wrote to it has ended. The next look finds it.
   if (!row.later) return { outcome: "alreadyClaimed", by: null, until: null };
   if (row.token === null) return { outcome: "stateChanged" };
   return { outcome: "alreadyClaimed", by: row.claimed_by, until: row.claimed_until };
