@@ -121,7 +121,13 @@ export const ground: readonly Mutant[] = [
   {
     name: "a commit counted as written before by its sequence alone",
     breaks: "S1",
-    edits: [{ file: COMMIT, find: '      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}\n', put: "" }],
+    edits: [
+      {
+        file: COMMIT,
+        find: '      and j.epoch = ${fence.at("epoch", "e.ord")} and j.token = ${fence.at("token", "e.ord")}\n',
+        put: "",
+      },
+    ],
     killedBy: [{ file: CONFORMANCE, test: "recorded|judged apart|ahead of the log" }],
   },
   {

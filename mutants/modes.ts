@@ -199,8 +199,8 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/limit/limit-columns.ts",
-        find: "`${group.env}/${key}`",
-        put: "`${group.env.slice(0, 2)}/${key}`",
+        find: "`${group.env}/${rule.key}`",
+        put: "`${group.env.slice(0, 2)}/${rule.key}`",
       },
     ],
     killedBy: [{ file: "test/modes/isolation.test.ts" }],

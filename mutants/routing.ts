@@ -139,8 +139,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/run/groups.ts",
-        find: "groupNumber(text, nth));",
-        put: "(counted += 1));",
+        find: "groupNumber(text, nth) }",
+        put: "(counted += 1) }",
       },
       {
         file: "src/store/postgres/run/groups.ts",

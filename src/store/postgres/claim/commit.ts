@@ -11,15 +11,7 @@ import { isolate } from "../connection/isolate.js";
 import { ring } from "../inbox/ring.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import type { Groups } from "../run/groups.js";
-import {
-  childColumns,
-  entryColumns,
-  fenceColumns,
-  misfitColumn,
-  reopenColumns,
-  takeColumns,
-  taskColumns,
-} from "./commit-columns.js";
+import { commitAndMoreColumns, commitColumns, refusedColumns } from "./commit-columns.js";
 import { commitRuns, commitRunsAndMore, commitTasks, commitTasksAndMore, refusedCommits } from "./commit-sql.js";
 
 interface Row {
@@ -96,19 +88,7 @@ async function sendOnce(
   counting: boolean,
 ): Promise<readonly CommitAnswer[]> {
   const more = commits.some((c) => c.effects.some(needsMore));
-  const values = async () => {
-    const columns = [...fenceColumns(commits), ...entryColumns(commits)];
-    if (!more) return columns;
-    const children = await childColumns(groups, commits);
-    return [
-      ...columns,
-      ...takeColumns(commits),
-      ...children,
-      ...reopenColumns(commits),
-      ...taskColumns(commits),
-      misfitColumn(commits),
-    ];
-  };
+  const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
   const behind = more || counting ? db.hintBehind() : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
@@ -151,7 +131,7 @@ function childrenOf(commits: readonly Commit[]): RunGroup[] {
 export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
   const [problem] = checkCommits([commit]);
   if (problem) return { outcome: "refused", error: problem };
-  const [row] = await db.run<Row>(commitRuns, [...fenceColumns([commit]), ...entryColumns([commit])], { tx });
+  const [row] = await db.run<Row>(commitRuns, commitColumns([commit]), { tx });
   if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
   return (await whyRefused(db, [commit], tx))[0]!;
 }
@@ -161,16 +141,7 @@ export async function whyRefused(
   commits: readonly Commit[],
   tx?: Transaction,
 ): Promise<readonly CommitAnswer[]> {
-  const values = [
-    commits.map((c) => c.claim.runId),
-    commits.map((c) => c.claim.epoch),
-    commits.map((c) => c.claim.token),
-    commits.map((c) => c.expectedSeq),
-    commits.map((c) => c.effects.length),
-    ...takeColumns(commits),
-    ...entryColumns(commits),
-  ];
-  const rows = await db.run<RefusedRow>(refusedCommits, values, { tx });
+  const rows = await db.run<RefusedRow>(refusedCommits, refusedColumns(commits), { tx });
   return commits.map((commit, i): CommitAnswer => {
     const { reason, seq, bad_takes } = rows[i]!;
     if (reason === "recorded") return { outcome: "recorded", seq: commit.expectedSeq + commit.effects.length };

@@ -4,10 +4,10 @@ import { checkDecisions, checkOrphanFilter } from "../../check/claim/recovery.js
 import { checkDelay, refuse } from "../../check/value.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { bigint, rowset, text, uuid } from "../connection/rowset.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
 import { NOBODY, RECLAIMED } from "./sweep-expired.js";
 import { EXPIRED, takeBackParts } from "./take-back.js";
@@ -25,6 +25,12 @@ order by r.id
 limit $5`,
 );
 
+const DECISIONS = rowset<RecoveryDecision>()({
+  id: uuid(({ runId }) => runId),
+  epoch: bigint(({ epoch }) => epoch),
+  policy: text(({ policy }) => policy),
+});
+
 /** The whole precondition stands in the UPDATE: the claim that was decided on, its lease still over for so long. */
 export const recoverRuns = statement("recover_runs", (d) => {
   const { schema: s } = d;
@@ -32,7 +38,7 @@ export const recoverRuns = statement("recover_runs", (d) => {
   return `
 with t as materialized (select ${d.now} as now
 ), expired as materialized (
-  select r.*, false as gone, w.policy from ${unnest(1, ["uuid", "bigint", "text"])} as w(id, epoch, policy)
+  select r.*, false as gone, w.policy from ${DECISIONS.from(1).as("w")}
   cross join lateral (
     select ${EXPIRED} from ${s}.runs r
     where r.id = w.id and r.epoch = w.epoch and r.token is not null and r.${over(`(select ${d.now})`)}
@@ -86,12 +92,7 @@ export async function recover(
 ): Promise<readonly Reclaimed[]> {
   refuse(checkDecisions(decisions) ?? checkDelay("staleMs", staleMs));
   if (decisions.length === 0) return [];
-  const columns = [
-    decisions.map(({ runId }) => runId),
-    decisions.map(({ epoch }) => epoch),
-    decisions.map(({ policy }) => policy),
-  ];
-  const rows = await db.run<ReclaimedRow>(recoverRuns, [...columns, staleMs]);
+  const rows = await db.run<ReclaimedRow>(recoverRuns, [...DECISIONS.arrays(decisions), staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
   return settleReclaimed(db, rows, null);
 }

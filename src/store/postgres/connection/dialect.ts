@@ -19,6 +19,15 @@ export interface Statement {
   readonly text: (dialect: Dialect) => string;
 }
 
+const registry = new Map<string, Statement>();
+
+/** Every statement of the modules that are loaded, in the order of their names. */
+export function allStatements(): readonly Statement[] {
+  return [...registry.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
 export function statement(name: string, text: (dialect: Dialect) => string): Statement {
-  return { name, text };
+  const made: Statement = { name, text };
+  registry.set(name, made);
+  return made;
 }

@@ -1,10 +1,13 @@
 // Tells runs that something is in their inbox: a parked one is claimable again, a running one will not park.
 
 import { sleep } from "../../../kernel/world.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { int, rowset, uuid } from "../connection/rowset.js";
 import { admitAfter } from "../limit/admit-runs.js";
+
+/** A run, and how many messages it has to be woken for. */
+const RUNS = rowset<readonly [runId: string, n: number]>()({ run_id: uuid(([runId]) => runId), n: int(([, n]) => n) });
 
 /** A parent of a thousand children wakes once, when the number it waits for has arrived; anything else wakes at once. */
 const WAKES = "r.state = 'parked' and (u.urgent or u.n >= r.wake_after)";
@@ -18,7 +21,7 @@ export const ringRuns = statement(
   ({ schema: s, now }) => `
 with l as materialized (
   select w.*
-  from ${unnest(1, ["uuid", "int"])} as w(run_id, n) join ${s}.runs r on r.id = w.run_id
+  from ${RUNS.from(1).as("w")} join ${s}.runs r on r.id = w.run_id
   order by r.id
   for no key update of r skip locked
 )
@@ -57,8 +60,7 @@ export async function ring(db: Database, runIds: readonly string[]): Promise<voi
 
 /** Leaves in `counts` those that were locked. Those that no longer exist stay there, too, and are given up. */
 async function ringOnce(db: Database, counts: Map<string, number>): Promise<void> {
-  const values = [[...counts.keys()], [...counts.values()]];
-  const rung = await db.run<{ id: string; claim_group: number; state: string }>(ringRuns, values);
+  const rung = await db.run<{ id: string; claim_group: number; state: string }>(ringRuns, RUNS.arrays([...counts]));
   for (const { id } of rung) counts.delete(id);
   db.onWork(rung.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
   // A limited run that was parked stands in line again: somebody should look whether it is its turn.

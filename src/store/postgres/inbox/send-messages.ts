@@ -7,13 +7,28 @@ import { isEnded } from "../../../kernel/run/run-state.js";
 import { checkMessage } from "../../check/inbox/message.js";
 import type { Message, MessageKind, NewMessage, SendAnswer } from "../../contract/inbox/inbox.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
+import { type Columns, rowset, text, uuid } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
 import { ring } from "./ring.js";
+
+const KEY = {
+  run_id: uuid(({ runId }) => runId),
+  key: text(({ key }) => key),
+} satisfies Columns<NewMessage>;
+const KEYS = rowset<NewMessage>()(KEY);
+const MESSAGES = rowset<NewMessage>()({
+  ...KEY,
+  message_id: uuid(({ messageId }) => messageId),
+  kind: text(({ kind }) => kind),
+  name: text(({ name }) => name),
+  codec: text(({ payload }) => payload?.codec ?? null),
+  data: text(({ payload }) => payload?.data ?? null),
+  sender: text(({ sender }) => sender),
+});
 
 /**
  * Only INSERTs: it may stand in a caller's transaction. Sorted, so that two senders of the same keys never deadlock;
@@ -24,8 +39,7 @@ export const sendMessages = statement(
   ({ schema: s, now }) => `
 with m as materialized (
   select nextval('${s}.inbox_id') as id, m.*
-  from ${unnest(1, ["uuid", "text", "uuid", "text", "text", "text", "text", "text"])}
-    as m(run_id, key, message_id, kind, name, codec, data, sender)
+  from ${MESSAGES.from(1).as("m")}
 )
 insert into ${s}.inbox (id, run_id, key, message_id, kind, name, codec, data, sender, at)
 select m.id, m.run_id, m.key, m.message_id, m.kind, m.name, m.codec, m.data, m.sender, ${now}
@@ -40,7 +54,7 @@ const whyNotSent = statement(
   "why_not_sent",
   ({ schema: s }) => `
 select r.state, i.message_id, i.kind, i.sender
-from ${unnest(1, ["uuid", "text"])} with ordinality as m(run_id, key, ord)
+from ${KEYS.from(1).as("m", "ord")}
 left join lateral (select state from ${s}.runs r where r.id = m.run_id limit 1) r on true
 left join lateral (select * from ${s}.inbox i where i.run_id = m.run_id and i.key = m.key limit 1) i on true
 order by m.ord`,
@@ -89,9 +103,11 @@ export async function send(
 
 async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Transaction): Promise<SendAnswer[]> {
   if (messages.length === 0) return [];
-  const rows = await db.run<{ run_id: string; key: string; message_id: string }>(sendMessages, columnsOf(messages), {
-    tx,
-  });
+  const rows = await db.run<Pick<MessageRow, "run_id" | "key" | "message_id">>(
+    sendMessages,
+    MESSAGES.arrays(messages),
+    { tx },
+  );
   // In the caller's transaction nobody else can see the message yet: the ring would come too early.
   if (!tx && rows.length > 0)
     await ring(
@@ -102,7 +118,7 @@ async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Tran
   const open = messages.filter((m) => !accepted.has(`${m.runId} ${m.messageId} ${m.key}`));
   const reasons = new Map<NewMessage, SendAnswer>();
   if (open.length > 0) {
-    const why = await db.run<WhyRow>(whyNotSent, [open.map((m) => m.runId), open.map((m) => m.key)], { tx });
+    const why = await db.run<WhyRow>(whyNotSent, KEYS.arrays(open), { tx });
     open.forEach((message, i) => {
       reasons.set(message, reasonOf(message, why[i]!));
     });
@@ -130,17 +146,4 @@ export async function unread(db: Database, runId: string): Promise<readonly Mess
     sender: row.sender,
     at: row.at,
   }));
-}
-
-function columnsOf(messages: readonly NewMessage[]): unknown[][] {
-  return [
-    messages.map((m) => m.runId),
-    messages.map((m) => m.key),
-    messages.map((m) => m.messageId),
-    messages.map((m) => m.kind),
-    messages.map((m) => m.name),
-    messages.map((m) => m.payload?.codec ?? null),
-    messages.map((m) => m.payload?.data ?? null),
-    messages.map((m) => m.sender),
-  ];
 }

@@ -4,9 +4,9 @@
 import type { Overflow } from "../../../kernel/run/new-run.js";
 import { checkLimit, checkText, checkUuid, refuse } from "../../check/value.js";
 import type { Admission } from "../../contract/run/runs.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
+import { IDS, rowset, text } from "../connection/rowset.js";
 import { DUE_SLACK } from "../migrations/0001-limits.js";
 
 /** Starts of a rate are given out so far ahead: few enough that priority still means something, more than a round of housekeeping. */
@@ -42,18 +42,20 @@ export const admitBesides = statement(
   (d) => `
 with t as materialized (select ${d.now} as now
 ), asked as materialized (
-  select distinct l.key from ${unnest(1, ["uuid"])} as w(run_id)
-  cross join lateral (select state from ${d.schema}.runs r where r.id = w.run_id limit 1) r
-  cross join lateral (select key, state from ${d.schema}.run_limits l where l.run_id = w.run_id limit 100) l
+  select distinct l.key from ${IDS.from(1).as("w")}
+  cross join lateral (select state from ${d.schema}.runs r where r.id = w.id limit 1) r
+  cross join lateral (select key, state from ${d.schema}.run_limits l where l.run_id = w.id limit 100) l
   where l.state = 'waits' or r.state <> 'held'
 )${admitted(d)}`,
 );
+
+const KEYS = rowset<string>()({ key: text((key) => key) });
 
 export const admitKeys = statement(
   "admit_keys",
   (d) => `
 with t as materialized (select ${d.now} as now
-), asked as materialized (select key from ${unnest(1, ["text"])} as w(key)
+), asked as materialized (select key from ${KEYS.from(1).as("w")}
 )${admitted(d)}`,
 );
 

@@ -3,13 +3,25 @@
 import { isUuid } from "../../../kernel/id.js";
 import { checkBreaker, checkProbe } from "../../check/limit/breaker.js";
 import { refuse } from "../../check/value.js";
-import { type BreakerRecord, type BreakerStore, PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
-import { unnest } from "../connection/batch.js";
+import {
+  type BreakerQuestion,
+  type BreakerRecord,
+  type BreakerStore,
+  PROBE_GRACE_MS,
+} from "../../contract/limit/breakers.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { float8, int, rowset, text } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
 import { SHELVES, shelf } from "../run/shelf.js";
+
+const QUESTIONS = rowset<BreakerQuestion>()({
+  env: text(({ env }) => env),
+  program: text(({ program }) => program),
+  threshold: int(({ threshold }) => threshold),
+  half_open_ms: float8(({ halfOpenMs }) => halfOpenMs),
+});
 
 /**
  * For each question a few steps down the index: the last success of each of the program's groups, and as many failures after
@@ -26,7 +38,7 @@ select b.failures, b.opening, b.failures >= q.threshold as open,
     when r.state is null then p.at <= ${now} - interval '${PROBE_GRACE_MS} milliseconds'
     else r.state in ${ENDED}
   end as free
-from ${unnest(1, ["text", "text", "int", "float8"])} with ordinality as q(env, program, threshold, half_open_ms, ord)
+from ${QUESTIONS.from(1).as("q", "ord")}
 cross join lateral (
   select array(select g.id from ${s}.claim_groups g where g.env = q.env and g.program = q.program) as ids
 ) g
@@ -83,13 +95,7 @@ export function breakerStore(db: Database): BreakerStore {
     async read(questions, { tx } = {}) {
       for (const question of questions) refuse(checkBreaker(question));
       if (questions.length === 0) return [];
-      const values = [
-        questions.map((q) => q.env),
-        questions.map((q) => q.program),
-        questions.map((q) => q.threshold),
-        questions.map((q) => q.halfOpenMs),
-      ];
-      return (await db.run<Row>(readBreakers, values, { tx })).map(recordOf);
+      return (await db.run<Row>(readBreakers, QUESTIONS.arrays(questions), { tx })).map(recordOf);
     },
     async takeProbe(request, { tx } = {}) {
       refuse(checkProbe(request));

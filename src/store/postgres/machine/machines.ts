@@ -17,12 +17,12 @@ import {
   type NewInstance,
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import { callLane } from "../connection/call-lane.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval, ms } from "../connection/instant.js";
+import { IDS } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
 import { append, create } from "./append-instances.js";
 import { LOADED, type LoadedRow, loadedOf, RECORD, type RecordRow, recordOf } from "./instance-row.js";
@@ -31,9 +31,9 @@ import { claimDue, settle, TIMER_RECORD, type TimerRow, tell, timerOf } from "./
 export const loadInstances = statement(
   "load_instances",
   ({ schema: s }) => `
-select x.* from ${unnest(1, ["uuid"])} with ordinality as w(key, ord)
+select x.* from ${IDS.from(1).as("w", "ord")}
 left join lateral (
-  select ${LOADED} from ${s}.instances i join ${s}.claim_groups g on g.id = i.claim_group where i.key = w.key limit 1
+  select ${LOADED} from ${s}.instances i join ${s}.claim_groups g on g.id = i.claim_group where i.key = w.id limit 1
 ) x on true
 order by w.ord`,
 );

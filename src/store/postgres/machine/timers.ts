@@ -14,15 +14,15 @@ import type {
   TimerSettlement,
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
+import { bigint, float8, int, rowset, text, uuid } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
 import { LOADED, type LoadedRow, loadedOf } from "./instance-row.js";
-import { TOLD, TOLD_COLUMNS, toldColumns } from "./machine-columns.js";
-import { intoTold } from "./machine-sql.js";
+import { SENT, sentColumns } from "./machine-columns.js";
+import { intoSent } from "./machine-sql.js";
 
 export const TIMER_RECORD = `x.id as timer_id, x.instance, x.generation, x.kind, x.name as timer_name, x.codec as timer_codec,
   x.data as timer_data, ${ms("x.due_at")} as due_at, ${ms("greatest(x.try_at, x.claimed_until)")} as try_at, x.attempts, x.state, x.problem as timer_problem`;
@@ -133,12 +133,21 @@ export async function claimDue(db: Database, groups: Groups, claim: TimerClaim):
   return { now, nextMs: next_ms, timers: taken.map(timerOf), instances: [...once.values()] };
 }
 
+export const SETTLEMENTS = rowset<TimerSettlement>()({
+  id: uuid(({ id }) => id),
+  generation: bigint(({ generation }) => generation),
+  attempts: int(({ attempts }) => attempts),
+  how: text(({ as }) => as),
+  delay_ms: float8(({ delayMs }) => delayMs),
+  problem: text(({ problem }) => problem),
+});
+
 /** One that is being changed is left alone: whoever changes it knows better, and its lease ends by itself. */
 export const settleTimers = statement(
   "settle_timers",
   ({ schema: s, now }) => `
 with w as materialized (
-  select w.* from ${unnest(1, ["uuid", "bigint", "int", "text", "float8", "text"])} as w(id, generation, attempts, how, delay_ms, problem)
+  select w.* from ${SETTLEMENTS.from(1).as("w")}
   join ${s}.timers x on x.id = w.id and x.generation = w.generation and x.attempts = w.attempts
   for no key update of x skip locked
 ), kept as (
@@ -159,14 +168,7 @@ select (select count(*) from kept)::int + (select count(*) from dropped)::int as
 
 export async function settle(db: Database, settlements: readonly TimerSettlement[]): Promise<number> {
   refuse(checkSettlements(settlements));
-  const [row] = await db.run<{ n: number }>(settleTimers, [
-    settlements.map(({ id }) => id),
-    settlements.map(({ generation }) => generation),
-    settlements.map(({ attempts }) => attempts),
-    settlements.map(({ as }) => as),
-    settlements.map(({ delayMs }) => delayMs),
-    settlements.map(({ problem }) => problem),
-  ]);
+  const [row] = await db.run<{ n: number }>(settleTimers, SETTLEMENTS.arrays(settlements));
   return row!.n;
 }
 
@@ -178,10 +180,10 @@ export const tellInstances = statement("tell_instances", (d) => {
     `(select e.seq from ${s}.instance_events e where e.instance = ${of}.instance and e.key = ${of}.id::text limit 1)`;
   return `
 with t as materialized (select ${now} as now
-), told as (${intoTold(d, unnest(1, TOLD), `${status("x")} = 'active' and ${taken("x")} is null`, false)}
+), sent as (${intoSent(d, SENT.from(1), `${status("x")} = 'active' and ${taken("x")} is null`, false)}
 )
 select ${status("w")} as status, ${taken("w")} is not null as taken
-from ${unnest(1, TOLD)} with ordinality as w(${TOLD_COLUMNS}, n)
+from ${SENT.from(1).as("w", "n")}
 order by w.n`;
 });
 
@@ -195,8 +197,11 @@ export async function tell(
   const good = told.filter((_, i) => !problems[i]);
   const send = async (batch: readonly NewTold[]): Promise<TellAnswer[]> => {
     if (batch.length === 0) return [];
-    const ords = batch.map((_, i) => i + 1);
-    const values = () => toldColumns(groups, batch, ords);
+    const values = () =>
+      sentColumns(
+        groups,
+        batch.map((part, i) => ({ ord: i + 1, part })),
+      );
     const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(tellInstances, values, { tx });
     return rows.map(({ status, taken }) => {
       if (status === null) return { outcome: "unknown" };

@@ -1,9 +1,9 @@
 // Limits: the lines in which held runs stand, who has passed, and the one function that lets runs go on.
 
 import { overflowReason } from "../../../kernel/run/overflow.js";
-import { oneOf } from "../connection/batch.js";
 import type { Dialect } from "../connection/dialect.js";
 import { isStuck, NO_RUNS, stuckParts } from "../connection/locked-beside.js";
+import { oneOf } from "../connection/rowset.js";
 import { endNotices } from "../run/end-notices.js";
 import { ENDED } from "../run/ended-states.js";
 

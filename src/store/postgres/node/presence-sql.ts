@@ -10,9 +10,9 @@ import {
   UNSAID_WATCH_MS,
   WATCHED_HEARTBEATS,
 } from "../../contract/node/nodes.js";
-import { oneOf } from "../connection/batch.js";
 import type { Dialect } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { oneOf } from "../connection/rowset.js";
 
 /** The class of our session locks: the first half of PostgreSQL's two-part lock key. */
 export const PRESENCE_CLASS = 0x686f6c64;

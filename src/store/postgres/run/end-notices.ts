@@ -1,7 +1,7 @@
 // What an ending run leaves behind in the same statement: its unread messages are closed, its parent gets a message.
 
-import { oneOf } from "../connection/batch.js";
 import type { Dialect } from "../connection/dialect.js";
+import { oneOf } from "../connection/rowset.js";
 import { ENDED } from "./ended-states.js";
 
 /**

@@ -5,10 +5,10 @@ import { RUN_STATES, type RunState } from "../../../kernel/run/run-state.js";
 import { checkFilter, checkPage } from "../../check/filter.js";
 import { refuse } from "../../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
+import { oneOf } from "../connection/rowset.js";
 import { SHELVES, shelf } from "./shelf.js";
 
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,

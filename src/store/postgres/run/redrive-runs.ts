@@ -5,9 +5,9 @@ import type { RunState } from "../../../kernel/run/run-state.js";
 import { checkRedrive } from "../../check/run/redrive.js";
 import { refuse } from "../../check/value.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { IDS } from "../connection/rowset.js";
 import { leave } from "../task/leave-tasks.js";
 import { reopen } from "../task/reopen-tasks.js";
 import { isTask } from "../task/task-tree.js";
@@ -28,7 +28,7 @@ with t as materialized (select ${now} as now
 ), l as materialized (
   select r.id, r.state, r.seq, r.base_seq, r.claim_group, case when ${isTask(d, "r")} then r.parent_id end as task_of
   from ${s}.runs r
-  where r.id = any(array(select id from ${unnest(1, ["uuid"])} as w(id))) order by r.id for no key update
+  where r.id = any(array(select id from ${IDS.from(1).as("w")})) order by r.id for no key update
 ), o as (
   update ${s}.runs r
   set state = 'waiting', generation = r.generation + 1, seq = l.seq + 1,
@@ -73,8 +73,8 @@ export async function redrive(
   const { by, callId, fromStart, note } = options;
   const known = runIds.filter(isUuid);
   if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
-  const rows =
-    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
+  const values = [...IDS.arrays(known), fromStart, by, callId, note?.codec, note?.data];
+  const rows = known.length === 0 ? [] : await db.run<Row>(redriveRuns, values);
   const opens = ({ state, task_of }: Row) =>
     reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));

@@ -3,10 +3,10 @@
 import { checkAge } from "../../check/filter.js";
 import { refuse } from "../../check/value.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { oneOf } from "../connection/rowset.js";
 import { ENDED } from "./ended-states.js";
 import { SHELVES, shelf } from "./shelf.js";
 

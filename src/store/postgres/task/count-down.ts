@@ -4,9 +4,9 @@
 // Locks: the rows that will be counted down are locked first, in the order of their ids, and waited for; the runs that end
 // are taken after them and never waited for. Whoever waits holds only rows with smaller ids, so nothing closes a circle.
 
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import type { Dialect } from "../connection/dialect.js";
+import { oneOf } from "../connection/rowset.js";
 import { admitAfter } from "../limit/admit-runs.js";
 
 /**

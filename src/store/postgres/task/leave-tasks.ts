@@ -1,9 +1,9 @@
 // A run that died before its tasks and begins anew leaves them: those that wait are cancelled, those that run are asked to end,
 // and their ends count nowhere. (Counted, they woke the run before its new tasks had ended, again and again until then.)
 
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { IDS } from "../connection/rowset.js";
 import { cancelTasksOf } from "../run/cancel-run.js";
 import { isTask, taskTree } from "./task-tree.js";
 
@@ -11,7 +11,7 @@ import { isTask, taskTree } from "./task-tree.js";
 export const findBusy = statement(
   "find_busy",
   (d) => `
-select r.id from ${unnest(1, ["uuid"])} as w(id)
+select r.id from ${IDS.from(1).as("w")}
 cross join lateral (
   select id from ${d.schema}.runs r
   where r.id = w.id and r.state in ('failed', 'dead', 'quarantined') and r.pending > 0 and not ${isTask(d, "r")} limit 1
@@ -32,7 +32,7 @@ where r.id = any(array(select id from l)) and r.counts and r.parent_id = any($1:
 });
 
 export async function leave(db: Database, runIds: readonly string[], by: string): Promise<void> {
-  const busy = (await db.run<{ id: string }>(findBusy, [runIds])).map(({ id }) => id);
+  const busy = (await db.run<{ id: string }>(findBusy, IDS.arrays(runIds))).map(({ id }) => id);
   if (busy.length === 0) return;
   for (const id of busy) await cancelTasksOf(db, id, by, ANEW);
   await db.run(leaveTasks, [busy]);
