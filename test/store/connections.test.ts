@@ -67,7 +67,7 @@ describe("connections of its own", () => {
     const options = { world, source: url, connections: 1, transactions: 1, queryTimeoutMs: 5000 };
     const db = new Database({ ...options, dialect: dialect(schema), retryForMs: 0 });
     const settings = `select current_setting('enable_seqscan') as whole, current_setting('plan_cache_mode') as plans, $1::int / $2::int as of`;
-    const prepared = statement("settings", () => settings);
+    const prepared = statement("settings", "Reads settings.", () => settings);
     const ours = { whole: "off", plans: "force_generic_plan", of: 3 };
     expect(await db.run(prepared, [6, 2])).toEqual([ours]);
     expect(await db.runText("list", settings, [6, 2])).toEqual([{ ...ours, plans: "auto" }]);

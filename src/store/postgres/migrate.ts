@@ -58,7 +58,8 @@ async function applyNext(client: pg.ClientBase, dialect: Dialect) {
 }
 
 const schemaState = statement(
-  "schema_state",
+  "read_schema_state",
+  "Reads which migrations a schema has.",
   ({ schema: s }) => `
 select (select coalesce(max(version), 0) from ${s}.migrations) as version,
   (select value from ${s}.meta where key = 'oldest_package') as oldest`,

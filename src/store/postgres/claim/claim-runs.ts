@@ -39,9 +39,12 @@ export const isSuspect = (crashes: string, r = "r") => `(${crashes} >= greatest(
  * Suspects ($6: null, 0 or 1): asked for none, the scan passes over them; asked for one, those behind the first are left where they
  * are, although their rows were locked for a moment.
  */
-export const claimRuns = statement("claim_runs", (d) => {
-  const { schema: s, now } = d;
-  return `
+export const claimRuns = statement(
+  "claim_runs",
+  "Claims waiting runs of a node's groups, in order of priority and time.",
+  (d) => {
+    const { schema: s, now } = d;
+    return `
 with held as materialized (
   select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
 ), paused as materialized (${pausedGroups(s)}
@@ -88,7 +91,8 @@ left join lateral (
 ) mail on true
 left join lateral (select by from ${s}.deferred_runs f where f.run_id = m.id limit 1) f on true
 order by m.priority, m.available_at, m.id`;
-});
+  },
+);
 
 interface Row {
   id: string;

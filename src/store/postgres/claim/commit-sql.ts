@@ -208,20 +208,35 @@ const others = (d: Dialect) => {
 ), ${noteMisfits(d, oneOf("f.ord", "select ord from ok"))}`;
 };
 
-const variant = (name: string, one: Variant) =>
-  statement(name, (d) => fenced(d, one) + (one.more ? others(d) : "") + answer(one));
+const variant = (name: string, purpose: string, one: Variant) =>
+  statement(name, purpose, (d) => fenced(d, one) + (one.more ? others(d) : "") + answer(one));
 
-export const commitRuns = variant("commit_runs", { more: false, counting: false });
-export const commitRunsAndMore = variant("commit_runs_and_more", { more: true, counting: false });
-export const commitTasks = variant("commit_tasks", { more: false, counting: true });
-export const commitTasksAndMore = variant("commit_tasks_and_more", { more: true, counting: true });
+export const commitRuns = variant("commit_runs", "Commits effects that write only their runs' own rows and journals.", {
+  more: false,
+  counting: false,
+});
+export const commitRunsAndMore = variant(
+  "commit_runs_and_more",
+  "Commits effects that also take messages, start children, continue as a new generation or report a misfit.",
+  { more: true, counting: false },
+);
+export const commitTasks = variant(
+  "commit_tasks",
+  "Commits effects of which some end a task, and counts the ends in the runs that wait for them.",
+  { more: false, counting: true },
+);
+export const commitTasksAndMore = variant(
+  "commit_tasks_and_more",
+  "Commits effects that end tasks, together with effects on other rows.",
+  { more: true, counting: true },
+);
 
 /**
  * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
  * entries stand in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
  * different commits at one sequence was told that it had been written.)
  */
-export const refusedCommits = statement("refused_commits", (d) => {
+export const refusedCommits = statement("refused_commits", "Finds out why commits were not accepted.", (d) => {
   const { schema: s } = d;
   const { fence, needs, entries } = refused;
   return `

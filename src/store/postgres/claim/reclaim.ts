@@ -14,6 +14,7 @@ const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boole
 
 export const reclaimRuns = statement(
   "reclaim_runs",
+  "Reclaims the claims of nodes that are gone and those whose lease has expired, for one node.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${HERE}, ${departingParts(d, WITNESS)}, ${goneParts(d, WITNESS)}, ${orphanParts(d, {

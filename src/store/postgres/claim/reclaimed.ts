@@ -40,9 +40,12 @@ const BURY_WAITS_MS = 300;
  * A task whose claims ended in a crash as often as its limit allows, or that is given up with its first. The whole precondition is repeated on the locked row; of
  * a claim that was granted since, the epoch is another. One at a time: it happens rarely, and a statement writes a row once.
  */
-export const buryTask = statement("bury_task", (d) => {
-  const { schema: s, now } = d;
-  return `
+export const buryTask = statement(
+  "end_crashed_task",
+  "Ends a task that has crashed too often, or whose recovery policy is to fail.",
+  (d) => {
+    const { schema: s, now } = d;
+    return `
 with t as materialized (select ${now} as now, set_config('lock_timeout', '${BURY_WAITS_MS}', true) as patience
 ), ${takeTurn(d, "select $1::uuid", "(select patience from t) is not null")}
 , l as materialized (
@@ -67,7 +70,8 @@ select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - 
   ${previousOwner(s, "buried.owner")},
   (select run_id from told) as told, ${READY} as ready
 from buried, t`;
-});
+  },
+);
 
 /** A node's own sweep leaves a task whose neighbours are locked to the next round; whoever asked for a sweep waits for them. */
 async function bury(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {

@@ -14,6 +14,7 @@ import { EXPIRED, takeBackParts } from "./take-back.js";
 
 export const findOrphans = statement(
   "find_orphans",
+  "Lists runs whose lease has expired for a given time.",
   ({ schema: s, now }) => `
 select r.id, g.env, g.stack, g.queue, g.program, g.version, r.owner, r.epoch, r.crashes, r.crash_limit,
   coalesce(r.recovery, g.recovery) as recovery,
@@ -32,10 +33,13 @@ const DECISIONS = rowset<RecoveryDecision>()({
 });
 
 /** The whole precondition stands in the UPDATE: the claim that was decided on, its lease still over for so long. */
-export const recoverRuns = statement("recover_runs", (d) => {
-  const { schema: s } = d;
-  const over = (time: string) => `lease_until <= ${time} - ${interval("$4::float8")}`;
-  return `
+export const recoverRuns = statement(
+  "reclaim_orphans",
+  "Reclaims orphans, each by the policy that an operator chose for it.",
+  (d) => {
+    const { schema: s } = d;
+    const over = (time: string) => `lease_until <= ${time} - ${interval("$4::float8")}`;
+    return `
 with t as materialized (select ${d.now} as now
 ), expired as materialized (
   select r.*, false as gone, w.policy from ${DECISIONS.from(1).as("w")}
@@ -45,7 +49,8 @@ with t as materialized (select ${d.now} as now
     limit 1 for no key update skip locked
   ) r
 ), ${takeBackParts(d, `r.${over("t.now")}`, NOBODY)}${RECLAIMED(d)}`;
-});
+  },
+);
 
 interface OrphanRow {
   id: string;

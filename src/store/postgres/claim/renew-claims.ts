@@ -24,6 +24,7 @@ const CLAIMS = rowset<Claim>()({
  */
 export const renewClaims = statement(
   "renew_claims",
+  "Renews the leases of claims and reports which claims are lost.",
   ({ schema: s, now }) => `
 with w as materialized (
   select * from ${CLAIMS.from(1).as("w", "ord")}

@@ -51,7 +51,8 @@ select null, null, verdict, null, epoch, crashes, null, null, null, null, null, 
 export const NOBODY = "null::uuid";
 
 export const sweepExpired = statement(
-  "sweep_expired",
+  "reclaim_expired",
+  "Reclaims every claim of an env whose lease has expired, on request.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${orphanParts(d, {

@@ -19,9 +19,17 @@ export const leaveHint = (groups: string) => `set_config('${LEFT}', (
     from (${groups}) as x(g)), false)`;
 
 /** In the caller's transaction, whose durability is the caller's affair. */
-const notifyIn = statement("notify_in", () => "select pg_notify($1, $2)");
+const notifyIn = statement(
+  "wake_in",
+  "Wakes nodes when the caller's transaction commits.",
+  () => "select pg_notify($1, $2)",
+);
 /** A hint need not survive a crash: not flushing it saves the pick-up 0.7 ms (p10, 5.5 instead of 6.3 on a busy machine). */
-const notify = statement("notify", () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)");
+const notify = statement(
+  "wake",
+  "Wakes nodes that claim from some groups.",
+  () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)",
+);
 
 /**
  * Told in the same breath as the statement that has left it: sent on the same connection without waiting for an answer, and done by
@@ -29,7 +37,8 @@ const notify = statement("notify", () => "select set_config('synchronous_commit'
  * flushed. The pick-up of an event comes 0.5 ms sooner (medians of 6 rounds in turn, 6.8 and 6.3).
  */
 const tellLeft = statement(
-  "tell_left",
+  "wake_left",
+  "Wakes the nodes for whom the statement before it on the same connection made work.",
   () => `
 select set_config('synchronous_commit', 'off', true), pg_notify($1, case hint when '${ANY}' then '' else hint end),
   set_config('${LEFT}', '', false)
@@ -51,7 +60,8 @@ const CALLED = "@";
 /** Of 37 bytes each. */
 const MOST_CALLED = 200;
 const callRuns = statement(
-  "call_runs",
+  "wake_holders",
+  "Wakes the holders of runs that were asked to stop.",
   () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, x) from unnest($2::text[]) x",
 );
 

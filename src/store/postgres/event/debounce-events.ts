@@ -57,6 +57,7 @@ const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing"
  */
 export const gatherEvents = statement(
   "gather_events",
+  "Stores debounced events and inserts one run for each new subject.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), asked as materialized (
@@ -78,6 +79,7 @@ select env, subscription, subject, run_id from g`,
 /** Only INSERTs: each event makes a run, and when they are claimed, the first one gathers the others. */
 export const insertGathering = statement(
   "insert_gathering",
+  "Inserts one run for each debounced event, in the caller's transaction.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), new as materialized (select * from ${ASKED.as("n")}

@@ -34,9 +34,12 @@ const RUN_ID =
  * Keys go first and in order, as everywhere; a run goes in with its key or not at all. Nothing of the batch is joined: what a
  * run needs of its event is carried along (`m`).
  */
-export const startEvents = statement("start_events", (d) => {
-  const { schema: s } = d;
-  return `
+export const startEvents = statement(
+  "start_events",
+  "Matches events with subscriptions and inserts the runs they start.",
+  (d) => {
+    const { schema: s } = d;
+    return `
 with t as materialized (select ${d.now} as now
 ), e as materialized (
   select n.*, n.plain::jsonb as payload, n.ord::int - 1 as position
@@ -76,7 +79,8 @@ from f
 cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.subscription limit 1) u
 left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
 order by u.id`;
-});
+  },
+);
 
 interface Row extends SubscriptionRow {
   /** The places of the events it is for, and of those whose run was made. */

@@ -57,6 +57,7 @@ const CHANGED = COLUMNS.split(", ")
  */
 const declareSubscriptions = statement(
   "declare_subscriptions",
+  "Declares the subscriptions of a node.",
   ({ schema: s }) => `
 with new as materialized (
   select n.id, n.scope, n.stack, n.event, n.program, n.queue, n.version,
@@ -74,6 +75,7 @@ on conflict do nothing`,
 
 const withdrawSubscriptions = statement(
   "withdraw_subscriptions",
+  "Withdraws subscriptions that a node no longer has.",
   ({ schema: s }) => `
 delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription = any($3::text[])`,
 );
@@ -86,6 +88,7 @@ const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interv
  */
 const dropSubscriptions = statement(
   "drop_subscriptions",
+  "Withdraws what an earlier start of a node declared and this one does not.",
   ({ schema: s }) => `
 delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription <> all($3::text[])`,
 );
@@ -98,6 +101,7 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
  */
 const retireSubscriptions = statement(
   "retire_subscriptions",
+  "Removes subscriptions that no node declares any more.",
   ({ schema: s, now }) => `
 with marked as (
   update ${s}.nodes n set declares = true where n.incarnation = $2::uuid and not n.declares
@@ -125,6 +129,7 @@ delete from ${s}.subscriptions u using undeclared x where u.env = $1 and u.id = 
 
 const listSubscriptions = statement(
   "list_subscriptions",
+  "Lists the subscriptions of an env.",
   ({ schema: s }) => `select env, ${COLUMNS} from ${s}.subscriptions where env = $1 order by id`,
 );
 
@@ -138,6 +143,7 @@ export const groupOf = (g: string, u: string) =>
  */
 export const matchEvents = statement(
   "match_events",
+  "Finds the subscriptions that events are for.",
   ({ schema: s }) => `
 with e as materialized (
   select env, stack, event, plain::jsonb as payload, ord::int

@@ -17,7 +17,8 @@ const WAKES = "r.state = 'parked' and (u.urgent or u.n >= r.wake_after)";
  * (without it, 2,987 of 3,000 forced interleavings parked for ever). Locked rows are skipped.
  */
 export const ringRuns = statement(
-  "ring_runs",
+  "wake_runs",
+  "Wakes runs that have new messages.",
   ({ schema: s, now }) => `
 with l as materialized (
   select w.*

@@ -36,6 +36,7 @@ const MESSAGES = rowset<NewMessage>()({
  */
 export const sendMessages = statement(
   "send_messages",
+  "Puts messages into inboxes, each key once per run.",
   ({ schema: s, now }) => `
 with m as materialized (
   select nextval('${s}.inbox_id') as id, m.*
@@ -52,6 +53,7 @@ returning run_id, key, message_id`,
 
 const whyNotSent = statement(
   "why_not_sent",
+  "Finds out why messages were not accepted.",
   ({ schema: s }) => `
 select r.state, i.message_id, i.kind, i.sender
 from ${KEYS.from(1).as("m", "ord")}
@@ -62,6 +64,7 @@ order by m.ord`,
 
 const unreadMessages = statement(
   "unread_messages",
+  "Reads the unread messages of a run, the oldest first.",
   ({ schema: s }) => `
 select run_id, key, message_id, kind, name, codec, data, sender, ${ms("at")} as at
 from ${s}.inbox where run_id = $1 and taken_seq is null order by id`,

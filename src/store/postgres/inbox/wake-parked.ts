@@ -85,6 +85,7 @@ function wakeParts(d: Dialect, limit: string): string {
 
 export const wakeParked = statement(
   "wake_parked",
+  "Wakes parked runs whose time has come or whose inbox has what they wait for.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${wakeParts(d, "$1")}

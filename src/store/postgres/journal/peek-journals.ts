@@ -18,6 +18,7 @@ const PEEKS = rowset<Peek>()({
 
 export const peekJournals = statement(
   "peek_journals",
+  "Reads the input or the end of each of several runs.",
   ({ schema: s }) => `
 select w.ord::int, r.state, ${ENTRY_COLUMNS}
 from ${PEEKS.from(1).as("w", "ord")}
@@ -31,6 +32,7 @@ left join lateral (
 /** Of a long end, neither its codec nor its data is read. */
 export const glanceRuns = statement(
   "glance_runs",
+  "Reads state and short end of several runs.",
   ({ schema: s }) => `
 select w.ord::int, r.state, r.seq as run_seq, r.misfits, ${ENTRY_COLUMNS}
 from ${IDS.from(1).as("w", "ord")}

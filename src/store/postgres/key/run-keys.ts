@@ -34,7 +34,8 @@ const STALE = rowset<StaleKey>()({ hash: uuid(({ run }) => hashOf(run)), run_id:
  * inserting one, 13 % of racing calls saw nobody.
  */
 const selectKeys = statement(
-  "select_keys",
+  "find_keys",
+  "Finds out which runs hold keys, and whether these keys are free again.",
   ({ schema: s, now }) => `
 select k.run_id, k.payload_hash, o.id is not null as present,
   case k.lifetime
@@ -52,6 +53,7 @@ order by w.ord`,
 /** On our own connection, never in the caller's transaction; only if the key still belongs to the stale run. */
 const deleteKeys = statement(
   "delete_keys",
+  "Frees keys whose runs no longer need them.",
   ({ schema: s }) => `
 with w as (select * from ${STALE.from(1).as("w")}),
 l as materialized (select k.hash from ${s}.run_keys k join w using (hash, run_id) order by 1 for update of k)

@@ -29,6 +29,7 @@ const MINE = "l.token is not distinct from excluded.token";
  */
 const acquireLease = statement(
   "acquire_lease",
+  "Acquires a lease if it is new, finished or expired.",
   ({ schema: s, now }) => `
 with before as materialized (
   select * from ${s}.leases where env = $1 and key = $2 for no key update
@@ -55,6 +56,7 @@ from t left join taken on true left join before on true`,
 /** Also after the lease was over, as long as nobody took it: the token is still the owner's then. */
 const renewLease = statement(
   "renew_lease",
+  "Renews a lease.",
   ({ schema: s, now }) => `
 update ${s}.leases set lease_until = ${now} + ${interval("$5::float8")}
 where env = $1 and key = $2 and epoch = $3 and token = $4 returning key`,
@@ -63,6 +65,7 @@ where env = $1 and key = $2 and epoch = $3 and token = $4 returning key`,
 /** The finisher's token stays, so that the same call repeated finds its own effect. */
 const finishLease = statement(
   "finish_lease",
+  "Ends a lease as done or failed.",
   ({ schema: s, now }) => `
 with done as (
   update ${s}.leases set state = $5, detail = $6, token = null, finished_token = $4, finished_at = ${now}
@@ -76,6 +79,7 @@ select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and finis
 
 const ownsLease = statement(
   "owns_lease",
+  "Checks that a token still holds a lease.",
   ({ schema: s, now }) => `
 select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and token = $4 and lease_until > ${now}`,
 );
@@ -83,6 +87,7 @@ select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and token
 /** Takes the late owner's token away; the row stays claimed and over, so the next acquire is a steal. */
 const reclaimLeases = statement(
   "reclaim_leases",
+  "Takes expired leases from their owners.",
   ({ schema: s, now }) => `
 with over as materialized (
   select env, key from ${s}.leases
@@ -99,6 +104,7 @@ select ${COLUMNS(now)} from freed l order by l.lease_until, l.key`,
 
 const getLease = statement(
   "get_lease",
+  "Reads one lease.",
   ({ schema: s, now }: Dialect) => `select ${COLUMNS(now)} from ${s}.leases l where l.env = $1 and l.key = $2`,
 );
 

@@ -38,7 +38,8 @@ from t cross join lateral ${s}.admit_runs(array(
 
 /** A held run asks for the line it stands in; one that gave up its places, for all of them. */
 export const admitBesides = statement(
-  "admit_besides",
+  "admit_for_runs",
+  "Admits held runs from the lines in which these runs wait or had a place.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), asked as materialized (
@@ -53,6 +54,7 @@ const KEYS = rowset<string>()({ key: text((key) => key) });
 
 export const admitKeys = statement(
   "admit_keys",
+  "Admits held runs from the lines of these limit keys.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), asked as materialized (select key from ${KEYS.from(1).as("w")}
@@ -66,6 +68,7 @@ with t as materialized (select ${d.now} as now
  */
 export const nextLines = statement(
   "next_lines",
+  "Finds the next limit keys in which runs wait.",
   ({ schema: s }) => `
 with recursive place as materialized (
   select coalesce((select value from ${s}.meta where key = $2 || ' limit_place'), $2 || '/') as at

@@ -30,6 +30,7 @@ const QUESTIONS = rowset<BreakerQuestion>()({
  */
 export const readBreakers = statement(
   "read_breakers",
+  "Reads the state of circuit breakers from how runs have ended.",
   ({ schema: s, now }) => `
 select b.failures, b.opening, b.failures >= q.threshold as open,
   b.last_at + ${interval("q.half_open_ms")} <= ${now} as due, p.n,
@@ -70,16 +71,22 @@ order by q.ord`,
 /** One try per failure that opened it; those of earlier ones are of no use any more, but in a caller's transaction we only INSERT. */
 const takeProbe = statement(
   "take_probe",
+  "Takes the one probe that an open breaker allows.",
   ({ schema: s, now }) => `
 insert into ${s}.breaker_probes (env, program, opening, n, run_id, at) values ($1, $2, $3, $4, $5::uuid, ${now})
 on conflict do nothing returning run_id`,
 );
 const whoProbes = statement(
   "who_probes",
+  "Checks that a run has taken a probe.",
   ({ schema: s }) =>
     `select run_id from ${s}.breaker_probes where env = $1 and program = $2 and opening = $3 and n = $4 and run_id = $5::uuid`,
 );
-const isProbe = statement("is_probe", ({ schema: s }) => `select from ${s}.breaker_probes where run_id = $1 limit 1`);
+const isProbe = statement(
+  "is_probe",
+  "Checks whether a run is a probe.",
+  ({ schema: s }) => `select from ${s}.breaker_probes where run_id = $1 limit 1`,
+);
 
 interface Row {
   failures: number;

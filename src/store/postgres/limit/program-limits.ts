@@ -33,6 +33,7 @@ const declared = DECLARED.from(2);
  */
 export const declarePrograms = statement(
   "declare_programs",
+  "Declares limits and recovery policy of a node's programs, and reports conflicts.",
   ({ schema: s, now }: Dialect) => `
 with d as materialized (
   select d.id, d.limits, d.recovery, n.incarnation, n.identity, n.started_at
@@ -63,7 +64,11 @@ where was.stands or c.id is null
 order by array_position(${declared.array("id")}, was.id)`,
 );
 
-const readLimits = statement("read_limits", ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`);
+const readLimits = statement(
+  "read_limits",
+  "Reads the limits that are declared for a claim group.",
+  ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`,
+);
 
 interface ConflictRow {
   id: number;

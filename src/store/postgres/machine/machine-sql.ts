@@ -81,6 +81,7 @@ function changeParts(d: Dialect, parameters: ChangeParameters, replace: boolean)
 /** In a caller's transaction, too: INSERTs only. */
 export const createInstances = statement(
   "create_instances",
+  "Creates instances of state machines with their first events, timers and effects.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ok as (
@@ -105,6 +106,7 @@ export const TRIED = rowset<{ readonly key: string; readonly token: string }>()(
 /** Why instances were not created: who has the id. `mine`: this very call did, before. */
 export const whoseInstances = statement(
   "whose_instances",
+  "Finds out who created instances that are there already.",
   ({ schema: s }) => `
 select i.input_hash, e.token = w.token as mine
 from ${TRIED.from(1).as("w", "ord")}
@@ -129,6 +131,7 @@ const unfit = ({ schema: s }: Dialect) => `
  */
 export const appendInstances = statement(
   "append_instances",
+  "Appends steps to instances, with their timers and effects.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), a as materialized (
@@ -165,6 +168,7 @@ export const REFUSED = rowset<Append>()({
 /** Why an append was not accepted; asked for refused ones only. */
 export const refusedAppends = statement(
   "refused_appends",
+  "Finds out why appends were not accepted.",
   ({ schema: s }) => `
 select i.seq, i.status, coalesce(e.token = w.token, false) as recorded
 from ${REFUSED.from(1).as("w", "ord")}
@@ -176,6 +180,7 @@ order by w.ord`,
 /** Which of these keys were accepted, and which of these timers are not there: asked when the sequence is as expected. */
 export const unfitParts = statement(
   "unfit_parts",
+  "Finds out which event keys of appends are taken and which timers are missing.",
   ({ schema: s }) => `
 select 'taken' as what, w.ord::int, w.key from ${EVENT_KEYS.from(1).as("w")}
 where (select e.seq from ${s}.instance_events e where e.instance = w.instance and e.key = w.key limit 1) is not null

@@ -30,6 +30,7 @@ import { claimDue, settle, TIMER_RECORD, type TimerRow, tell, timerOf } from "./
 
 export const loadInstances = statement(
   "load_instances",
+  "Reads instances with their snapshots.",
   ({ schema: s }) => `
 select x.* from ${IDS.from(1).as("w", "ord")}
 left join lateral (
@@ -40,6 +41,7 @@ order by w.ord`,
 
 export const readEvents = statement(
   "read_instance_events",
+  "Reads the events of an instance after a sequence.",
   ({ schema: s }) => `
 select seq, kind, name, key, codec, data, by, ${ms("at")} as at from ${s}.instance_events
 where instance = $1 and seq > $2 order by seq limit $3`,
@@ -47,17 +49,20 @@ where instance = $1 and seq > $2 order by seq limit $3`,
 
 const readTimers = statement(
   "read_timers",
+  "Lists the timers of an instance.",
   ({ schema: s }) => `select ${TIMER_RECORD} from ${s}.timers x where x.instance = $1 order by x.due_at, x.id`,
 );
 
 const noteProblem = statement(
   "note_problem",
+  "Stores the problem that stopped an instance.",
   ({ schema: s }) => `
 update ${s}.instances set problem = $3 where key = $1 and seq = $2 and problem is distinct from $3 returning key`,
 );
 
 const redriveTimers = statement(
-  "redrive_timers",
+  "retry_timers",
+  "Makes the dead timers of an instance pending again.",
   ({ schema: s, now }) => `
 update ${s}.timers set state = 'pending', attempts = 0, try_at = greatest(due_at, ${now}), claimed_until = null
 where instance = $1 and state = 'dead' returning claim_group`,
@@ -65,6 +70,7 @@ where instance = $1 and state = 'dead' returning claim_group`,
 
 const pruneInstances = statement(
   "prune_instances",
+  "Removes instances that ended long ago.",
   ({ schema: s, now }) => `
 with found as materialized (
   select x.key from ${s}.claim_groups g

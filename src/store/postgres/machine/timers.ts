@@ -72,6 +72,7 @@ export function timerOf(row: TimerRow): TimerRecord {
  */
 export const claimTimers = statement(
   "claim_timers",
+  "Claims timers that are due, and says when to look again.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), picked as materialized (
@@ -145,6 +146,7 @@ export const SETTLEMENTS = rowset<TimerSettlement>()({
 /** One that is being changed is left alone: whoever changes it knows better, and its lease ends by itself. */
 export const settleTimers = statement(
   "settle_timers",
+  "Gives back timers that could not be fired: for later, as dead, or removed.",
   ({ schema: s, now }) => `
 with w as materialized (
   select w.* from ${SETTLEMENTS.from(1).as("w")}
@@ -173,7 +175,7 @@ export async function settle(db: Database, settlements: readonly TimerSettlement
 }
 
 /** Told again it changes nothing: it waits in the line, or its key stands in the log. */
-export const tellInstances = statement("tell_instances", (d) => {
+export const tellInstances = statement("send_to_instances", "Sends events to instances, each id once.", (d) => {
   const { schema: s, now } = d;
   const status = (of: string) => `(select i.status from ${s}.instances i where i.key = ${of}.instance limit 1)`;
   const taken = (of: string) =>

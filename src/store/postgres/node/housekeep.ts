@@ -14,9 +14,12 @@ const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boole
  * database everybody misses everybody at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
  * done is only looked at: each part is a statement of its own, so that none of them can hold up the sign of life.
  */
-export const keepHouse = statement("keep_house", (d) => {
-  const { schema: s } = d;
-  return `
+export const keepHouse = statement(
+  "housekeep",
+  "Asks, once a round, which parts of housekeeping have something to do.",
+  (d) => {
+    const { schema: s } = d;
+    return `
 with t as materialized (select ${d.now} as now
 ), ${HERE}, mine as materialized (
   select incarnation from ${s}.nodes where incarnation = $1 and stopped_at is null for no key update skip locked
@@ -57,7 +60,8 @@ select me.incarnation is not null as registered, coalesce(${isHere("me.presence"
 from t left join lateral (
   select * from ${s}.nodes n where n.incarnation = $1 and n.stopped_at is null
 ) me on true`;
-});
+  },
+);
 
 interface Row extends Omit<HouseReport, "called" | "nextWakeMs"> {
   called: HouseReport["called"] | null;

@@ -19,6 +19,7 @@ import { isHeard } from "./presence-sql.js";
  * another it tells from which. */
 export const registerNode = statement(
   "register_node",
+  "Registers a node, or refuses it because another one with its identity lives.",
   ({ schema: s, now }) => `
 select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
   (mine).mode, (mine).overrides, (mine).drain
@@ -27,12 +28,14 @@ from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${no
 
 const claimsFrom = statement(
   "claims_from",
+  "Stores from which groups a node claims.",
   ({ schema: s }) => `update ${s}.nodes set claims = $2::int[] where incarnation = $1 and claims <> $2::int[]`,
 );
 
 /** One change at a time; those that are not asked for are null. */
 const changeNodeMode = statement(
   "change_mode",
+  "Changes the mode of a node.",
   ({ schema: s, now }) => `
 with n as (
   update ${s}.nodes
@@ -52,7 +55,8 @@ select mode, overrides, drain from n`,
 
 /** What the dead held. The UPDATE asks again whether they still do. */
 export const takeBackClaims = statement(
-  "take_back_claims",
+  "reclaim_claims_of",
+  "Reclaims what earlier incarnations of a node held.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
@@ -60,6 +64,7 @@ with t as materialized (select ${d.now} as now
 /** Leaves what the dead held to whoever decides on each run: it is an orphan from now on. */
 export const endClaims = statement(
   "end_claims",
+  "Ends the leases of what earlier incarnations of a node held, for an operator to decide.",
   ({ schema: s, now }) => `
 with l as materialized (
   select r.id from ${s}.runs r
@@ -75,12 +80,14 @@ const ALL = 100_000;
 
 const heartbeatNode = statement(
   "heartbeat_node",
+  "Notes that a node is alive.",
   ({ schema: s, now }) => `
 update ${s}.nodes set seen_at = ${now} where incarnation = $1 and stopped_at is null returning incarnation`,
 );
 
 const stopNode = statement(
   "stop_node",
+  "Notes that a node has stopped.",
   ({ schema: s, now }) => `update ${s}.nodes set stopped_at = ${now} where incarnation = $1 and stopped_at is null`,
 );
 
@@ -92,6 +99,7 @@ const groupsIn = (ids: string, s: string, only = "true") => `array(
 
 const listNodes = statement(
   "list_nodes",
+  "Lists nodes with their mode, groups and number of runs.",
   ({ schema: s, now }) => `
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
   ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,

@@ -56,8 +56,8 @@ select l.state, l.pending, l.counts, (select run_id from requested) as requested
 from l`;
 }
 
-export const cancelRun = statement("cancel_run", (d) => cancelOne(d, false));
-const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
+export const cancelRun = statement("cancel_run", "Cancels a run, or asks its holder to.", (d) => cancelOne(d, false));
+const cancelTask = statement("cancel_task", "Cancels a task, or asks its holder to.", (d) => cancelOne(d, true));
 
 /**
  * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows
@@ -65,7 +65,7 @@ const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
  * failed and was opened again by itself was counted when it failed: its parent is told instead. One that wrote something between
  * this statement's snapshot and its lock (`moved`) may have started tasks that are not in the tree: it is asked, as if it ran.
  */
-export const cancelTasks = statement("cancel_tasks", (d) => {
+export const cancelTasks = statement("cancel_tasks", "Cancels all tasks of a run, and theirs.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive ${taskTree(d, "select $1::uuid")}

@@ -47,6 +47,7 @@ export const takeDeferred = ({ schema: s, now }: Dialect, owner: string) => `
 /** Locked as they are judged: one that is being claimed at this moment is skipped, and is not pending in the next round. */
 const expireDeferredRuns = statement(
   "expire_deferred",
+  "Cancels deferred runs that no node took in time.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), due as materialized (
@@ -107,6 +108,7 @@ const PROGRAMS = rowset<StackQuery["programs"][number]>()({
 /** A live node that takes runs from a group has it among its `claims`. */
 const unservedGroupsOf = statement(
   "unserved_groups",
+  "Lists groups of other stacks that no live node serves.",
   ({ schema: s, now }) => `
 select g.id, g.env, g.stack, g.queue, g.program, g.version
 from ${s}.claim_groups g
@@ -132,6 +134,7 @@ export async function unservedGroups(
 
 const keyOfRun = statement(
   "key_of_run",
+  "Reads the key that a run holds.",
   ({ schema: s }) => `
 select k.scope, k.key from ${s}.runs r join ${s}.run_keys k on k.hash = r.key_hash and k.run_id = r.id where r.id = $1`,
 );

@@ -24,6 +24,7 @@ const NUMBERED_GROUPS = rowset<RunGroup & { readonly number: number }>()({ ...GR
 
 const insertGroups = statement(
   "insert_groups",
+  "Numbers claim groups that have no number yet.",
   ({ schema: s }) => `
 insert into ${s}.claim_groups (env, stack, queue, program, version, id)
 select * from ${NUMBERED_GROUPS.from(1).as("g")}
@@ -33,6 +34,7 @@ on conflict do nothing`,
 
 const selectGroups = statement(
   "select_groups",
+  "Reads the numbers of claim groups.",
   ({ schema: s }) => `
 select c.id, g.ord::int
 from ${GROUPS.from(1).as("g", "ord")}

@@ -34,6 +34,7 @@ cross join lateral (
 
 const getRun = statement(
   "get_run",
+  "Reads one run.",
   ({ schema: s }) => `
 select ${COLUMNS} from ${FROM(s)} where r.id = $1`,
 );

@@ -9,6 +9,7 @@ const MOST_PRIORITIES = 20;
 
 export const nextDue = statement(
   "next_due",
+  "Finds out when the next run of some groups is due.",
   ({ schema: s, now }) => `
 with paused as materialized (${pausedGroups(s)}
 )

@@ -21,9 +21,12 @@ const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))
  * for the run's end is unread again, except a request to cancel it. The same call
  * repeated finds its entry in the journal.
  */
-export const redriveRuns = statement("redrive_runs", (d) => {
-  const { schema: s, now } = d;
-  return `
+export const redriveRuns = statement(
+  "retry_runs",
+  "Retries ended runs, from where they failed or from the start.",
+  (d) => {
+    const { schema: s, now } = d;
+    return `
 with t as materialized (select ${now} as now
 ), l as materialized (
   select r.id, r.state, r.seq, r.base_seq, r.claim_group, case when ${isTask(d, "r")} then r.parent_id end as task_of
@@ -54,7 +57,8 @@ select l.id, l.state, l.claim_group, l.task_of,
     select from ${s}.journal j where j.run_id = l.id and j.seq > l.base_seq - 1 and j.key = $4::text and j.epoch = 0
   ) as mine
 from l`;
-});
+  },
+);
 
 interface Row {
   id: string;

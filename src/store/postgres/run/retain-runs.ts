@@ -44,6 +44,7 @@ with found as materialized (
 
 export const archiveRuns = statement(
   "archive_runs",
+  "Archives runs that ended a given time ago.",
   (d) => `${oldOnes(d, [SHELVES.ended, SHELVES.trouble], "true")}
 update ${d.schema}.runs r set archived_at = ${d.now}
 where r.id = any(array(select id from old)) and r.state in ${ENDED} and r.archived_at is null
@@ -56,7 +57,7 @@ returning r.id`,
  * next start is past mean the same as none: they go, too, whoever left them ('0' comes after '/'). So do old tries of a
  * circuit breaker whose run is gone, or never came.
  */
-export const pruneRuns = statement("prune_runs", (d) => {
+export const pruneRuns = statement("prune_runs", "Removes runs that ended a given time ago.", (d) => {
   const { schema: s, now } = d;
   const unreferenced = `not exists (select from ${s}.runs p where p.id = r.parent_id and p.state not in ${ENDED})`;
   return `${oldOnes(d, Object.values(SHELVES), unreferenced)}, gone as (

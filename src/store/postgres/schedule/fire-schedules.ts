@@ -60,6 +60,7 @@ const UNDECIDED = `s.last_at = ${instant("f.seen")} and s.paused_at is null`;
  */
 export const fireSchedules = statement(
   "fire_schedules",
+  "Moves schedules to their next time and inserts the runs of this one.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), locked as materialized (

@@ -36,6 +36,7 @@ const DECLARED = rowset<Declared>()({
 /** Sorted: nodes that start together wait for each other's rows in one order. */
 const declareSchedules = statement(
   "declare_schedules",
+  "Declares the schedules of a node's programs.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now, date_trunc('milliseconds', ${now}) as whole)
 insert into ${s}.schedules as s (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
@@ -48,6 +49,7 @@ set queue = excluded.queue, version = excluded.version, spec = excluded.spec, se
 
 const findSchedules = statement(
   "find_schedules",
+  "Reads the ids of declared schedules.",
   ({ schema: s }) => `
 select s.id from ${NAMES.from(3).as("d", "ord")}
 join ${s}.schedules s on (s.env, s.stack, s.program, s.key) = ($1, $2, d.program, d.key)
@@ -57,6 +59,7 @@ order by d.ord`,
 /** Whoever declares a schedule at the same time is met on its row: it is judged by what stands there then. */
 const removeSchedules = statement(
   "remove_schedules",
+  "Removes schedules that no node has declared for a given time.",
   ({ schema: s, now }) => `
 delete from ${s}.schedules s
 where env = $1 and stack = $2 and program = any($3::text[]) and seen_at <= ${now} - ${interval("$4::float8")}
@@ -70,6 +73,7 @@ const COLUMNS = `s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.s
 /** One row at least: the clock, and when to look again. */
 export const dueSchedules = statement(
   "due_schedules",
+  "Reads schedules that are due, and says when to look again.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), mine as materialized (
@@ -85,6 +89,7 @@ order by x.id`,
 
 const listSchedules = statement(
   "list_schedules",
+  "Lists the schedules of an env.",
   (d) => `
 with t as materialized (select ${d.now} as now)
 select ${ms("t.now")} as now, x.* from t
@@ -96,6 +101,7 @@ const MEANT = "env = $1 and (program = $2 or id::text = $2)";
 
 const pauseSchedules = statement(
   "pause_schedules",
+  "Pauses schedules.",
   ({ schema: s, now }) => `
 with paused as (update ${s}.schedules set paused_at = ${now}, paused_by = $3 where ${MEANT} and paused_at is null)
 select count(*)::int as n from ${s}.schedules where ${MEANT}`,
@@ -103,6 +109,7 @@ select count(*)::int as n from ${s}.schedules where ${MEANT}`,
 
 const resumeSchedules = statement(
   "resume_schedules",
+  "Resumes schedules.",
   ({ schema: s }) => `
 with resumed as (update ${s}.schedules set paused_at = null, paused_by = null where ${MEANT} and paused_at is not null)
 select count(*)::int as n from ${s}.schedules where ${MEANT}`,

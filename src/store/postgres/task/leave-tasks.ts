@@ -9,7 +9,8 @@ import { isTask, taskTree } from "./task-tree.js";
 
 /** Of these runs, those that are to begin anew and have tasks under way. */
 export const findBusy = statement(
-  "find_busy",
+  "find_runs_with_tasks",
+  "Finds the runs of a retry from the start whose tasks still work.",
   (d) => `
 select r.id from ${IDS.from(1).as("w")}
 cross join lateral (
@@ -20,7 +21,7 @@ order by 1`,
 );
 
 /** What is left runs. Locked in the order of the ids, as by everybody who acts on a run and its tasks. */
-export const leaveTasks = statement("leave_tasks", (d) => {
+export const leaveTasks = statement("leave_tasks", "Stops counting the tasks of runs that start again.", (d) => {
   const { schema: s } = d;
   return `
 with recursive ${taskTree(d, "select unnest($1::uuid[])")}

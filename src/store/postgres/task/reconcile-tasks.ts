@@ -8,6 +8,7 @@ import { admitAfter } from "../limit/admit-runs.js";
 
 const reconcileTasks = statement(
   "reconcile_tasks",
+  "Repairs counts of tasks that do not match their rows.",
   ({ schema: s }) => `select id, claim_group, state, mended from ${s}.reconcile_tasks($1::text, $2::text)`,
 );
 

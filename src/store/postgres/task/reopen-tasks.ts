@@ -13,7 +13,7 @@ import { isTask, taskTree } from "./task-tree.js";
  * skipped ones behind them. What each waits for is counted anew: all whose ends matter are locked here. News of their
  * failures are forgotten, or the next ones would not be told.
  */
-export const reopenTasks = statement("reopen_tasks", (d) => {
+export const reopenTasks = statement("retry_tasks", "Retries the tasks of failed runs that did not succeed.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive roots as materialized (

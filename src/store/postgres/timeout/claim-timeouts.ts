@@ -54,6 +54,7 @@ const locked = ({ schema: s }: Dialect, columns: string, fits: string) => `
  */
 export const claimTimeouts = statement(
   "claim_timeouts",
+  "Claims timeouts that are due.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), free as materialized (${locked(d, CLAIMS.from(1).as("a"), "o.due_at <= (select now from t)")}
@@ -69,6 +70,7 @@ returning ${timeoutColumns("o")}`,
 /** What stands there instead of what was asked for. */
 const refusedTimeouts = statement(
   "refused_timeouts",
+  "Reads the timeouts that could not be claimed.",
   ({ schema: s, now }) => `
 select ${timeoutColumns("o")}, o.token, coalesce(o.due_at > ${now}, true) as later
 from ${NAMES.from(1).as("a")}
@@ -79,6 +81,7 @@ cross join lateral (
 
 export const completeTimeouts = statement(
   "complete_timeouts",
+  "Removes timeouts that were handled.",
   (d) => `
 with mine as materialized (${locked(d, FENCES.from(1).as("a"), "o.token = a.token")}
 )
@@ -90,12 +93,14 @@ returning o.generation, o.token`,
 /** In the caller's transaction: waits for whoever writes to it. */
 const completeTimeoutIn = statement(
   "complete_timeout_in",
+  "Removes a timeout that was handled, in the caller's transaction.",
   ({ schema: s }) => `delete from ${s}.timeouts where generation = $1 and token = $2 returning generation`,
 );
 
 /** Not tried: due as before, not counted. Failed: due later, behind all that is due now, or given up. */
 export const releaseTimeouts = statement(
   "release_timeouts",
+  "Gives back timeouts that were not handled.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), mine as materialized (${locked(d, RELEASES.from(1).as("a"), "o.token = a.token")}

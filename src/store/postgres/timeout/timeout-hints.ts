@@ -21,11 +21,16 @@ const SOON_MS = 2_000;
 const LONGEST_PAUSE_MS = 500;
 
 const tellTimeouts = statement(
-  "tell_timeouts",
+  "wake_timeouts",
+  "Wakes the nodes that watch timeouts of some scopes.",
   () =>
     "select set_config('synchronous_commit', 'off', true), count(pg_notify($1, h)) from unnest((select $2::text[])) as a(h)",
 );
-const tellTimeoutIn = statement("tell_timeout_in", () => "select pg_notify($1, $2)");
+const tellTimeoutIn = statement(
+  "wake_timeouts_in",
+  "Wakes the nodes that watch timeouts when the caller's transaction commits.",
+  () => "select pg_notify($1, $2)",
+);
 
 export class TimeoutHints {
   readonly #db: Database;
