@@ -66,7 +66,7 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/connection/dialect.ts",
-        find: 'now = "clock_timestamp()"',
+        find: "now = NOW",
         put: "now = `(timestamptz 'epoch' + ${Date.now()} * interval '1 ms')`",
       },
     ],
@@ -218,8 +218,8 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/run/list-runs.ts",
-        find: "const all = filter.states === undefined &&",
-        put: "const all = false &&",
+        find: "if (filter.states === undefined && !filter.archived)",
+        put: "if (filter.states?.length === -1)",
       },
     ],
     killedBy: [{ file: "test/store/planner/lists-large.test.ts" }],

@@ -9,7 +9,7 @@ import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { arrayLiteral } from "./array-literal.js";
 import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
-import type { Dialect, Statement } from "./dialect.js";
+import type { Dialect, Query, QueryText, Statement } from "./dialect.js";
 import { ConnectRefused, DataRefused, SchemaMissing, StoreFailed, StoreRefused, StoreUnavailable } from "./errors.js";
 import { queryPrepared } from "./prepared-query.js";
 import { connectionSurvives, faultOf, sqlState } from "./sqlstate.js";
@@ -135,18 +135,19 @@ export class Database {
   }
 
   /** A text that varies (lists with filters): never prepared, and planned for its values. */
-  runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
-    return this.#runFor(FOR_ITS_VALUES, operation, text, values);
+  runQuery<Row, Asked>(query: Query<Asked>, asked: Asked): Promise<Row[]> {
+    return this.#runFor(FOR_ITS_VALUES, query.name, query.text(this.dialect, asked));
   }
 
   /** One that may have to read a table in whole: a count. */
-  runWhole<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
-    return this.#runFor(AS_THE_SERVER_LIKES, operation, text, values);
+  runWhole<Row, Asked>(query: Query<Asked>, asked: Asked): Promise<Row[]> {
+    return this.#runFor(AS_THE_SERVER_LIKES, query.name, query.text(this.dialect, asked));
   }
 
-  async #runFor<Row>(settings: string, operation: string, text: string, values: unknown[]): Promise<Row[]> {
-    const query = { text, values, query_timeout: this.#options.queryTimeoutMs };
-    return this.repeat(operation, this.#options.retryForMs, () =>
+  async #runFor<Row>(settings: string, name: string, { text, values }: QueryText): Promise<Row[]> {
+    // The name as a comment: such a text has no other when it is found in the server's statistics.
+    const query = { text: `/* ${name} */ ${text}`, values: [...values], query_timeout: this.#options.queryTimeoutMs };
+    return this.repeat(name, this.#options.retryForMs, () =>
       this.#connections.use("main", async (client) => {
         if (!this.pipelined) return (await client.query(query)).rows as Row[];
         // Sent together: a failure of the second makes the third a rollback.

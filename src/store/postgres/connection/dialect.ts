@@ -9,7 +9,10 @@ export interface Dialect {
   readonly now: string;
 }
 
-export function dialect(schema: string, now = "clock_timestamp()"): Dialect {
+/** The database's clock. */
+export const NOW = "clock_timestamp()";
+
+export function dialect(schema: string, now = NOW): Dialect {
   return { schema: `"${schemaName(schema)}"`, now };
 }
 
@@ -21,15 +24,42 @@ export interface Statement {
   readonly text: (dialect: Dialect) => string;
 }
 
-const registry = new Map<string, Statement>();
+/** A statement as the snapshot of all statements shows it; of a query, one of its samples. */
+export interface RegisteredStatement extends Statement {
+  readonly sample?: string;
+}
+
+const registry: RegisteredStatement[] = [];
 
 export function statement(name: string, purpose: string, text: Statement["text"]): Statement {
   const made: Statement = { name, purpose, text };
-  registry.set(name, made);
+  registry.push(made);
+  return made;
+}
+
+export interface QueryText {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+/** A statement whose text depends on what is asked for: it is planned for its values, and never prepared. */
+export interface Query<Asked> {
+  readonly name: string;
+  readonly purpose: string;
+  readonly text: (dialect: Dialect, asked: Asked) => QueryText;
+  /** What may be asked for, by a name: enough to show every part of the text. */
+  readonly samples: Readonly<Record<string, Asked>>;
+}
+
+export function query<Asked>(made: Query<Asked>): Query<Asked> {
+  const { name, purpose, samples } = made;
+  for (const [sample, asked] of Object.entries(samples)) {
+    registry.push({ name, purpose, sample, text: (dialect) => made.text(dialect, asked).text });
+  }
   return made;
 }
 
 /** Every statement of the modules that are loaded, in the order of their names. */
-export function allStatements(): readonly Statement[] {
-  return [...registry.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+export function allStatements(): readonly RegisteredStatement[] {
+  return registry.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }

@@ -13,13 +13,15 @@ import {
   type CreateAnswer,
   INSTANCE_STATUSES,
   type InstanceEvent,
+  type InstanceFilter,
+  type InstancePage,
   type MachineStore,
   type NewInstance,
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { callLane } from "../connection/call-lane.js";
 import type { Database } from "../connection/database.js";
-import { statement } from "../connection/dialect.js";
+import { query, statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval, ms } from "../connection/instant.js";
 import { IDS } from "../connection/rowset.js";
@@ -186,22 +188,23 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
   }
 }
 
-const list: (db: Database, ...args: Parameters<MachineStore["list"]>) => ReturnType<MachineStore["list"]> = async (
-  db,
-  filter,
-  page,
-) => {
-  refuse(checkInstanceFilter(filter) ?? checkPage(page));
-  const { schema: s } = db.dialect;
-  const { limit, before } = page;
-  const statuses = INSTANCE_STATUSES.filter((known) => filter.statuses?.includes(known) ?? true);
-  // Each group is one range of instances_created: of a million instances, a page is read and not all of them (1.1 s).
-  // Only what is asked for stands in the text: one plan is made for all values.
-  const values: unknown[] = [statuses, limit + 1, filter.env];
-  const equal = (column: string, value: string | null | undefined) =>
-    (value ?? null) === null ? "" : ` and ${column} = $${values.push(value)}`;
-  const place = before === undefined ? null : `$${values.push(before)}::uuid`;
-  const text = `
+interface PageAsked {
+  readonly filter: InstanceFilter;
+  readonly limit: number;
+  readonly before?: string;
+}
+
+/** Each group is one range of instances_created: of a million instances, a page is read and not all of them (1.1 s). */
+const listInstances = query<PageAsked>({
+  name: "list_instances",
+  purpose: "Lists a page of instances, the newest first.",
+  text({ schema: s }, { filter, limit, before }) {
+    const statuses = INSTANCE_STATUSES.filter((known) => filter.statuses?.includes(known) ?? true);
+    const values: unknown[] = [statuses, limit + 1, filter.env];
+    const equal = (column: string, value: string | null | undefined) =>
+      (value ?? null) === null ? "" : ` and ${column} = $${values.push(value)}`;
+    const place = before === undefined ? null : `$${values.push(before)}::uuid`;
+    const text = `
 ${place === null ? "" : `with b as materialized (select b.created_at, b.key from ${s}.instances b where b.key = ${place})`}
 select i.* from ${s}.claim_groups g
 cross join lateral (
@@ -212,10 +215,21 @@ cross join lateral (
 ) i
 where g.env = $3${equal("g.stack", filter.stack)}${equal("g.program", filter.machine)}
 order by i.made_at desc, i.key desc limit $2`;
-  const rows = await db.runText<RecordRow>("list_instances", text, values);
+    return { text, values };
+  },
+  samples: {
+    "of an env": { filter: { env: "e" }, limit: 10 },
+    "with every condition": { filter: { env: "e", stack: "s", machine: "m", id: "i" }, limit: 10, before: "b" },
+  },
+});
+
+async function list(db: Database, filter: InstanceFilter, page: Omit<PageAsked, "filter">): Promise<InstancePage> {
+  refuse(checkInstanceFilter(filter) ?? checkPage(page));
+  const { limit } = page;
+  const rows = await db.runQuery<RecordRow, PageAsked>(listInstances, { filter, ...page });
   const instances = rows.slice(0, limit).map(recordOf);
   return { instances, next: rows.length > limit ? instances.at(-1)!.key : null };
-};
+}
 
 /** Where somebody may have something to do, now or soon. */
 function wokenBy({ group, timers, told, effects }: NewInstance | Append): RunGroup[] {
