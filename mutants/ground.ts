@@ -100,12 +100,12 @@ export const ground: readonly Mutant[] = [
     breaks: "S5, S16",
     edits: [
       {
-        file: "src/store/postgres/claim/sweep-expired.ts",
+        file: "src/store/postgres/claim/reclaim-expired.ts",
         find: "  limit ${limit}\n  for no key update skip locked\n",
         put: "  limit ${limit}\n",
       },
       {
-        file: "src/store/postgres/claim/take-back.ts",
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
         find: " and r.token is not null and ${still}\n",
         put: "\n",
       },

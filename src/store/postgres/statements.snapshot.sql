@@ -306,7 +306,7 @@ from ok;
 with found as materialized (
   select x.id
   from "holdfast".claim_groups g
-  cross join unnest(array[0, 1]) as shelf (n)
+  cross join unnest(array[0, 1]) as part (n)
   cross join lateral (
     select r.id, r.ended_at
     from "holdfast".runs r
@@ -316,7 +316,7 @@ with found as materialized (
           when r.archived_at is not null then 2
           when r.state in ('failed', 'dead', 'quarantined') then 1
           else 0 end
-      ) = shelf.n
+      ) = part.n
       and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
       and r.state <> 'quarantined'
       and true
@@ -405,7 +405,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -418,7 +418,7 @@ told as (
   returning run_id
 )
 select l.state, l.pending, l.counts, (select run_id from requested) as requested,
-  (select run_id from told) as told, (select run_id from cancelled where limited) as left_line,
+  (select run_id from notified) as notified, (select run_id from cancelled where limited) as left_line,
   exists (select from cancelled) as cancelled, null::jsonb as ready
 from l;
 
@@ -491,7 +491,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -534,7 +534,7 @@ up as (
   returning r.id, r.claim_group, r.state
 )
 select l.state, l.pending, l.counts, (select run_id from requested) as requested,
-  (select run_id from told) as told, (select run_id from cancelled where limited) as left_line,
+  (select run_id from notified) as notified, (select run_id from cancelled where limited) as left_line,
   exists (select from cancelled) as cancelled,
   (
     select jsonb_agg(jsonb_build_array(id, claim_group, state))
@@ -608,7 +608,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -655,7 +655,7 @@ select (
   from l
   where (state = 'running' or id in (select id from moved)) and id <> $1
 ) as running,
-  array (select run_id from requested) as requested, array (select run_id from told) as told,
+  array (select run_id from requested) as requested, array (select run_id from notified) as notified,
   array (select run_id from cancelled where limited) as left_lines,
   (
     select jsonb_agg(jsonb_build_array(id, claim_group, state))
@@ -852,7 +852,7 @@ took as (
     claimed_until = (select now from t) + ($3::float8) * interval '1 millisecond',
     state = case when x.attempts >= $4 then 'dead' else 'pending' end,
     problem = case
-      when x.attempts >= $4 then coalesce(x.problem, 'Whoever took it never came back.')
+      when x.attempts >= $4 then coalesce(x.problem, 'The node that claimed it never settled it.')
       else x.problem end
   where x.ctid = any (array (select place from picked))
   returning x.*
@@ -1189,7 +1189,7 @@ f as materialized (
     (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
       (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
       (select $10::float8[]), (select $11::int[]), (select $12::bigint[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, ord)
+  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, ord)
   join "holdfast".runs r on r.id = f.run_id
   for no key update of r skip locked
 ),
@@ -1213,11 +1213,12 @@ ok as (
           f.to_state = 'parked' and (r.inbox_seq > f.seen_inbox_seq)
         ) then t.now + (f.delay_ms) * interval '1 millisecond' end,
     wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
-    failures = case when f.anew then 0 else r.failures + f.failed::int end,
-    generation = r.generation + f.anew::int,
-    base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
+    failures = case when f.continues then 0 else r.failures + f.failed::int end,
+    generation = r.generation + f.continues::int,
+    base_seq = case when f.continues then f.seq + f.n - 1 else r.base_seq end,
     crashes = case
-      when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1) then greatest(r.crashes - 1, 0)
+      when f.failed
+        or (f.to_state = 'waiting' and not f.continues and f.n = 1) then greatest(r.crashes - 1, 0)
       else 0 end,
     ended_at = case when f.ends or f.to_state = 'quarantined' then t.now end
   from f, t
@@ -1246,7 +1247,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -1258,11 +1259,11 @@ told as (
   on conflict do nothing
   returning run_id
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
 from ok
 union all
 select null, null, null, null, run_id, null
-from told;
+from notified;
 
 -- commit_runs_and_more · claim/commit-sql.ts
 -- Commits effects that also take messages, start children, continue as a new generation or report a misfit.
@@ -1274,7 +1275,7 @@ l as materialized (
       (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
       (select $10::float8[]), (select $11::int[]), (select $12::bigint[]), (select $13::text[]),
       (select $14::int[]), (select $15::bool[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, for_tasks, ord)
+  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, for_tasks, ord)
   join "holdfast".runs r on r.id = f.run_id
   for no key update of r skip locked
 ),
@@ -1357,12 +1358,12 @@ ok as (
             and (r.inbox_seq > f.seen_inbox_seq or f.for_tasks and r.pending + f.new_tasks = 0)
         ) then t.now + (f.delay_ms) * interval '1 millisecond' end,
     wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
-    failures = case when f.anew then 0 else r.failures + f.failed::int end,
-    generation = r.generation + f.anew::int,
-    base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
+    failures = case when f.continues then 0 else r.failures + f.failed::int end,
+    generation = r.generation + f.continues::int,
+    base_seq = case when f.continues then f.seq + f.n - 1 else r.base_seq end,
     crashes = case
       when f.failed
-        or (f.to_state = 'waiting' and not f.anew and f.n = 1)
+        or (f.to_state = 'waiting' and not f.continues and f.n = 1)
         or f.build is not null then greatest(r.crashes - 1, 0)
       else 0 end,
     ended_at = case
@@ -1420,7 +1421,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -1520,11 +1521,11 @@ misfits as (
   where f.build is not null and ((f.ord in (select ord from ok)) is not false)
   on conflict (run_id) do update set wanted = coalesce(excluded.wanted, k.wanted), look_at = excluded.look_at
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
 from ok
 union all
 select null, null, null, null, run_id, null
-from told
+from notified
 union all
 select null, null, null, null, null, null
 from (
@@ -1583,7 +1584,7 @@ f as materialized (
     (select $1::uuid[]), (select $2::bigint[]), (select $3::uuid[]), (select $4::bigint[]),
       (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
       (select $10::float8[]), (select $11::int[]), (select $12::bigint[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, ord)
+  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, ord)
   join "holdfast".runs r on r.id = f.run_id
   where (select count(*) from turn) >= 0 and not ((f.run_id in (select id from waiters)) is not false)
   for no key update of r skip locked
@@ -1609,11 +1610,12 @@ ok as (
           f.to_state = 'parked' and (r.inbox_seq > f.seen_inbox_seq)
         ) then t.now + (f.delay_ms) * interval '1 millisecond' end,
     wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
-    failures = case when f.anew then 0 else r.failures + f.failed::int end,
-    generation = r.generation + f.anew::int,
-    base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
+    failures = case when f.continues then 0 else r.failures + f.failed::int end,
+    generation = r.generation + f.continues::int,
+    base_seq = case when f.continues then f.seq + f.n - 1 else r.base_seq end,
     crashes = case
-      when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1) then greatest(r.crashes - 1, 0)
+      when f.failed
+        or (f.to_state = 'waiting' and not f.continues and f.n = 1) then greatest(r.crashes - 1, 0)
       else 0 end,
     ended_at = case when f.ends or f.to_state = 'quarantined' then t.now end
   from f, t
@@ -1638,7 +1640,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -1680,11 +1682,11 @@ up as (
   where r.id = u.id
   returning r.id, r.claim_group, r.state
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
 from ok
 union all
 select null, null, null, null, run_id, null
-from told
+from notified
 union all
 select null, null, null, case when state = 'waiting' then claim_group end, null,
   case when state = 'held' then id end
@@ -1749,7 +1751,7 @@ l as materialized (
       (select $5::int[]), (select $6::text[]), (select $7::bool[]), (select $8::bool[]), (select $9::bool[]),
       (select $10::float8[]), (select $11::int[]), (select $12::bigint[]), (select $13::text[]),
       (select $14::int[]), (select $15::bool[])
-  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, anew, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, for_tasks, ord)
+  ) with ordinality as f (run_id, epoch, token, seq, n, to_state, ends, failed, continues, delay_ms, wake_after, seen_inbox_seq, build, new_tasks, for_tasks, ord)
   join "holdfast".runs r on r.id = f.run_id
   where (select count(*) from turn) >= 0 and not ((f.run_id in (select id from waiters)) is not false)
   for no key update of r skip locked
@@ -1834,12 +1836,12 @@ ok as (
             and (r.inbox_seq > f.seen_inbox_seq or f.for_tasks and r.pending + f.new_tasks = 0)
         ) then t.now + (f.delay_ms) * interval '1 millisecond' end,
     wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
-    failures = case when f.anew then 0 else r.failures + f.failed::int end,
-    generation = r.generation + f.anew::int,
-    base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
+    failures = case when f.continues then 0 else r.failures + f.failed::int end,
+    generation = r.generation + f.continues::int,
+    base_seq = case when f.continues then f.seq + f.n - 1 else r.base_seq end,
     crashes = case
       when f.failed
-        or (f.to_state = 'waiting' and not f.anew and f.n = 1)
+        or (f.to_state = 'waiting' and not f.continues and f.n = 1)
         or f.build is not null then greatest(r.crashes - 1, 0)
       else 0 end,
     ended_at = case
@@ -1896,7 +1898,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -2026,11 +2028,11 @@ misfits as (
   where f.build is not null and ((f.ord in (select ord from ok)) is not false)
   on conflict (run_id) do update set wanted = coalesce(excluded.wanted, k.wanted), look_at = excluded.look_at
 )
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held
 from ok
 union all
 select null, null, null, null, run_id, null
-from told
+from notified
 union all
 select null, null, null, case when state = 'waiting' then claim_group end, null,
   case when state = 'held' then id end
@@ -2540,7 +2542,7 @@ l as materialized (
     and (select count(*) from turn) >= 0
   for no key update skip locked
 ),
-buried as (
+ended_task as (
   update "holdfast".runs r
   set state = $4::text,
     seq = r.seq + 1,
@@ -2560,7 +2562,7 @@ buried as (
   returning r.id as run_id, r.state, r.state as verdict, r.seq, r.crashes, r.parent_id, l.owner, r.epoch,
     l.lease_until, true as counted, 0 as losses
 ),
-ended as (select run_id, parent_id, state, true as counted from buried),
+ended as (select run_id, parent_id, state, true as counted from ended_task),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, verdict, '', 'json',
@@ -2578,8 +2580,8 @@ written as (
           (
             select k.epoch, k.owner
             from "holdfast".taken_claims k
-            where k.run_id = buried.run_id
-              and k.epoch < buried.epoch
+            where k.run_id = ended_task.run_id
+              and k.epoch < ended_task.epoch
               and k.counted
               and not coalesce(
                 (
@@ -2591,19 +2593,19 @@ written as (
                   false
               )
             order by k.epoch desc
-            limit least(buried.crashes, 20) - 1
+            limit least(ended_task.crashes, 20) - 1
           )
           union all
-          select buried.epoch, buried.owner
+          select ended_task.epoch, ended_task.owner
         ) h
       ) || ']}' end,
     t.now
-  from buried, t
+  from ended_task, t
 ),
 noted as (
   insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, $5::uuid, verdict, t.now, counted, losses
-  from buried, t
+  from ended_task, t
   on conflict do nothing
 ),
 closed as (
@@ -2611,7 +2613,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -2658,17 +2660,17 @@ select run_id, verdict, owner, epoch, crashes,
   (
     select case when n.alone then null else n.lease_ms::float8 end
     from "holdfast".nodes n
-    where n.incarnation = buried.owner
+    where n.incarnation = ended_task.owner
   ) as lease_ms,
-  (select n.identity from "holdfast".nodes n where n.incarnation = buried.owner) as identity,
-  (select n.name from "holdfast".nodes n where n.incarnation = buried.owner) as name,
-  (select run_id from told) as told,
+  (select n.identity from "holdfast".nodes n where n.incarnation = ended_task.owner) as identity,
+  (select n.name from "holdfast".nodes n where n.incarnation = ended_task.owner) as name,
+  (select run_id from notified) as notified,
   (
     select jsonb_agg(jsonb_build_array(id, claim_group, state))
     from up
     where state in ('waiting', 'held')
   ) as ready
-from buried, t;
+from ended_task, t;
 
 -- expire_deferred · run/deferred-runs.ts
 -- Cancels deferred runs that no node took in time.
@@ -2748,7 +2750,7 @@ closed as (
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -2760,13 +2762,13 @@ told as (
   on conflict do nothing
   returning run_id
 )
-select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as told
+select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as notified
 from cancelled c
 join due using (run_id)
 cross join lateral (select program, stack from "holdfast".claim_groups g where g.id = c.claim_group limit 1) g
 union all
 select null, null, null, null, null, run_id
-from told;
+from notified;
 
 -- expired_timeouts · timeout/timeouts.ts
 -- Reads timeouts that are due, and says when to look again.
@@ -4386,7 +4388,7 @@ from gone;
 with found as materialized (
   select x.id
   from "holdfast".claim_groups g
-  cross join unnest(array[0, 1, 2]) as shelf (n)
+  cross join unnest(array[0, 1, 2]) as part (n)
   cross join lateral (
     select r.id, r.ended_at
     from "holdfast".runs r
@@ -4396,7 +4398,7 @@ with found as materialized (
           when r.archived_at is not null then 2
           when r.state in ('failed', 'dead', 'quarantined') then 1
           else 0 end
-      ) = shelf.n
+      ) = part.n
       and r.ended_at <= (select clock_timestamp()) - ($2::float8) * interval '1 millisecond'
       and r.state <> 'quarantined'
       and not exists (
@@ -4775,7 +4777,7 @@ judged as materialized (
       t
   ) x
 ),
-doomed as (
+ending_tasks as (
   select id, epoch, gone, verdict, crashes
   from judged
   where counts and verdict in ('dead', 'failed')
@@ -4809,7 +4811,7 @@ taken as materialized (
   where not (counts and verdict in ('dead', 'failed'))
     and not ((id in (select run_id from stuck)) is not false)
 ),
-swept as (
+reclaimed as (
   update "holdfast".runs r
   set state = case when e.verdict in ('restarted', 'paused') then 'waiting' else e.verdict end,
     seq = r.seq + (e.verdict not in ('waiting', 'paused'))::int,
@@ -4834,7 +4836,11 @@ swept as (
   returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, r.epoch, e.owner,
     e.lease_until, e.base_seq, e.verdict, e.counted, e.losses
 ),
-ended as (select run_id, parent_id, state, false as counted from swept where verdict in ('dead', 'failed')),
+ended as (
+  select run_id, parent_id, state, false as counted
+  from reclaimed
+  where verdict in ('dead', 'failed')
+),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, case verdict when 'restarted' then 'start' else verdict end,
@@ -4856,8 +4862,8 @@ written as (
           (
             select k.epoch, k.owner
             from "holdfast".taken_claims k
-            where k.run_id = swept.run_id
-              and k.epoch < swept.epoch
+            where k.run_id = reclaimed.run_id
+              and k.epoch < reclaimed.epoch
               and k.counted
               and not coalesce(
                 (
@@ -4869,19 +4875,19 @@ written as (
                   false
               )
             order by k.epoch desc
-            limit least(swept.crashes, 20) - 1
+            limit least(reclaimed.crashes, 20) - 1
           )
           union all
-          select swept.epoch, swept.owner
+          select reclaimed.epoch, reclaimed.owner
         ) h
       ) || ']}' end end,
     t.now
-  from swept
+  from reclaimed
   cross join t
   left join lateral (
     select codec, data
     from "holdfast".journal j
-    where verdict = 'restarted' and j.run_id = swept.run_id and j.seq = swept.base_seq + 1
+    where verdict = 'restarted' and j.run_id = reclaimed.run_id and j.seq = reclaimed.base_seq + 1
     limit 1
   ) j on true
   where verdict not in ('waiting', 'paused')
@@ -4897,21 +4903,21 @@ forgiven as (
 noted as (
   insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, $3::uuid, verdict, t.now, counted, losses
-  from swept, t
+  from reclaimed, t
   on conflict do nothing
 ),
 reopened as (
   update "holdfast".inbox i
   set taken_seq = null
-  where i.run_id = any (array (select run_id from swept where verdict = 'restarted'))
-    and i.taken_seq > (select base_seq from swept where run_id = i.run_id)
+  where i.run_id = any (array (select run_id from reclaimed where verdict = 'restarted'))
+    and i.taken_seq > (select base_seq from reclaimed where run_id = i.run_id)
 ),
 closed as (
   update "holdfast".inbox i
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -4931,17 +4937,17 @@ select run_id, case state when 'waiting' then claim_group end as claim_group, ve
     where n.incarnation = x.owner
   ) as lease_ms,
   (select n.identity from "holdfast".nodes n where n.incarnation = x.owner) as identity,
-  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as told,
-  null::uuid as doomed, null::boolean as gone
-from (select * from swept order by lease_until, run_id) x, t
+  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as notified,
+  null::uuid as ending_task, null::boolean as gone
+from (select * from reclaimed order by lease_until, run_id) x, t
 union all
 select null, null, null, null, null, null, null, null, null, null, run_id, null, null
-from told
+from notified
 union all
 select null, null, verdict, null, epoch, crashes, null, null, null, null, null, id, gone
-from doomed;
+from ending_tasks;
 
--- reclaim_expired · claim/sweep-expired.ts
+-- reclaim_expired · claim/reclaim-expired.ts
 -- Reclaims every claim of an env whose lease has expired, on request.
 with t as materialized (select clock_timestamp() as now),
 expired as materialized (
@@ -5086,7 +5092,7 @@ judged as materialized (
       t
   ) x
 ),
-doomed as (
+ending_tasks as (
   select id, epoch, gone, verdict, crashes
   from judged
   where counts and verdict in ('dead', 'failed')
@@ -5120,7 +5126,7 @@ taken as materialized (
   where not (counts and verdict in ('dead', 'failed'))
     and not ((id in (select run_id from stuck)) is not false)
 ),
-swept as (
+reclaimed as (
   update "holdfast".runs r
   set state = case when e.verdict in ('restarted', 'paused') then 'waiting' else e.verdict end,
     seq = r.seq + (e.verdict not in ('waiting', 'paused'))::int,
@@ -5145,7 +5151,11 @@ swept as (
   returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, r.epoch, e.owner,
     e.lease_until, e.base_seq, e.verdict, e.counted, e.losses
 ),
-ended as (select run_id, parent_id, state, false as counted from swept where verdict in ('dead', 'failed')),
+ended as (
+  select run_id, parent_id, state, false as counted
+  from reclaimed
+  where verdict in ('dead', 'failed')
+),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, case verdict when 'restarted' then 'start' else verdict end,
@@ -5167,8 +5177,8 @@ written as (
           (
             select k.epoch, k.owner
             from "holdfast".taken_claims k
-            where k.run_id = swept.run_id
-              and k.epoch < swept.epoch
+            where k.run_id = reclaimed.run_id
+              and k.epoch < reclaimed.epoch
               and k.counted
               and not coalesce(
                 (
@@ -5180,19 +5190,19 @@ written as (
                   false
               )
             order by k.epoch desc
-            limit least(swept.crashes, 20) - 1
+            limit least(reclaimed.crashes, 20) - 1
           )
           union all
-          select swept.epoch, swept.owner
+          select reclaimed.epoch, reclaimed.owner
         ) h
       ) || ']}' end end,
     t.now
-  from swept
+  from reclaimed
   cross join t
   left join lateral (
     select codec, data
     from "holdfast".journal j
-    where verdict = 'restarted' and j.run_id = swept.run_id and j.seq = swept.base_seq + 1
+    where verdict = 'restarted' and j.run_id = reclaimed.run_id and j.seq = reclaimed.base_seq + 1
     limit 1
   ) j on true
   where verdict not in ('waiting', 'paused')
@@ -5208,21 +5218,21 @@ forgiven as (
 noted as (
   insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, null::uuid, verdict, t.now, counted, losses
-  from swept, t
+  from reclaimed, t
   on conflict do nothing
 ),
 reopened as (
   update "holdfast".inbox i
   set taken_seq = null
-  where i.run_id = any (array (select run_id from swept where verdict = 'restarted'))
-    and i.taken_seq > (select base_seq from swept where run_id = i.run_id)
+  where i.run_id = any (array (select run_id from reclaimed where verdict = 'restarted'))
+    and i.taken_seq > (select base_seq from reclaimed where run_id = i.run_id)
 ),
 closed as (
   update "holdfast".inbox i
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -5242,15 +5252,15 @@ select run_id, case state when 'waiting' then claim_group end as claim_group, ve
     where n.incarnation = x.owner
   ) as lease_ms,
   (select n.identity from "holdfast".nodes n where n.incarnation = x.owner) as identity,
-  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as told,
-  null::uuid as doomed, null::boolean as gone
-from (select * from swept order by lease_until, run_id) x, t
+  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as notified,
+  null::uuid as ending_task, null::boolean as gone
+from (select * from reclaimed order by lease_until, run_id) x, t
 union all
 select null, null, null, null, null, null, null, null, null, null, run_id, null, null
-from told
+from notified
 union all
 select null, null, verdict, null, epoch, crashes, null, null, null, null, null, id, gone
-from doomed;
+from ending_tasks;
 
 -- reclaim_leases · lease/leases.ts
 -- Takes expired leases from their owners.
@@ -5428,7 +5438,7 @@ judged as materialized (
       t
   ) x
 ),
-doomed as (
+ending_tasks as (
   select id, epoch, gone, verdict, crashes
   from judged
   where counts and verdict in ('dead', 'failed')
@@ -5462,7 +5472,7 @@ taken as materialized (
   where not (counts and verdict in ('dead', 'failed'))
     and not ((id in (select run_id from stuck)) is not false)
 ),
-swept as (
+reclaimed as (
   update "holdfast".runs r
   set state = case when e.verdict in ('restarted', 'paused') then 'waiting' else e.verdict end,
     seq = r.seq + (e.verdict not in ('waiting', 'paused'))::int,
@@ -5489,7 +5499,11 @@ swept as (
   returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, r.epoch, e.owner,
     e.lease_until, e.base_seq, e.verdict, e.counted, e.losses
 ),
-ended as (select run_id, parent_id, state, false as counted from swept where verdict in ('dead', 'failed')),
+ended as (
+  select run_id, parent_id, state, false as counted
+  from reclaimed
+  where verdict in ('dead', 'failed')
+),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, case verdict when 'restarted' then 'start' else verdict end,
@@ -5511,8 +5525,8 @@ written as (
           (
             select k.epoch, k.owner
             from "holdfast".taken_claims k
-            where k.run_id = swept.run_id
-              and k.epoch < swept.epoch
+            where k.run_id = reclaimed.run_id
+              and k.epoch < reclaimed.epoch
               and k.counted
               and not coalesce(
                 (
@@ -5524,19 +5538,19 @@ written as (
                   false
               )
             order by k.epoch desc
-            limit least(swept.crashes, 20) - 1
+            limit least(reclaimed.crashes, 20) - 1
           )
           union all
-          select swept.epoch, swept.owner
+          select reclaimed.epoch, reclaimed.owner
         ) h
       ) || ']}' end end,
     t.now
-  from swept
+  from reclaimed
   cross join t
   left join lateral (
     select codec, data
     from "holdfast".journal j
-    where verdict = 'restarted' and j.run_id = swept.run_id and j.seq = swept.base_seq + 1
+    where verdict = 'restarted' and j.run_id = reclaimed.run_id and j.seq = reclaimed.base_seq + 1
     limit 1
   ) j on true
   where verdict not in ('waiting', 'paused')
@@ -5552,21 +5566,21 @@ forgiven as (
 noted as (
   insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, null::uuid, verdict, t.now, counted, losses
-  from swept, t
+  from reclaimed, t
   on conflict do nothing
 ),
 reopened as (
   update "holdfast".inbox i
   set taken_seq = null
-  where i.run_id = any (array (select run_id from swept where verdict = 'restarted'))
-    and i.taken_seq > (select base_seq from swept where run_id = i.run_id)
+  where i.run_id = any (array (select run_id from reclaimed where verdict = 'restarted'))
+    and i.taken_seq > (select base_seq from reclaimed where run_id = i.run_id)
 ),
 closed as (
   update "holdfast".inbox i
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -5586,15 +5600,15 @@ select run_id, case state when 'waiting' then claim_group end as claim_group, ve
     where n.incarnation = x.owner
   ) as lease_ms,
   (select n.identity from "holdfast".nodes n where n.incarnation = x.owner) as identity,
-  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as told,
-  null::uuid as doomed, null::boolean as gone
-from (select * from swept order by lease_until, run_id) x, t
+  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as notified,
+  null::uuid as ending_task, null::boolean as gone
+from (select * from reclaimed order by lease_until, run_id) x, t
 union all
 select null, null, null, null, null, null, null, null, null, null, run_id, null, null
-from told
+from notified
 union all
 select null, null, verdict, null, epoch, crashes, null, null, null, null, null, id, gone
-from doomed;
+from ending_tasks;
 
 -- reclaim_runs · claim/reclaim.ts
 -- Reclaims the claims of nodes that are gone and those whose lease has expired, for one node.
@@ -5825,7 +5839,7 @@ judged as materialized (
       t
   ) x
 ),
-doomed as (
+ending_tasks as (
   select id, epoch, gone, verdict, crashes
   from judged
   where counts and verdict in ('dead', 'failed')
@@ -5859,7 +5873,7 @@ taken as materialized (
   where not (counts and verdict in ('dead', 'failed'))
     and not ((id in (select run_id from stuck)) is not false)
 ),
-swept as (
+reclaimed as (
   update "holdfast".runs r
   set state = case when e.verdict in ('restarted', 'paused') then 'waiting' else e.verdict end,
     seq = r.seq + (e.verdict not in ('waiting', 'paused'))::int,
@@ -5894,7 +5908,11 @@ swept as (
   returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, r.epoch, e.owner,
     e.lease_until, e.base_seq, e.verdict, e.counted, e.losses
 ),
-ended as (select run_id, parent_id, state, false as counted from swept where verdict in ('dead', 'failed')),
+ended as (
+  select run_id, parent_id, state, false as counted
+  from reclaimed
+  where verdict in ('dead', 'failed')
+),
 written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, case verdict when 'restarted' then 'start' else verdict end,
@@ -5916,8 +5934,8 @@ written as (
           (
             select k.epoch, k.owner
             from "holdfast".taken_claims k
-            where k.run_id = swept.run_id
-              and k.epoch < swept.epoch
+            where k.run_id = reclaimed.run_id
+              and k.epoch < reclaimed.epoch
               and k.counted
               and not coalesce(
                 (
@@ -5929,19 +5947,19 @@ written as (
                   false
               )
             order by k.epoch desc
-            limit least(swept.crashes, 20) - 1
+            limit least(reclaimed.crashes, 20) - 1
           )
           union all
-          select swept.epoch, swept.owner
+          select reclaimed.epoch, reclaimed.owner
         ) h
       ) || ']}' end end,
     t.now
-  from swept
+  from reclaimed
   cross join t
   left join lateral (
     select codec, data
     from "holdfast".journal j
-    where verdict = 'restarted' and j.run_id = swept.run_id and j.seq = swept.base_seq + 1
+    where verdict = 'restarted' and j.run_id = reclaimed.run_id and j.seq = reclaimed.base_seq + 1
     limit 1
   ) j on true
   where verdict not in ('waiting', 'paused')
@@ -5957,21 +5975,21 @@ forgiven as (
 noted as (
   insert into "holdfast".taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
   select run_id, epoch, owner, $1::uuid, verdict, t.now, counted, losses
-  from swept, t
+  from reclaimed, t
   on conflict do nothing
 ),
 reopened as (
   update "holdfast".inbox i
   set taken_seq = null
-  where i.run_id = any (array (select run_id from swept where verdict = 'restarted'))
-    and i.taken_seq > (select base_seq from swept where run_id = i.run_id)
+  where i.run_id = any (array (select run_id from reclaimed where verdict = 'restarted'))
+    and i.taken_seq > (select base_seq from reclaimed where run_id = i.run_id)
 ),
 closed as (
   update "holdfast".inbox i
   set taken_seq = 0
   where i.run_id = any (array (select run_id from ended)) and i.taken_seq is null
 ),
-told as (
+notified as (
   insert into "holdfast".inbox (run_id, key, message_id, kind, name, sender, at)
   select e.parent_id, 'child:' || e.run_id, e.run_id, 'child', e.state, e.run_id::text, clock_timestamp()
   from ended e
@@ -5991,15 +6009,15 @@ select run_id, case state when 'waiting' then claim_group end as claim_group, ve
     where n.incarnation = x.owner
   ) as lease_ms,
   (select n.identity from "holdfast".nodes n where n.incarnation = x.owner) as identity,
-  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as told,
-  null::uuid as doomed, null::boolean as gone
-from (select * from swept order by lease_until, run_id) x, t
+  (select n.name from "holdfast".nodes n where n.incarnation = x.owner) as name, null::uuid as notified,
+  null::uuid as ending_task, null::boolean as gone
+from (select * from reclaimed order by lease_until, run_id) x, t
 union all
 select null, null, null, null, null, null, null, null, null, null, run_id, null, null
-from told
+from notified
 union all
 select null, null, verdict, null, epoch, crashes, null, null, null, null, null, id, gone
-from doomed;
+from ending_tasks;
 
 -- reconcile_tasks · task/reconcile-tasks.ts
 -- Repairs counts of tasks that do not match their rows.
@@ -6341,7 +6359,7 @@ delete from "holdfast".subscriptions u using undeclared x
 where u.env = $1 and u.id = x.id
 returning u.id;
 
--- retry_runs · run/redrive-runs.ts
+-- retry_runs · run/retry-runs.ts
 -- Retries ended runs, from where they failed or from the start.
 with t as materialized (select clock_timestamp() as now),
 l as materialized (
@@ -6411,7 +6429,7 @@ select l.id, l.state, l.claim_group, l.task_of,
     ) as mine
 from l;
 
--- retry_tasks · task/reopen-tasks.ts
+-- retry_tasks · task/retry-tasks.ts
 -- Retries the tasks of failed runs that did not succeed.
 with recursive roots as materialized (
   select r.id
@@ -7340,7 +7358,7 @@ awake as (
 select id, claim_group, state
 from awake;
 
--- wake_runs · inbox/ring.ts
+-- wake_runs · inbox/wake-runs.ts
 -- Wakes runs that have new messages.
 with l as materialized (
   select w.*

@@ -20,22 +20,22 @@ import {
 } from "../../../src/store/postgres/claim/commit-sql.js";
 import { readClaims } from "../../../src/store/postgres/claim/read-claims.js";
 import { reclaimRuns } from "../../../src/store/postgres/claim/reclaim.js";
-import { buryTask } from "../../../src/store/postgres/claim/reclaimed.js";
+import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
+import { endCrashedTask } from "../../../src/store/postgres/claim/reclaimed.js";
 import { renewClaims } from "../../../src/store/postgres/claim/renew-claims.js";
-import { sweepExpired } from "../../../src/store/postgres/claim/sweep-expired.js";
 import type { Statement } from "../../../src/store/postgres/connection/dialect.js";
 import { columnsFor, gatherEvents } from "../../../src/store/postgres/event/debounce-events.js";
 import { settleDebounced } from "../../../src/store/postgres/event/settle-debounced.js";
 import { startEvents } from "../../../src/store/postgres/event/start-events.js";
 import { matchEvents } from "../../../src/store/postgres/event/subscriptions.js";
-import { ringRuns } from "../../../src/store/postgres/inbox/ring.js";
 import { sendMessages } from "../../../src/store/postgres/inbox/send-messages.js";
 import { wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
+import { wakeRunsStatement } from "../../../src/store/postgres/inbox/wake-runs.js";
 import { glanceRuns, peekJournals } from "../../../src/store/postgres/journal/peek-journals.js";
 import { readJournal } from "../../../src/store/postgres/journal/read-journal.js";
 import { readBreakers } from "../../../src/store/postgres/limit/breakers.js";
-import { keepHouse } from "../../../src/store/postgres/node/housekeep.js";
-import { endClaims, takeBackClaims } from "../../../src/store/postgres/node/nodes.js";
+import { housekeepingRound } from "../../../src/store/postgres/node/housekeep.js";
+import { endClaims, reclaimClaimsOf } from "../../../src/store/postgres/node/nodes.js";
 import { cancelTasks } from "../../../src/store/postgres/run/cancel-run.js";
 import type { Groups } from "../../../src/store/postgres/run/groups.js";
 import {
@@ -51,13 +51,13 @@ import {
 } from "../../../src/store/postgres/run/insert-runs.js";
 import { nextDue } from "../../../src/store/postgres/run/next-due.js";
 import { pauseRun } from "../../../src/store/postgres/run/pause-run.js";
-import { redriveRuns } from "../../../src/store/postgres/run/redrive-runs.js";
+import { retryRuns } from "../../../src/store/postgres/run/retry-runs.js";
 import { reviewDue, reviewFor } from "../../../src/store/postgres/run/review-misfits.js";
 import { stopProgress } from "../../../src/store/postgres/run/stop-requests.js";
 import { fireColumns, fireSchedules } from "../../../src/store/postgres/schedule/fire-schedules.js";
 import { dueSchedules } from "../../../src/store/postgres/schedule/schedules.js";
-import { findBusy, leaveTasks } from "../../../src/store/postgres/task/leave-tasks.js";
-import { reopenTasks } from "../../../src/store/postgres/task/reopen-tasks.js";
+import { findRunsWithTasks, leaveTasks } from "../../../src/store/postgres/task/leave-tasks.js";
+import { retryTasks } from "../../../src/store/postgres/task/retry-tasks.js";
 import {
   claimTimeouts,
   completeTimeouts,
@@ -243,14 +243,14 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
-    hot(reopenTasks, [troubled, "ann", randomUUID()]),
-    hot(findBusy, [troubled]),
+    hot(retryRuns, [troubled, false, "ann", randomUUID(), null, null]),
+    hot(retryTasks, [troubled, "ann", randomUUID()]),
+    hot(findRunsWithTasks, [troubled]),
     hot(leaveTasks, [troubled]),
     hot(cancelTasks, [parked[0], "ann", "{}"]),
     hot(pauseRun, [parked[0], "ann"]),
     hot(stopProgress, [parked[0]]),
-    hot(buryTask, [tasks[0], 0, true, "dead", OWNER, 5]),
+    hot(endCrashedTask, [tasks[0], 0, true, "dead", OWNER, 5]),
     { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
     hot(refusedCommits, refusedColumns(plain)),
     hot(insertRuns, RUNS.arrays(inGroupOne(runs))),
@@ -260,13 +260,16 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     hot(dueSchedules, [parked]),
     hot(fireSchedules, fireColumns(inGroupOne(limited.map(withKey)), fires)),
     // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
-    { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
+    {
+      ...hot(housekeepingRound, [OWNER, "test", 60_000, false, true], 10 * HELD),
+      readsWhole: ["nodes", "deferred_runs"],
+    },
     { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
     hot(endClaims, [[OWNER]], 10 * HELD),
-    hot(sweepExpired, [batch, "test"], 3 * HELD),
-    hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
+    hot(reclaimExpired, [batch, "test"], 3 * HELD),
+    hot(reclaimClaimsOf, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
-    hot(ringRuns, [parked, parked.map(() => 1)]),
+    hot(wakeRunsStatement, [parked, parked.map(() => 1)]),
     hot(sendMessages, [
       parked,
       parked.map((_, i) => `new-${i}`),

@@ -98,10 +98,10 @@ with t as materialized (select ${now} as now
                           else r.available_at end,
       wake_at = case when f.to_state = 'parked' and not (${wakesAtOnce}) then t.now + ${interval("f.delay_ms")} end,
       wake_after = case when f.to_state = 'parked' then f.wake_after else r.wake_after end,
-      failures = case when f.anew then 0 else r.failures + f.failed::int end,
-      generation = r.generation + f.anew::int,
-      base_seq = case when f.anew then f.seq + f.n - 1 else r.base_seq end,
-      crashes = case when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)${more ? " or f.build is not null" : ""}
+      failures = case when f.continues then 0 else r.failures + f.failed::int end,
+      generation = r.generation + f.continues::int,
+      base_seq = case when f.continues then f.seq + f.n - 1 else r.base_seq end,
+      crashes = case when f.failed or (f.to_state = 'waiting' and not f.continues and f.n = 1)${more ? " or f.build is not null" : ""}
                      then greatest(r.crashes - 1, 0) else 0 end,
       ended_at = case when f.ends or f.to_state = 'quarantined'${more ? ` or ${shut}` : ""} then t.now end
   from f, t
@@ -127,9 +127,9 @@ interface Variant {
 
 /** The last row, of a statement that may make work for others, tells nothing: it leaves the hint. */
 const answer = ({ more, counting }: Variant) => `
-select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as told, null::uuid as held from ok
+select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held from ok
 union all
-select null, null, null, null, run_id, null from told${
+select null, null, null, null, run_id, null from notified${
   counting
     ? `
 union all
@@ -234,7 +234,7 @@ export const commitTasksAndMore = variant(
 /**
  * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
  * entries stand in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
- * different commits at one sequence was told that it had been written.)
+ * different commits at one sequence was notified that it had been written.)
  */
 export const refusedCommits = statement("refused_commits", "Finds out why commits were not accepted.", (d) => {
   const { schema: s } = d;

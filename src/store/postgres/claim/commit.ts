@@ -8,7 +8,7 @@ import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.j
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { isolate } from "../connection/isolate.js";
-import { ring } from "../inbox/ring.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import type { Groups } from "../run/groups.js";
 import { commitAndMoreColumns, commitColumns, refusedColumns } from "./commit-columns.js";
@@ -20,7 +20,7 @@ interface Row {
   inbox_seq: string;
   /** The group in which others may claim it now, or when it is due. */
   ready: number | null;
-  told: string | null;
+  notified: string | null;
   /** A task that is ready but for its limits. */
   held: string | null;
 }
@@ -95,13 +95,13 @@ async function sendOnce(
   const answers = new Map<Commit, CommitAnswer>();
   const parents: string[] = [];
   for (const row of rows) {
-    if (row.told !== null) parents.push(row.told);
+    if (row.notified !== null) parents.push(row.notified);
     if (row.ord !== null) {
       const accepted = { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) } as const;
       answers.set(commits[row.ord - 1]!, accepted);
     }
   }
-  if (parents.length > 0) await ring(db, parents);
+  if (parents.length > 0) await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ held }) => held ?? []),

@@ -7,8 +7,8 @@ import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { departingParts, goneParts, HERE, HOLDER_GONE, inEnv, isOrphan } from "../node/presence-sql.js";
+import { orphanParts, RECLAIMED } from "./reclaim-expired.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
-import { orphanParts, RECLAIMED } from "./sweep-expired.js";
 
 const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
 

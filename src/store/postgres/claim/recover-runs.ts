@@ -8,9 +8,9 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { bigint, rowset, text, uuid } from "../connection/rowset.js";
+import { ON_REQUEST, RECLAIMED } from "./reclaim-expired.js";
+import { EXPIRED, reclaimParts } from "./reclaim-orphans-sql.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
-import { NOBODY, RECLAIMED } from "./sweep-expired.js";
-import { EXPIRED, takeBackParts } from "./take-back.js";
 
 export const findOrphans = statement(
   "find_orphans",
@@ -48,7 +48,7 @@ with t as materialized (select ${d.now} as now
     where r.id = w.id and r.epoch = w.epoch and r.token is not null and r.${over(`(select ${d.now})`)}
     limit 1 for no key update skip locked
   ) r
-), ${takeBackParts(d, `r.${over("t.now")}`, NOBODY)}${RECLAIMED(d)}`;
+), ${reclaimParts(d, `r.${over("t.now")}`, ON_REQUEST)}${RECLAIMED(d)}`;
   },
 );
 

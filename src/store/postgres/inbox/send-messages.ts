@@ -13,7 +13,7 @@ import { ms } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
 import { type Columns, rowset, text, uuid } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
-import { ring } from "./ring.js";
+import { wakeRuns } from "./wake-runs.js";
 
 const KEY = {
   run_id: uuid(({ runId }) => runId),
@@ -113,7 +113,7 @@ async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Tran
   );
   // In the caller's transaction nobody else can see the message yet: the ring would come too early.
   if (!tx && rows.length > 0)
-    await ring(
+    await wakeRuns(
       db,
       rows.map((row) => row.run_id),
     );

@@ -5,7 +5,7 @@ import { checkLimit, refuse } from "../../check/value.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { isStuck, NO_RUNS, stuckParts } from "../connection/locked-beside.js";
+import { isStuck, NO_RUNS, stuckParts } from "../connection/stuck-runs.js";
 import { ENDED } from "../run/ended-states.js";
 
 /** Runs with unread messages that one call looks at, and messages that it closes. With fewer, each call sees them all. */

@@ -13,8 +13,8 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { float8, int, rowset, text } from "../connection/rowset.js";
+import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
 import { ENDED } from "../run/ended-states.js";
-import { SHELVES, shelf } from "../run/shelf.js";
 
 const QUESTIONS = rowset<BreakerQuestion>()({
   env: text(({ env }) => env),
@@ -47,7 +47,7 @@ cross join lateral (
   select coalesce(max(x.ended_at), '-infinity') as at from unnest(g.ids) as i(id)
   cross join lateral (
     select r.ended_at from ${s}.runs r
-    where r.claim_group = i.id and ${shelf("r")} = ${SHELVES.ended} and r.ended_at > '-infinity' and r.state = 'completed'
+    where r.claim_group = i.id and ${endedPartOf("r")} = ${ENDED_PARTS.ended} and r.ended_at > '-infinity' and r.state = 'completed'
     order by r.ended_at desc, r.id desc limit 1
   ) x
 ) good

@@ -33,7 +33,7 @@ interface ChangeParameters extends ReturnType<typeof changesFrom> {
   readonly instances: HasColumns<"key" | "claim_group" | "token" | "base">;
 }
 
-const ANEW = `(id) do update set instance = excluded.instance, claim_group = excluded.claim_group, generation = excluded.generation,
+const RESET = `(id) do update set instance = excluded.instance, claim_group = excluded.claim_group, generation = excluded.generation,
     kind = excluded.kind, name = excluded.name, codec = excluded.codec, data = excluded.data, due_at = excluded.due_at, try_at = excluded.try_at,
     claimed_until = null, attempts = 0, state = 'pending', problem = null`;
 
@@ -48,7 +48,7 @@ export const intoSent = ({ schema: s }: Dialect, sent: SentParameters, only: str
     t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}, t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}
   from ${sent.as("x", "position")}, t
   where ${only}
-  on conflict ${replace ? ANEW : "do nothing"}`;
+  on conflict ${replace ? RESET : "do nothing"}`;
 
 type SentParameters = ReturnType<typeof SENT.from>;
 
@@ -69,7 +69,7 @@ function changeParts(d: Dialect, parameters: ChangeParameters, replace: boolean)
   select x.id, ${keyOf("x.ord")}, ${instances.at("claim_group", "x.ord")}, x.generation, x.kind, x.name, x.codec, x.data, ${due}, ${due}
   from ${timers.as("x", "position")}, t
   where ${written("x.ord")}
-  on conflict ${replace ? ANEW : "do nothing"}
+  on conflict ${replace ? RESET : "do nothing"}
 ), sent as (${intoSent(d, sent, written("x.ord"), replace)}
 ), new as materialized (
   select * from ${effects.as("n")} where ${written("n.ord")}

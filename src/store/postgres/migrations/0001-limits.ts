@@ -2,8 +2,8 @@
 
 import { overflowReason } from "../../../kernel/run/overflow.js";
 import type { Dialect } from "../connection/dialect.js";
-import { isStuck, NO_RUNS, stuckParts } from "../connection/locked-beside.js";
 import { oneOf } from "../connection/rowset.js";
+import { isStuck, NO_RUNS, stuckParts } from "../connection/stuck-runs.js";
 import { endNotices } from "../run/end-notices.js";
 import { ENDED } from "../run/ended-states.js";
 
@@ -212,7 +212,7 @@ begin
   ), ended as (select k.run_id, k.parent_id, k.state, false as counted from skipped k
   ), ${endNotices(d)}
   select k.run_id, k.claim_group, k.state, at, (select b.overflow from beyond b where b.run_id = k.run_id limit 1),
-    (select o.run_id from told o where o.run_id = k.parent_id limit 1)
+    (select o.run_id from notified o where o.run_id = k.parent_id limit 1)
   from skipped k;
 end $$;
 `;

@@ -14,7 +14,7 @@ const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boole
  * database everybody misses everybody at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
  * done is only looked at: each part is a statement of its own, so that none of them can hold up the sign of life.
  */
-export const keepHouse = statement(
+export const housekeepingRound = statement(
   "housekeep",
   "Asks, once a round, which parts of housekeeping have something to do.",
   (d) => {
@@ -76,7 +76,7 @@ export async function housekeep(db: Database, round: HouseRound): Promise<HouseR
   const { incarnation, env, watchedMs, troubled, alone = false } = round;
   const values = [incarnation, env, watchedMs, troubled, alone];
   // Not repeated: whoever asks must know that there was a gap, and has a next round of its own.
-  const [row] = await db.run<Row>(keepHouse, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
+  const [row] = await db.run<Row>(housekeepingRound, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
   const { called, next_wake_ms: nextWakeMs, ...rest } = row!;
   return { ...rest, called: called ?? [], nextWakeMs };
 }

@@ -7,8 +7,8 @@ import { checkGroupIds, checkNode } from "../../check/node/node.js";
 import { checkName, checkText, refuse } from "../../check/value.js";
 import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../../contract/node/nodes.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
+import { orphanParts, RECLAIMED } from "../claim/reclaim-expired.js";
 import { type ReclaimedRow, settleReclaimed } from "../claim/reclaimed.js";
-import { orphanParts, RECLAIMED } from "../claim/sweep-expired.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
@@ -54,7 +54,7 @@ select mode, overrides, drain from n`,
 );
 
 /** What the dead held. The UPDATE asks again whether they still do. */
-export const takeBackClaims = statement(
+export const reclaimClaimsOf = statement(
   "reclaim_claims_of",
   "Reclaims what earlier incarnations of a node held.",
   (d) => `
@@ -174,12 +174,12 @@ async function register(db: Database, node: NodeRegistration): Promise<RegisterA
   if (outcome === "stopped") return { outcome };
   if (!dead || dead.length === 0) return { outcome, mode: { mode, overrides, drain }, reclaimed: [] };
   if (node.takesBack === false) await db.run(endClaims, [dead]);
-  const reclaimed = node.takesBack === false ? [] : await takeBack(db, dead, node.incarnation);
+  const reclaimed = node.takesBack === false ? [] : await reclaimFrom(db, dead, node.incarnation);
   return { outcome, mode: { mode, overrides, drain }, reclaimed };
 }
 
-async function takeBack(db: Database, dead: readonly string[], by: string): Promise<readonly Reclaimed[]> {
-  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL, by]);
+async function reclaimFrom(db: Database, dead: readonly string[], by: string): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<ReclaimedRow>(reclaimClaimsOf, [dead, ALL, by]);
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
   return settleReclaimed(db, rows, by);
 }

@@ -10,7 +10,7 @@ import { checkName, checkText, optional, refuse } from "../../check/value.js";
 import type { CancelAnswer } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
-import { ring } from "../inbox/ring.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "../task/count-down.js";
 import { taskTree } from "../task/task-tree.js";
@@ -50,7 +50,7 @@ with ${task ? `${takeTurn(d, "select $1::uuid")}, ` : ""}l as materialized (
   returning run_id
 ), ended as (select run_id, parent_id, state, ${task} as counted from cancelled
 ), ${endNotices(d)}${task ? `, ${countDown(d)}` : ""}
-select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from told) as told,
+select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from notified) as notified,
   (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
   ${task ? READY : "null::jsonb"} as ready
 from l`;
@@ -95,7 +95,7 @@ with recursive ${taskTree(d, "select $1::uuid")}
 ), ${endNotices(d)}, ${countDown(d, "x.id not in (select run_id from cancelled)")}
 select (
     select count(*)::int from l where (state = 'running' or id in (select id from moved)) and id <> $1
-  ) as running, array(select run_id from requested) as requested, array(select run_id from told) as told,
+  ) as running, array(select run_id from requested) as requested, array(select run_id from notified) as notified,
   array(select run_id from cancelled where limited) as left_lines,
   ${READY} as ready`;
 });
@@ -105,7 +105,7 @@ interface Row {
   pending: number;
   counts: boolean;
   requested: string | null;
-  told: string | null;
+  notified: string | null;
   /** It had limits: somebody may take its place. */
   left_line: string | null;
   cancelled: boolean;
@@ -115,7 +115,7 @@ interface Row {
 interface TasksRow {
   running: number;
   requested: string[];
-  told: string[];
+  notified: string[];
   left_lines: string[];
   ready: Ready;
 }
@@ -160,20 +160,20 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
   }
   if (!row) return undefined;
   await tellReady(db, row.ready);
-  const rung = row.requested ?? row.told;
+  const woken = row.requested ?? row.notified;
   if (row.requested) db.onCalled([row.requested]);
-  if (rung) await ring(db, [rung]);
+  if (woken) await wakeRuns(db, [woken]);
   if (row.left_line) await admitAfter(db, [row.left_line]);
   return row;
 }
 
 async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
   const [row] = await db.run<TasksRow>(cancelTasks, values);
-  const { running, requested, told, left_lines, ready } = row!;
+  const { running, requested, notified, left_lines, ready } = row!;
   await tellReady(db, ready);
   db.onCalled(requested);
-  const rung = [...told, ...requested];
-  if (rung.length > 0) await ring(db, rung);
+  const woken = [...notified, ...requested];
+  if (woken.length > 0) await wakeRuns(db, woken);
   await admitAfter(db, left_lines);
   return running;
 }

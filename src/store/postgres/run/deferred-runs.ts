@@ -8,9 +8,9 @@ import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../../contra
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { isStuck, stuckParts } from "../connection/locked-beside.js";
 import { float8, type HasColumns, int, oneOf, rowset, text } from "../connection/rowset.js";
-import { ring } from "../inbox/ring.js";
+import { isStuck, stuckParts } from "../connection/stuck-runs.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
@@ -69,10 +69,10 @@ with t as materialized (select ${d.now} as now
   update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l where not ${isStuck("l.id")})) and f.pending
 ), ended as (select run_id, parent_id, state, false as counted from cancelled
 ), ${endNotices(d)}
-select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as told
+select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as notified
 from cancelled c join due using (run_id)
 cross join lateral (select program, stack from ${d.schema}.claim_groups g where g.id = c.claim_group limit 1) g
-union all select null, null, null, null, null, run_id from told`,
+union all select null, null, null, null, null, run_id from notified`,
 );
 
 interface ExpiredRow {
@@ -81,15 +81,15 @@ interface ExpiredRow {
   program: string;
   stack: string | null;
   by: string;
-  told: string | null;
+  notified: string | null;
 }
 
 export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
   refuse(checkLimit("limit", limit) ?? checkText("env", env));
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
-  const told = rows.flatMap((row) => row.told ?? []);
-  if (told.length > 0) await ring(db, told);
+  const parents = rows.flatMap((row) => row.notified ?? []);
+  if (parents.length > 0) await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ run_id, limited }) => (limited && run_id !== null ? run_id : [])),

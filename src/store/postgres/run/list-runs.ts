@@ -9,7 +9,7 @@ import type { Database } from "../connection/database.js";
 import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
-import { SHELVES, shelf } from "./shelf.js";
+import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
 
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
@@ -182,13 +182,13 @@ const TROUBLE: readonly RunState[] = ["failed", "dead", "quarantined"];
 
 /** The part of the index of ended runs that holds what is asked for and few others: troubled runs, archived ones. */
 function endedPart({ archived, states }: RunFilter): number | null {
-  if (archived) return SHELVES.archived;
-  return states?.every((state) => TROUBLE.includes(state)) ? SHELVES.trouble : null;
+  if (archived) return ENDED_PARTS.archived;
+  return states?.every((state) => TROUBLE.includes(state)) ? ENDED_PARTS.trouble : null;
 }
 
 function byEnd(filter: RunFilter, { text: conditions }: Where): string {
   const part = endedPart(filter);
-  return part === null ? conditions : `${conditions} and ${shelf("r")} = ${part} and r.ended_at is not null`;
+  return part === null ? conditions : `${conditions} and ${endedPartOf("r")} = ${part} and r.ended_at is not null`;
 }
 
 interface Where {

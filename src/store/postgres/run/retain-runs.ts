@@ -7,8 +7,8 @@ import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
 import { oneOf } from "../connection/rowset.js";
+import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
 import { ENDED } from "./ended-states.js";
-import { SHELVES, shelf } from "./shelf.js";
 
 interface Age {
   readonly env: string;
@@ -17,18 +17,18 @@ interface Age {
 }
 
 /**
- * The oldest first. Each shelf of a group is one range of the index runs_ended: what is not old is not read, nor what is
+ * The oldest first. Each endedPartOf of a group is one range of the index runs_ended: what is not old is not read, nor what is
  * another env's or put aside already (through the primary key, 300,000 runs were read to find that none is old).
  * Locked afterwards, by id: the ranges find more than is wanted.
  */
-const oldOnes = ({ schema: s, now }: Dialect, shelves: readonly number[], also: string) => `
+const oldOnes = ({ schema: s, now }: Dialect, parts: readonly number[], also: string) => `
 with found as materialized (
   select x.id
   from ${s}.claim_groups g
-  cross join unnest(array[${shelves.join(", ")}]) as shelf(n)
+  cross join unnest(array[${parts.join(", ")}]) as part(n)
   cross join lateral (
     select r.id, r.ended_at from ${s}.runs r
-    where r.claim_group = g.id and ${shelf("r")} = shelf.n
+    where r.claim_group = g.id and ${endedPartOf("r")} = part.n
       and r.ended_at <= (select ${now}) - ${interval("$2::float8")} and r.state <> 'quarantined' and ${also}
     order by r.ended_at, r.id
     limit $3
@@ -45,7 +45,7 @@ with found as materialized (
 export const archiveRuns = statement(
   "archive_runs",
   "Archives runs that ended a given time ago.",
-  (d) => `${oldOnes(d, [SHELVES.ended, SHELVES.trouble], "true")}
+  (d) => `${oldOnes(d, [ENDED_PARTS.ended, ENDED_PARTS.trouble], "true")}
 update ${d.schema}.runs r set archived_at = ${d.now}
 where r.id = any(array(select id from old)) and r.state in ${ENDED} and r.archived_at is null
 returning r.id`,
@@ -60,7 +60,7 @@ returning r.id`,
 export const pruneRuns = statement("prune_runs", "Removes runs that ended a given time ago.", (d) => {
   const { schema: s, now } = d;
   const unreferenced = `not exists (select from ${s}.runs p where p.id = r.parent_id and p.state not in ${ENDED})`;
-  return `${oldOnes(d, Object.values(SHELVES), unreferenced)}, gone as (
+  return `${oldOnes(d, Object.values(ENDED_PARTS), unreferenced)}, gone as (
   delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id, r.key_hash
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))

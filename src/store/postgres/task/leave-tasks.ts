@@ -8,7 +8,7 @@ import { cancelTasksOf } from "../run/cancel-run.js";
 import { isTask, taskTree } from "./task-tree.js";
 
 /** Of these runs, those that are to begin anew and have tasks under way. */
-export const findBusy = statement(
+export const findRunsWithTasks = statement(
   "find_runs_with_tasks",
   "Finds the runs of a retry from the start whose tasks still work.",
   (d) => `
@@ -33,10 +33,11 @@ where r.id = any(array(select id from l)) and r.counts and r.parent_id = any($1:
 });
 
 export async function leave(db: Database, runIds: readonly string[], by: string): Promise<void> {
-  const busy = (await db.run<{ id: string }>(findBusy, IDS.arrays(runIds))).map(({ id }) => id);
+  const busy = (await db.run<{ id: string }>(findRunsWithTasks, IDS.arrays(runIds))).map(({ id }) => id);
   if (busy.length === 0) return;
-  for (const id of busy) await cancelTasksOf(db, id, by, ANEW);
+  for (const id of busy) await cancelTasksOf(db, id, by, STARTS_AGAIN);
   await db.run(leaveTasks, [busy]);
 }
 
-export const ANEW = "its run begins anew";
+/** Stored with the cancel of each task. */
+export const STARTS_AGAIN = "its run starts again";

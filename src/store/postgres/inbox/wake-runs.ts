@@ -1,4 +1,4 @@
-// Tells runs that something is in their inbox: a parked one is claimable again, a running one will not park.
+// Wakes runs that have new messages: a parked one becomes claimable, a running one will not park.
 
 import { sleep } from "../../../kernel/world.js";
 import type { Database } from "../connection/database.js";
@@ -16,7 +16,7 @@ const WAKES = "r.state = 'parked' and (u.urgent or u.n >= r.wake_after)";
  * inbox_seq is what parking compares: a message that arrives between load and park is seen there, on the row itself
  * (without it, 2,987 of 3,000 forced interleavings parked for ever). Locked rows are skipped.
  */
-export const ringRuns = statement(
+export const wakeRunsStatement = statement(
   "wake_runs",
   "Wakes runs that have new messages.",
   ({ schema: s, now }) => `
@@ -43,30 +43,33 @@ const TRIES = 40;
 const AGAIN_MS = 25;
 
 /**
- * A run that stands several times in the list is rung as often. One that is locked right now is rung behind the caller's
- * back: a commit never waits for another run's row, and wakeParked finds what was not rung at all.
+ * A run that is listed several times has as many new messages. One that is locked right now is woken in the background:
+ * a commit never waits for another run's row, and wake_parked finds those that were not woken at all.
  */
-export async function ring(db: Database, runIds: readonly string[]): Promise<void> {
+export async function wakeRuns(db: Database, runIds: readonly string[]): Promise<void> {
   const counts = new Map<string, number>();
   for (const id of runIds) counts.set(id, (counts.get(id) ?? 0) + 1);
-  await ringOnce(db, counts);
+  await wakeOnce(db, counts);
   if (counts.size === 0) return;
   db.inBackground(async () => {
     for (let tries = 0; tries < TRIES && counts.size > 0; tries++) {
       await sleep(db.world, AGAIN_MS);
-      await ringOnce(db, counts);
+      await wakeOnce(db, counts);
     }
   });
 }
 
 /** Leaves in `counts` those that were locked. Those that no longer exist stay there, too, and are given up. */
-async function ringOnce(db: Database, counts: Map<string, number>): Promise<void> {
-  const rung = await db.run<{ id: string; claim_group: number; state: string }>(ringRuns, RUNS.arrays([...counts]));
-  for (const { id } of rung) counts.delete(id);
-  db.onWork(rung.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
+async function wakeOnce(db: Database, counts: Map<string, number>): Promise<void> {
+  const woken = await db.run<{ id: string; claim_group: number; state: string }>(
+    wakeRunsStatement,
+    RUNS.arrays([...counts]),
+  );
+  for (const { id } of woken) counts.delete(id);
+  db.onWork(woken.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
   // A limited run that was parked stands in line again: somebody should look whether it is its turn.
   await admitAfter(
     db,
-    rung.flatMap(({ id, state }) => (state === "held" ? id : [])),
+    woken.flatMap(({ id, state }) => (state === "held" ? id : [])),
   );
 }

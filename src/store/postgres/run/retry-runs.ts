@@ -9,7 +9,7 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { IDS } from "../connection/rowset.js";
 import { leave } from "../task/leave-tasks.js";
-import { reopen } from "../task/reopen-tasks.js";
+import { reopen } from "../task/retry-tasks.js";
 import { isTask } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
@@ -21,7 +21,7 @@ const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))
  * for the run's end is unread again, except a request to cancel it. The same call
  * repeated finds its entry in the journal.
  */
-export const redriveRuns = statement(
+export const retryRuns = statement(
   "retry_runs",
   "Retries ended runs, from where they failed or from the start.",
   (d) => {
@@ -78,7 +78,7 @@ export async function redrive(
   const known = runIds.filter(isUuid);
   if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
   const values = [...IDS.arrays(known), fromStart, by, callId, note?.codec, note?.data];
-  const rows = known.length === 0 ? [] : await db.run<Row>(redriveRuns, values);
+  const rows = known.length === 0 ? [] : await db.run<Row>(retryRuns, values);
   const opens = ({ state, task_of }: Row) =>
     reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));

@@ -1,4 +1,4 @@
-// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them (redrive-runs.ts).
+// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them (retry-runs.ts).
 // When only this was done, its tasks work on and its row counts them: the same call repeated finishes it.
 
 import type { Database } from "../connection/database.js";
@@ -13,7 +13,7 @@ import { isTask, taskTree } from "./task-tree.js";
  * skipped ones behind them. What each waits for is counted anew: all whose ends matter are locked here. News of their
  * failures are forgotten, or the next ones would not be told.
  */
-export const reopenTasks = statement("retry_tasks", "Retries the tasks of failed runs that did not succeed.", (d) => {
+export const retryTasks = statement("retry_tasks", "Retries the tasks of failed runs that did not succeed.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive roots as materialized (
@@ -69,6 +69,6 @@ select (select jsonb_agg(jsonb_build_array(id, claim_group, state)) from o where
 });
 
 export async function reopen(db: Database, runIds: readonly string[], by: string, callId: string): Promise<void> {
-  const [row] = await db.run<{ ready: Ready }>(reopenTasks, [...IDS.arrays(runIds), by, callId]);
+  const [row] = await db.run<{ ready: Ready }>(retryTasks, [...IDS.arrays(runIds), by, callId]);
   await tellReady(db, row!.ready);
 }
