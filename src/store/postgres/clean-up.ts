@@ -130,7 +130,7 @@ select (select count(*) from gone)::int as removed, (select count(*) from page) 
 
 /**
  * The oldest starts first. Subscribers of theirs are removed by the nodes that declare (`retireSubscriptions`). One that holds a
- * run is kept: the sweep asks whose claim it was.
+ * run is kept: reclaiming asks who held the claim.
  */
 export const cleanNodes = statement(
   "clean_nodes",

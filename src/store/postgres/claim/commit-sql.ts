@@ -1,5 +1,16 @@
 // The fenced commit as SQL. The order of its parts is the whole point: the fence is the UPDATE's own predicate, and
 // everything else is written only for the fence rows that UPDATE returned.
+//
+// Its parts in order (whole, in all four variants: statements.snapshot.sql, commit_runs … commit_tasks_and_more):
+//   t                             the time, once
+//   waiters, turn                 count-down.ts, where a task ends: the rows that wait for it, locked first
+//   f (l)                         the fences with their locked rows; misfit-sql.ts adds who else may fit
+//   ok                            the UPDATE of the runs, with the fence in its predicate
+//   written                       journal entries of the accepted commits
+//   ended, closed, notified       end-notices.ts: messages of runs that ended, and to their parents
+//   fed, up                       count-down.ts, where a task ends: counts it in the rows that wait for it
+//   taken … misfits               `others`: messages, children, their needs and limits, messages to read again
+//   SELECT                        `answer`: one row per accepted commit, per parent to wake, per task that became ready
 
 import { type Dialect, statement } from "../connection/dialect.js";
 import { leaveHint } from "../connection/hints.js";
@@ -119,13 +130,13 @@ with t as materialized (select ${now} as now
 ), ${endNotices(d)}${counting ? `, ${countDown(d)}` : ""}`;
 }
 
-/** `more`: somebody takes messages in, starts children, begins anew or waits for tasks. `counting`: a task ends. */
+/** `more`: a commit takes messages, starts children, continues as a new generation or waits for tasks. `counting`: a task ends. */
 interface Variant {
   readonly more: boolean;
   readonly counting: boolean;
 }
 
-/** The last row, of a statement that may make work for others, tells nothing: it leaves the hint. */
+/** The last row, of a statement that may make work for others, has no result: it leaves whom to wake. */
 const answer = ({ more, counting }: Variant) => `
 select ok.ord::int, ok.seq, ok.inbox_seq, ok.ready, null::uuid as notified, null::uuid as held from ok
 union all
@@ -233,8 +244,8 @@ export const commitTasksAndMore = variant(
 
 /**
  * Why a commit was not accepted; asked for refused rows only. `recorded` is this very commit and no other: all of its
- * entries stand in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
- * different commits at one sequence was notified that it had been written.)
+ * entries are in the journal, under the same claim. (Judged by the first one's claim alone, the second of two
+ * different commits at one sequence was reported as written.)
  */
 export const refusedCommits = statement("refused_commits", "Finds out why commits were not accepted.", (d) => {
   const { schema: s } = d;

@@ -1,4 +1,4 @@
-// The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
+// Commits effects under a fence, many runs in one statement, each judged alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { type Effect, ends } from "../../../kernel/run/effect.js";
@@ -38,7 +38,7 @@ function needsMore(effect: Effect): boolean {
   return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
 }
 
-/** Whether a task ends with it, as far as its claim tells. */
+/** Whether a task ends with it, as far as its claim says. */
 function endsTask({ claim, effects }: Commit): boolean {
   return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
 }
@@ -63,7 +63,7 @@ export async function commit(
 }
 
 /**
- * What was busy goes once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
+ * What was busy is sent once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
  * ended in the same batch.
  */
 async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {

@@ -1,4 +1,4 @@
-// One encoder per effect that gives the claim back: what it does to the run's row.
+// What each effect that gives the claim back does to the run's row.
 
 import { ends, type SettleEffect } from "../../../kernel/run/effect.js";
 
@@ -9,7 +9,7 @@ export interface RowChange {
   readonly failed: boolean;
   /** Begins the next generation with the entry it writes. */
   readonly continues: boolean;
-  /** Retry: until claimable. Park: until it wakes by itself, null for never. */
+  /** Retry: until claimable. Park: until it wakes without a message, null for never. */
   readonly delayMs: number | null;
   readonly wakeAfter: number;
   readonly seenInboxSeq: number | null;

@@ -1,4 +1,4 @@
-// Reads who held a run, claim by claim.
+// Lists the claims that a run has had, with their holders.
 
 import { isUuid } from "../../../kernel/id.js";
 import { checkLimit, refuse } from "../../check/value.js";
@@ -8,8 +8,8 @@ import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 
 /**
- * Of a claim that was taken, the sweep has noted whose it was; of one that is held, the run's row has it. Of all others the
- * entries tell, by the part of their token that is its node's own (`claimToken`). The table of nodes is small and read whole.
+ * Of a claim that was reclaimed, its holder was noted then; of one that is held, the run's row has it. Of all others the
+ * journal entries show it, by the part of their token that is its node's own (`claimToken`). The table of nodes is small and read whole.
  */
 export const readClaims = statement(
   "read_claims",

@@ -1,5 +1,5 @@
-// Takes back the claims of nodes that are gone, and those whose lease is over: in the witness's own env, judged by the settings that
-// the holder registered.
+// Reclaims the claims of nodes that are gone, and those whose lease has expired: in the witness's own env, judged by the settings
+// that the holder registered.
 
 import { checkLimit, refuse } from "../../check/value.js";
 import type { ReclaimRound } from "../../contract/node/house.js";
@@ -30,7 +30,7 @@ export async function reclaim(db: Database, round: ReclaimRound): Promise<readon
   const { incarnation, env, watchedMs, troubled, limit } = round;
   refuse(checkLimit("limit", limit));
   if (limit < 1) return [];
-  // Repeated through an outage, it would come back as the first statement of all and take every claim: all leases are over
+  // Repeated through an outage, it would come back as the first statement of all and take every claim: all leases have expired
   // by then, and for how long it had watched was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const rows = await db.run<ReclaimedRow>(reclaimRuns, [incarnation, env, watchedMs, troubled, limit], { once: true });
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);

@@ -1,4 +1,4 @@
-// Orphans one by one: who they are, and taking back each as somebody decided.
+// Lists orphans, and reclaims each by the policy that an operator chose.
 
 import { checkDecisions, checkOrphanFilter } from "../../check/claim/recovery.js";
 import { checkDelay, refuse } from "../../check/value.js";
@@ -32,7 +32,7 @@ const DECISIONS = rowset<RecoveryDecision>()({
   policy: text(({ policy }) => policy),
 });
 
-/** The whole precondition stands in the UPDATE: the claim that was decided on, its lease still over for so long. */
+/** The whole precondition is in the UPDATE: the claim that was decided on, its lease still expired for that time. */
 export const recoverRuns = statement(
   "reclaim_orphans",
   "Reclaims orphans, each by the policy that an operator chose for it.",

@@ -1,4 +1,4 @@
-// Prolongs leases, and tells which claims are lost.
+// Renews leases, and reports which claims are lost.
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import { checkClaim } from "../../check/claim/commit.js";
@@ -80,7 +80,7 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
     const answer = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
     answers.set(nameOf(once[ord - 1]!), answer);
   }
-  // What is no claim at all is nobody's.
+  // What is no valid claim is lost.
   return names.map((name) => answers.get(name) ?? { outcome: "lost" });
 }
 

@@ -1,9 +1,9 @@
-// The two things that vary in our SQL text: the schema's name and what "now" is.
+// Named statements, and the two things that vary in their text: the schema's name and the clock.
 
 import { schemaName } from "../../../kernel/name.js";
 
 export interface Dialect {
-  /** Quoted, ready to stand before a dot. */
+  /** Quoted, ready for a dot. */
   readonly schema: string;
   /** The database's clock. Only the differential test, which moves time, uses another expression. */
   readonly now: string;

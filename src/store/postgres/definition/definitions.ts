@@ -19,7 +19,7 @@ const NAMED = "env = $1 and kind = $2 and name = $3";
 
 /**
  * The row is judged as it is met: of two that save over one version, one does. The same body again changes nothing. One that
- * was removed goes on counting: a run that is pinned to its version 1 is not another one's.
+ * was removed keeps its count: a run that is pinned to its version 1 is not another one's.
  */
 const saveDefinition = statement(
   "save_definition",

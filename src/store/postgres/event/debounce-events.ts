@@ -50,7 +50,7 @@ const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing"
 )`;
 
 /**
- * Rows are taken in one order. Whoever takes an event away holds its row (settle_debounced): an event that comes meanwhile
+ * Rows are taken in one order. The statement that takes an event away holds its row (settle_debounced): an event that comes meanwhile
  * waits for that, finds no row, and makes the next run. A run that is there already is a repeated call. A run that was
  * cancelled or died before it could begin gathers no more; one that cannot be seen was made since this statement began
  * (taken for dead, 40 emitters on a new subject made three runs).
@@ -143,7 +143,7 @@ async function gather(
   const rows = await send(db, groups, gatherings, inserted);
   const gathers = new Map(rows.map((row) => [JSON.stringify([row.env, row.subscription, row.subject]), row.run_id]));
   const made = events.filter((event) => gathers.get(textOf(event)) === event.run.id);
-  // Who sleeps until the next run is due should know of it.
+  // A node that sleeps until the next run is due has to know of it.
   if (made.length > 0) db.onWork(await groups.ids(made.map(({ run }) => run.group)));
   // Not among the rows: a repeated call, whose run is there.
   return events.map((event) => ({ outcome: "gathered", runId: gathers.get(textOf(event)) ?? event.run.id }));
@@ -151,7 +151,7 @@ async function gather(
 
 type Row = { env: string; subscription: string; subject: string; run_id: string };
 
-/** Whole or not at all: with runs beside them, in a transaction. Everybody takes keys first and subjects then. */
+/** Whole or not at all: together with plain runs, in a transaction. Keys are always taken before subjects. */
 async function send(
   db: Database,
   groups: Groups,
@@ -173,7 +173,7 @@ async function send(
   return rows;
 }
 
-/** Claimable at once, so that they find each other before the window is over. */
+/** Claimable at once, so that they find each other before the window has passed. */
 async function insertIn(
   db: Database,
   groups: Groups,

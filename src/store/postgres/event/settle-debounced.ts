@@ -1,4 +1,4 @@
-// What becomes of a claimed run that gathers: it begins with the last event, waits on, or hands its event to another.
+// Decides what a claimed run that gathers events does: start with the last event, keep waiting, or merge into another run.
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import type { DebounceTicket } from "../../../kernel/run/debounce-ticket.js";

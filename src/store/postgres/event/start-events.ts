@@ -1,5 +1,5 @@
-// Accepts events: finds who is started by them and makes their runs, in one statement. An event goes out once, however many runs
-// it makes; what each of them differs in is worked out where the subscriptions are.
+// Accepts events: finds their subscriptions and inserts the runs, in one statement. An event is sent once, however many runs it
+// starts; what differs between them is computed where the subscriptions are.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import { eventRun, eventRunId } from "../../../kernel/run/event-run.js";
@@ -152,7 +152,7 @@ async function send(
 
 type Started = Extract<StartAnswer, { outcome: "started" }>["runs"][number];
 
-/** Keys that somebody has: another event, this very one in a call whose answer was lost, or a run that needs it no more. */
+/** Keys that are taken: by another event, this very one in a call whose answer was lost, or a run that needs it no more. */
 async function insertOthers(
   db: Database,
   groups: Groups,

@@ -94,7 +94,7 @@ delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subsc
 );
 
 /**
- * Nobody declares it, and somebody alive has its program and has said what it declares: its code was changed. (One that was
+ * No node declares it, and a live node has its program and has said what it declares: its code was changed. (One that was
  * about to say so let another, which stopped in that moment, take away what both declare.) A subscriber whose node is gone is
  * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
  * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.

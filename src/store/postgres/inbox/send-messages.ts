@@ -31,7 +31,7 @@ const MESSAGES = rowset<NewMessage>()({
 });
 
 /**
- * Only INSERTs: it may stand in a caller's transaction. Sorted, so that two senders of the same keys never deadlock;
+ * Only INSERTs: it may run in a caller's transaction. Sorted, so that two senders of the same keys never deadlock;
  * numbered before that, in the order in which they were sent.
  */
 export const sendMessages = statement(
@@ -111,7 +111,7 @@ async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Tran
     MESSAGES.arrays(messages),
     { tx },
   );
-  // In the caller's transaction nobody else can see the message yet: the ring would come too early.
+  // In the caller's transaction no other can see the message yet: it is too early to wake the run.
   if (!tx && rows.length > 0)
     await wakeRuns(
       db,

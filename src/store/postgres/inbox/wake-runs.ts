@@ -67,7 +67,7 @@ async function wakeOnce(db: Database, counts: Map<string, number>): Promise<void
   );
   for (const { id } of woken) counts.delete(id);
   db.onWork(woken.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
-  // A limited run that was parked stands in line again: somebody should look whether it is its turn.
+  // A limited run that was parked is in line again: it may be its turn.
   await admitAfter(
     db,
     woken.flatMap(({ id, state }) => (state === "held" ? id : [])),

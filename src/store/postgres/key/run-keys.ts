@@ -1,4 +1,4 @@
-// Dedupe keys: what a key is found by, who holds it, and how one that is of no use any more is freed.
+// Dedupe keys: how a key is found, which run holds it, and how one that is no longer needed is freed.
 
 import { hash } from "node:crypto";
 import type { NewKey, NewRun } from "../../../kernel/run/new-run.js";
@@ -31,7 +31,7 @@ const STALE = rowset<StaleKey>()({ hash: uuid(({ run }) => hashOf(run)), run_id:
 
 /**
  * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
- * inserting one, 13 % of racing calls saw nobody.
+ * inserting one, 13 % of racing calls saw no holder.
  */
 const selectKeys = statement(
   "find_keys",

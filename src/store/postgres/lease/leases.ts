@@ -1,4 +1,4 @@
-// Named leases: one row per key, taken, prolonged and given up by single conditional statements.
+// Named leases: one row per key, acquired, renewed and finished by single conditional statements.
 
 import { checkAcquire, mayBeFence, mayBeLease } from "../../check/lease/lease.js";
 import { checkDelay, checkLimit, checkText, refuse } from "../../check/value.js";
@@ -22,7 +22,7 @@ const COLUMNS = (now: string) => `
 const MINE = "l.token is not distinct from excluded.token";
 
 /**
- * Takes the key when it is new, finished, or its time is over; a steal and a failure raise the attempt, an orderly end
+ * Takes the key when it is new, finished, or expired; a steal and a failure raise the attempt, an orderly end
  * sets it back. Asked again with the token that holds it, after its time, it is renewed and stays what it was. Who held
  * it before is read first, under the row's lock: the count makes the INSERT wait for that. A new key begins above the epochs of
  * all keys that were removed: it may have been one of them.
@@ -53,7 +53,7 @@ select taken.epoch, taken.attempt, before.owner as before_owner, before.state as
 from t left join taken on true left join before on true`,
 );
 
-/** Also after the lease was over, as long as nobody took it: the token is still the owner's then. */
+/** Also after the lease has expired, as long as no other owner took it: the token is still the owner's then. */
 const renewLease = statement(
   "renew_lease",
   "Renews a lease.",
@@ -178,7 +178,7 @@ async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAn
       const stolen = before_owner !== null && before_state === "claimed" && !mine;
       return stolen ? { outcome: "stolen", lease, previousOwner: before_owner } : { outcome: "acquired", lease };
     }
-    // Somebody inserted the key between our look and our insert: look again.
+    // Another owner inserted the key between our read and our insert: read again.
     if (before_owner === null) continue;
     if (mine) {
       return {

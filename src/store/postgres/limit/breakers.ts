@@ -26,7 +26,7 @@ const QUESTIONS = rowset<BreakerQuestion>()({
 /**
  * For each question a few steps down the index: the last success of each of the program's groups, and as many failures after
  * it as the threshold asks for. (The failures are read by a function
- * that may not sort: few of them expected, a planner sorted all of the program's.) Whoever ended in the very instant of a success counts as before it.
+ * that may not sort: few of them expected, a planner sorted all of the program's.) A run that ended in the very instant of a success counts as before it.
  */
 export const readBreakers = statement(
   "read_breakers",

@@ -1,4 +1,4 @@
-// What nodes declare of their programs: limits, for whoever starts a run without having its code, and what becomes of orphans.
+// What nodes declare of their programs: limits, for callers that start a run without having its code, and the recovery policy.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";

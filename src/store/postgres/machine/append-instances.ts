@@ -1,4 +1,4 @@
-// Creates instances and appends to them, many in one statement, each judged by itself.
+// Creates instances and appends to them, many in one statement, each judged alone.
 
 import { checkAppends, checkCreates } from "../../check/machine/machine.js";
 import type {
@@ -105,8 +105,8 @@ export async function append(
 }
 
 /**
- * The first ones that have no timer in common: one statement cannot remove a row and set it anew. (Somebody tells an instance
- * something else while that one takes what it was told before.) The others come after them, in their order.
+ * The first ones that have no timer in common: one statement cannot remove a row and insert it again. (A sender replaces an event
+ * while the instance takes the one before.) The others come after them, in their order.
  */
 function apart(appends: readonly Append[]): readonly Append[] {
   const touched = new Set<string>();

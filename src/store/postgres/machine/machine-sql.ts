@@ -38,8 +38,8 @@ const RESET = `(id) do update set instance = excluded.instance, claim_group = ex
     claimed_until = null, attempts = 0, state = 'pending', problem = null`;
 
 /**
- * A told event stands in the line of its instance's timers: where that is served, and not where its sender is. `replace`: told again it
- * begins anew.
+ * A sent event waits among its instance's timers: where that is served, and not where its sender is. `replace`: sent again, it
+ * starts from its new time.
  */
 export const intoSent = ({ schema: s }: Dialect, sent: SentParameters, only: string, replace: boolean) => `
   insert into ${s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)

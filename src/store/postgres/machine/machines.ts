@@ -1,4 +1,4 @@
-// Instances of state machines, as a store keeps them.
+// The store's operations on instances of state machines.
 
 import { type BatchLimits, inBatches } from "../../../kernel/chunk.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -97,7 +97,7 @@ interface EventRow extends Pick<InstanceEvent, "kind" | "name" | "key" | "by" | 
   data: string;
 }
 
-/** A nearer deadline than this is told to other processes: they look so often anyway. */
+/** Other processes are woken for a deadline nearer than this: they look as often anyway. */
 const SOON_MS = 5_000;
 
 const CHANGE_LIMITS: BatchLimits<Change> = {
@@ -231,7 +231,7 @@ async function list(db: Database, filter: InstanceFilter, page: Omit<PageAsked, 
   return { instances, next: rows.length > limit ? instances.at(-1)!.key : null };
 }
 
-/** Where somebody may have something to do, now or soon. */
+/** The groups in which there is something to do, now or soon. */
 function wokenBy({ group, timers, told, effects }: NewInstance | Append): RunGroup[] {
   const soon = timers.some(({ delayMs }) => delayMs <= SOON_MS) ? [group] : [];
   const others = told.filter(({ delayMs }) => delayMs <= SOON_MS).map((one) => one.group);

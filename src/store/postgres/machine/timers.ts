@@ -1,5 +1,5 @@
-// Timers of instances: taken when they are due, settled when they could not be fired; and events that are told to an instance,
-// which wait in the same line.
+// Timers of instances: claimed when they are due, settled when they could not be fired; and events that are sent to an instance,
+// which wait among its timers.
 
 import { checkSettlements, checkTimerClaim, checkTold } from "../../check/machine/machine.js";
 import { refuse } from "../../check/value.js";
@@ -63,11 +63,11 @@ export function timerOf(row: TimerRow): TimerRecord {
  * Taking writes nothing that is indexed (HOT). When it moved `try_at`, each of 200 timers got a new entry in three indexes: with a
  * million pending most on pages of their own, 3.6 ms instead of 2.2 ms.
  * The rows are taken where `picked` has locked them, by their ctid: looked up again by their ids, 1.1 ms more with a million. One that
- * somebody has changed since the statement began is not seen there, and left to the next look, as a locked one is: whoever changed
- * it tells of it.
- * The limit stands in a sub-select, as the groups do: known, it made a plan with values look so much cheaper than the prepared one
- * that with a million pending every look was planned anew (1.10–1.18 of a sweep with none behind it, instead of 0.94–1.04).
- * Those that somebody holds stand before the rest and are read past: with 1,000 a look takes 1 to 2 ms more. They are few: a node takes
+ * another statement has changed since the statement began is not seen there, and left to the next look, as a locked one is: the change
+ * wakes the node.
+ * The limit is in a sub-select, as the groups are: known, it made a plan with values look so much cheaper than the prepared one
+ * that with a million pending every look was planned again (1.10–1.18 of a round with none behind it, instead of 0.94–1.04).
+ * Those that are held come before the rest and are read past: with 1,000 a look takes 1 to 2 ms more. They are few: a node takes
  * what it fires in 1.25 s. `next_ms` asks the first of them, and only when all that is free was taken: of overdue ones there may be a million.
  */
 export const claimTimers = statement(
@@ -143,7 +143,7 @@ export const SETTLEMENTS = rowset<TimerSettlement>()({
   problem: text(({ problem }) => problem),
 });
 
-/** One that is being changed is left alone: whoever changes it knows better, and its lease ends by itself. */
+/** One that is being changed is left alone: the change is newer, and the lease expires. */
 export const settleTimers = statement(
   "settle_timers",
   "Gives back timers that could not be fired: for later, as dead, or removed.",
@@ -174,7 +174,7 @@ export async function settle(db: Database, settlements: readonly TimerSettlement
   return row!.n;
 }
 
-/** Told again it changes nothing: it waits in the line, or its key stands in the log. */
+/** Sent again it changes nothing: it is still waiting, or its key is in the log. */
 export const tellInstances = statement("send_to_instances", "Sends events to instances, each id once.", (d) => {
   const { schema: s, now } = d;
   const status = (of: string) => `(select i.status from ${s}.instances i where i.key = ${of}.instance limit 1)`;

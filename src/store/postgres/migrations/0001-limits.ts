@@ -1,4 +1,4 @@
-// Limits: the lines in which held runs stand, who has passed, and the one function that lets runs go on.
+// Limits: the lines in which held runs wait, the places that are taken, and the one function that admits runs.
 
 import { overflowReason } from "../../../kernel/run/overflow.js";
 import type { Dialect } from "../connection/dialect.js";
@@ -73,7 +73,7 @@ create table ${s}.paused_queues (
 create function ${s}.follow_limits() returns trigger language plpgsql
   set search_path = pg_catalog set enable_seqscan = off as $$
 declare
-  -- Quarantined, it has not ended; but its key is not kept from others for as long as nobody has code that fits.
+  -- Quarantined, it has not ended; but its key is not kept from others for as long as no node has code that fits.
   ends boolean := new.state in ${ENDED} or new.state = 'quarantined';
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;

@@ -3,8 +3,8 @@
 import type { Dialect } from "../connection/dialect.js";
 
 /**
- * due_at is the one time that counts: the deadline; while claimed, when the claim is over; after a failure, when to try again; null:
- * given up. So what is due is the head of one index, and a claimed or failing row is never read past. generation is drawn anew by every
+ * due_at is the one time that counts: the deadline; while claimed, when the claim expires; after a failure, when to try again; null:
+ * given up. So what is due is the head of one index, and a claimed or failing row is never read past. generation is drawn again by every
  * schedule, so it is unique, and writes under a claim find their row by it. Ordered by code, as the memory store does. The primary
  * key begins with the instance: beginning with env and scope, a planner without statistics took it for the look, and read them all.
  */

@@ -1,8 +1,8 @@
-// A node's own connection: it hears hints there, and holds a lock that the server drops when the process dies.
+// A node's own connection: it is woken there, and holds a lock that the server drops when the process dies.
 //
 // The connection runs nothing else, so that the lock of a killed process is gone within milliseconds (measured: 4–7 ms).
 // Safety never depends on it, only how soon a takeover begins: the fence refuses whatever a node writes that was missed
-// by mistake. A node that cannot open it again lives on: it beats more often, and whoever is heard of is not gone.
+// by mistake. A node that cannot open it again lives on: it sends its heartbeat more often, and with heartbeats it is not gone.
 
 import pg from "pg";
 import { sleep, type World } from "../../../kernel/world.js";
@@ -65,7 +65,7 @@ class Presence {
     this.#options = options;
   }
 
-  /** When the server turns out to be the wrong one, its lock there tells nobody anything: it is taken where the name leads now. */
+  /** When the server turns out to be the wrong one, its lock there is of no use: it is taken where the name leads now. */
   follow(): void {
     this.#unfollow = this.#options.connections.onGivenUp(() => {
       const client = this.#client;
@@ -98,7 +98,7 @@ class Presence {
     }
     this.#client = client;
     attendee.onPresence?.(true);
-    // Whatever was told while nobody listened.
+    // There may have been work while it did not listen.
     attendee.onHint([]);
   }
 
@@ -113,7 +113,7 @@ class Presence {
     await this.#announce(client);
   }
 
-  /** Its lock is held as before; the row that tells which one it is was written anew. */
+  /** Its lock is held as before; the row that names the lock was written again. */
   async announce(): Promise<void> {
     if (this.#client) await this.#announce(this.#client);
   }

@@ -1,4 +1,4 @@
-// Keeps house: a sign of life, who is missing, and what is to be done, as one statement, so that an idle node sends one query a second.
+// One round of housekeeping as one statement: a sign of life, which nodes are missing, and what is due. An idle node sends one query a second.
 
 import type { ModeState } from "../../../kernel/node-mode.js";
 import type { HouseReport, HouseRound } from "../../contract/node/house.js";
@@ -10,8 +10,12 @@ import { departingParts, goneParts, HERE, inEnv, isHere, isOrphan } from "./pres
 const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
 
 /**
+ * Its parts in order: t (the time), here (presence-sql.ts: the session locks that are held), mine and beat (the node's own sign of
+ * life), changed and absent (notes which nodes are missing), missing, departing and gone (presence-sql.ts: which of them count as
+ * gone), SELECT (what is due).
+ *
  * It writes rows of nodes only, and none that others have locked: those are left to the next round. (After a restart of the
- * database everybody misses everybody at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
+ * database every node misses every other at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
  * done is only looked at: each part is a statement of its own, so that none of them can hold up the sign of life.
  */
 export const housekeepingRound = statement(
@@ -75,7 +79,7 @@ const BEAT_TIMEOUT_MS = 3_000;
 export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
   const { incarnation, env, watchedMs, troubled, alone = false } = round;
   const values = [incarnation, env, watchedMs, troubled, alone];
-  // Not repeated: whoever asks must know that there was a gap, and has a next round of its own.
+  // Not repeated: the caller must know that there was a gap, and has a next round.
   const [row] = await db.run<Row>(housekeepingRound, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
   const { called, next_wake_ms: nextWakeMs, ...rest } = row!;
   return { ...rest, called: called ?? [], nextWakeMs };

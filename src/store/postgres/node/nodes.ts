@@ -61,7 +61,7 @@ export const reclaimClaimsOf = statement(
 with t as materialized (select ${d.now} as now
 ), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
 );
-/** Leaves what the dead held to whoever decides on each run: it is an orphan from now on. */
+/** Leaves what the dead held to an operator, who decides on each run: it is an orphan from now on. */
 export const endClaims = statement(
   "end_claims",
   "Ends the leases of what earlier incarnations of a node held, for an operator to decide.",
@@ -120,7 +120,7 @@ interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
   stopped_at: number | null;
 }
 
-/** `onNews`: told when a node's mode was changed. */
+/** `onNews`: called when a node's mode was changed. */
 export function nodeStore(db: Database, onNews: () => void): NodeStore {
   return {
     register: (node) => register(db, node),
@@ -165,7 +165,7 @@ interface RegisterRow {
   drain: ModeState["drain"];
 }
 
-/** What is taken back is a statement of its own: a start that dies before it is made again finds the same dead. */
+/** Claims are reclaimed by a statement of its own: a start that dies before that is repeated and finds the same dead. */
 async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
   refuse(checkNode(node));
   const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
@@ -185,18 +185,20 @@ async function reclaimFrom(db: Database, dead: readonly string[], by: string): P
 }
 
 export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
-  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
-  const { heartbeatMs, leaseMs, presenceGraceMs } = node;
-  const who = { incarnation, identity, name, env, stack, build };
-  const lists = { serves: serves ?? [], executors: executors ?? [] };
   return {
-    ...who,
-    ...lists,
-    mode,
-    alone: alone ?? false,
-    heartbeat_ms: heartbeatMs ?? null,
-    lease_ms: leaseMs ?? null,
-    presence_grace_ms: presenceGraceMs ?? null,
+    incarnation: node.incarnation,
+    identity: node.identity,
+    name: node.name,
+    env: node.env,
+    stack: node.stack,
+    build: node.build,
+    serves: node.serves ?? [],
+    executors: node.executors ?? [],
+    mode: node.mode ?? "full",
+    alone: node.alone ?? false,
+    heartbeat_ms: node.heartbeatMs ?? null,
+    lease_ms: node.leaseMs ?? null,
+    presence_grace_ms: node.presenceGraceMs ?? null,
   };
 }
 

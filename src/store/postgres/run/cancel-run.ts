@@ -1,4 +1,4 @@
-// Cancels a run: at once when nobody holds it, by a message to its holder when somebody does. One that has tasks ends when
+// Cancels a run: at once when it is not held, by a message to its holder when it is. One that has tasks ends when
 // they have: those that wait are cancelled at once, those that run are asked.
 
 import { isUuid } from "../../../kernel/id.js";
@@ -21,7 +21,7 @@ const into = ({ schema: s }: Dialect) =>
   `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
 
 /**
- * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a sweep that committed while we
+ * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a reclaim that committed while we
  * waited for its lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
  * A task is taken in its turn, without waiting for it: one that is locked is answered by no row.
  */
@@ -60,9 +60,9 @@ export const cancelRun = statement("cancel_run", "Cancels a run, or asks its hol
 const cancelTask = statement("cancel_task", "Cancels a task, or asks its holder to.", (d) => cancelOne(d, true));
 
 /**
- * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows
+ * All of a run's tasks and theirs, locked in the order of their ids. A task that needs one of them is among them, so only rows
  * that are not cancelled here are counted down: the run's own, and that of a task which runs and has tasks itself. One that
- * failed and was opened again by itself was counted when it failed: its parent is told instead. One that wrote something between
+ * failed and was retried alone was counted when it failed: its parent gets a message instead. One that wrote something between
  * this statement's snapshot and its lock (`moved`) may have started tasks that are not in the tree: it is asked, as if it ran.
  */
 export const cancelTasks = statement("cancel_tasks", "Cancels all tasks of a run, and theirs.", (d) => {
@@ -106,7 +106,7 @@ interface Row {
   counts: boolean;
   requested: string | null;
   notified: string | null;
-  /** It had limits: somebody may take its place. */
+  /** It had limits: another run may take its place. */
   left_line: string | null;
   cancelled: boolean;
   ready: Ready;

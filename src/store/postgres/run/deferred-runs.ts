@@ -1,4 +1,4 @@
-// Deferred runs: noted beside the run when it is inserted, taken by the claim, cancelled when nobody took one in time.
+// Deferred runs: noted when the run is inserted, taken by the claim, cancelled when no node took one in time.
 
 import type { NewDeferral, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { checkStackQuery } from "../../check/claim/recovery.js";
@@ -39,7 +39,7 @@ export const intoDeferred = ({ schema: s }: Dialect, runs: HasColumns<"id" | "de
   from ${DEFERRALS.from(from).as("f")}, t
   where ${oneOf(runs.at("id", "f.run"), "select id from r")}`;
 
-/** Of runs in a CTE `claimed`: whoever takes one first stands there. Empty tables cost one look at an index. */
+/** Of runs in a CTE `claimed`: the node that takes one first is noted. Empty tables cost one look at an index. */
 export const takeDeferred = ({ schema: s, now }: Dialect, owner: string) => `
   update ${s}.deferred_runs f set taken_by = ${owner}, taken_at = ${now}, pending = false
   where f.run_id = any(array(select id from claimed)) and f.pending`;

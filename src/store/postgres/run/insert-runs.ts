@@ -1,4 +1,4 @@
-// Puts runs into the store, each once, under its dedupe key if it has one.
+// Inserts runs, each once, under its dedupe key if it has one.
 
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { checkRun } from "../../check/run/run.js";
@@ -94,7 +94,7 @@ export const insertRunsAgain = statement("insert_runs_again", "Inserts runs of w
   plainRuns(d, "on conflict do nothing", false),
 );
 
-/** For a batch in which a run has limits or is deferred: rare enough not to be told apart from a repeat. */
+/** For a batch in which a run has limits or is deferred: rare enough to be treated like a repeat. */
 export const insertLimitedRuns = statement(
   "insert_limited_runs",
   "Inserts runs of which some have limits or are deferred.",

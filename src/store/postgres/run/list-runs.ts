@@ -200,8 +200,8 @@ interface Where {
 }
 
 /**
- * Only what is asked for stands in the text: one plan is made for all values. States stand there themselves, found in our own list: as
- * a parameter they would not match the partial indexes.
+ * Only the conditions that are asked for are in the text. States are literals, taken from our own list: as parameters they would
+ * not match the partial indexes.
  */
 function whereOf({ env, stack, program, queue, states, archived }: RunFilter): Where {
   const values: unknown[] = [];

@@ -1,5 +1,5 @@
-// Pauses a run with its tasks, and lets them go on. Rows are locked in the order of their ids; a run that somebody holds is
-// marked, and becomes paused when it is given back (answer_pause); its holder is told to do that now.
+// Pauses a run with its tasks, and resumes them. Rows are locked in the order of their ids; a run that is held is marked,
+// and becomes paused when its claim is given back (answer_pause); its holder is asked to do that now.
 
 import { isUuid } from "../../../kernel/id.js";
 import { nodeName } from "../../../kernel/name.js";

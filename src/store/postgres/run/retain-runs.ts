@@ -1,4 +1,4 @@
-// Puts ended runs aside, and deletes them with everything that belongs to them.
+// Archives ended runs, and deletes them with everything that belongs to them.
 
 import { checkAge } from "../../check/filter.js";
 import { refuse } from "../../check/value.js";
@@ -18,7 +18,7 @@ interface Age {
 
 /**
  * The oldest first. Each endedPartOf of a group is one range of the index runs_ended: what is not old is not read, nor what is
- * another env's or put aside already (through the primary key, 300,000 runs were read to find that none is old).
+ * another env's or archived already (through the primary key, 300,000 runs were read to find that none is old).
  * Locked afterwards, by id: the ranges find more than is wanted.
  */
 const oldOnes = ({ schema: s, now }: Dialect, parts: readonly number[], also: string) => `
@@ -53,8 +53,8 @@ returning r.id`,
 
 /**
  * Only terminal and unreferenced: a live parent may still ask for its child's result. Keys are locked in their order
- * first, as whoever frees stale ones does; of the messages, nobody else waits for one while it holds another. Rates whose
- * next start is past mean the same as none: they go, too, whoever left them ('0' comes after '/'). So do old tries of a
+ * first, as in the statement that frees stale ones; of the messages, no other statement waits for one while it holds another. Rates whose
+ * next start is past mean the same as none: they go, too ('0' comes after '/'). So do old tries of a
  * circuit breaker whose run is gone, or never came.
  */
 export const pruneRuns = statement("prune_runs", "Removes runs that ended a given time ago.", (d) => {

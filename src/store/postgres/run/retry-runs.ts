@@ -1,4 +1,4 @@
-// Opens ended runs again, for an operator: from where they were, or from their start. One statement, each run once.
+// Retries ended runs, for an operator: from where they failed, or from their start. One statement, each run once.
 
 import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
@@ -13,7 +13,7 @@ import { reopen } from "../task/retry-tasks.js";
 import { isTask } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
-/** A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was. */
+/** A quarantined task has not ended and is still waited for: it is the only task that can be retried alone, where it was. */
 const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))";
 
 /**

@@ -1,4 +1,4 @@
-// Looks after runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
+// Reviews runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
 
 import { checkLimit, checkText, checkUuid, optional, refuse } from "../../check/value.js";
 import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, noFittingNode } from "../../contract/run/misfits.js";

@@ -1,5 +1,5 @@
-// Fires schedules: the decision and its runs are one statement, so that no crash can fall between them and nobody holds a lock
-// while it thinks.
+// Fires schedules: the decision and its runs are one statement, so that no crash can fall between them and no node holds a lock
+// while it decides.
 
 import type { Fire, FireAnswer } from "../../contract/schedule/schedules.js";
 import type { Database } from "../connection/database.js";
@@ -51,12 +51,12 @@ const probes = PROBES.from(fires.next);
 const OF_MOVED = oneOf(schedulesOfRuns.at("schedule_id", "asked.position + 1"), "select id from moved");
 /** Not one that is to try, or the one that does. */
 const MAY_START = `(not ${oneOf("asked.id", `select unnest(${probes.array("run_id")})`)} or ${oneOf("asked.id", "select run_id from tried")})`;
-/** Nobody decided since, and nobody paused it. */
+/** No node decided since, and it is not paused. */
 const UNDECIDED = `s.last_at = ${instant("f.seen")} and s.paused_at is null`;
 
 /**
  * A schedule moves on from where it was read, and its runs go in if it did. Of nodes that decide at the same time one finds
- * it as it read it; a row that is locked is left to whoever has it. `there`: runs that an earlier call with a lost reply left.
+ * it as it read it; a row that is locked is left to the node that has it. `there`: runs that an earlier call with a lost reply left.
  */
 export const fireSchedules = statement(
   "fire_schedules",

@@ -56,7 +56,7 @@ join ${s}.schedules s on (s.env, s.stack, s.program, s.key) = ($1, $2, d.program
 order by d.ord`,
 );
 
-/** Whoever declares a schedule at the same time is met on its row: it is judged by what stands there then. */
+/** A declaration at the same time holds the row: it is judged by what the row says then. */
 const removeSchedules = statement(
   "remove_schedules",
   "Removes schedules that no node has declared for a given time.",
@@ -185,7 +185,7 @@ async function declare(db: Database, declaration: ScheduleDeclaration): Promise<
   }
   if (schedules.length === 0) return [];
   const rows = await db.run<{ id: string }>(findSchedules, [env, stack, ...NAMES.arrays(schedules)]);
-  // Somebody has removed one in between: it is made again.
+  // Another node has removed one in between: it is declared again.
   return rows.length < schedules.length ? declare(db, declaration) : rows.map(({ id }) => id);
 }
 

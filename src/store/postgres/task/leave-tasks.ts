@@ -1,4 +1,4 @@
-// A run that died before its tasks and begins anew leaves them: those that wait are cancelled, those that run are asked to end,
+// A run that is retried from the start leaves its tasks: those that wait are cancelled, those that run are asked to end,
 // and their ends count nowhere. (Counted, they woke the run before its new tasks had ended, again and again until then.)
 
 import type { Database } from "../connection/database.js";
@@ -7,7 +7,7 @@ import { IDS } from "../connection/rowset.js";
 import { cancelTasksOf } from "../run/cancel-run.js";
 import { isTask, taskTree } from "./task-tree.js";
 
-/** Of these runs, those that are to begin anew and have tasks under way. */
+/** Of these runs, those that are to start again and have tasks under way. */
 export const findRunsWithTasks = statement(
   "find_runs_with_tasks",
   "Finds the runs of a retry from the start whose tasks still work.",
@@ -20,7 +20,7 @@ cross join lateral (
 order by 1`,
 );
 
-/** What is left runs. Locked in the order of the ids, as by everybody who acts on a run and its tasks. */
+/** What is left runs. Locked in the order of the ids, as in every statement that acts on a run and its tasks. */
 export const leaveTasks = statement("leave_tasks", "Stops counting the tasks of runs that start again.", (d) => {
   const { schema: s } = d;
   return `

@@ -1,4 +1,4 @@
-// Looks whether all runs that wait for tasks wait for as many as are open, and mends those that do not.
+// Checks that runs which wait for tasks wait for as many as are open, and repairs those that do not.
 
 import { checkText, optional, refuse } from "../../check/value.js";
 import type { Reconciled } from "../../contract/run/runs.js";

@@ -1,4 +1,4 @@
-// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them (retry-runs.ts).
+// Retries the tasks of a failed run that did not succeed; the run itself is retried after them (retry-runs.ts).
 // When only this was done, its tasks work on and its row counts them: the same call repeated finishes it.
 
 import type { Database } from "../connection/database.js";
@@ -10,8 +10,8 @@ import { isTask, taskTree } from "./task-tree.js";
 
 /**
  * Everything is locked in the order of the ids and judged as it was locked. Opened are tasks that failed or were cancelled, and
- * skipped ones behind them. What each waits for is counted anew: all whose ends matter are locked here. News of their
- * failures are forgotten, or the next ones would not be told.
+ * skipped ones behind them. What each waits for is counted again: all whose ends matter are locked here. Messages about their
+ * failures are removed, or the next ones would not be sent.
  */
 export const retryTasks = statement("retry_tasks", "Retries the tasks of failed runs that did not succeed.", (d) => {
   const { schema: s, now } = d;
