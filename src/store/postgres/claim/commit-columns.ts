@@ -59,20 +59,21 @@ interface Placed<E> {
   readonly effect: E;
 }
 
-interface PlacedEntry extends EffectEntry {
+interface PlacedEntry {
   readonly ord: number;
   readonly i: number;
+  readonly entry: EffectEntry;
 }
 
 /** One row per journal entry; the entry of a taken message is written by the statement itself, from the inbox. */
 export const ENTRIES = rowset<PlacedEntry>()({
   ord: int(({ ord }) => ord),
   i: int(({ i }) => i),
-  kind: text(({ kind }) => kind),
-  name: text(({ name }) => name),
-  key: text(({ key }) => key),
-  codec: text(({ payload }) => payload?.codec ?? null),
-  data: text(({ payload }) => payload?.data ?? null),
+  kind: text(({ entry }) => entry.kind),
+  name: text(({ entry }) => entry.name),
+  key: text(({ entry }) => entry.key),
+  codec: text(({ entry }) => entry.payload?.codec ?? null),
+  data: text(({ entry }) => entry.payload?.data ?? null),
 });
 
 /** One row per effect that depends on another row: the message to be taken in, or the id that a child is to get. */
@@ -174,7 +175,7 @@ function entriesOf(commits: readonly Commit[]): PlacedEntry[] {
   const entries: PlacedEntry[] = [];
   commits.forEach(({ effects }, c) => {
     effects.forEach((effect, i) => {
-      if (effect.kind !== "take") entries.push({ ord: c + 1, i: i + 1, ...entryOf(effect) });
+      if (effect.kind !== "take") entries.push({ ord: c + 1, i: i + 1, entry: entryOf(effect) });
     });
   });
   return entries;
