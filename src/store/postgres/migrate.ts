@@ -57,7 +57,7 @@ async function applyNext(client: pg.ClientBase, dialect: Dialect) {
   return { version: next.version, name: next.name };
 }
 
-const schemaState = statement(
+const readSchemaState = statement(
   "read_schema_state",
   "Reads which migrations a schema has.",
   ({ schema: s }) => `
@@ -67,7 +67,7 @@ select (select coalesce(max(version), 0) from ${s}.migrations) as version,
 
 /** Refuses to work on a schema that is older than this package needs, or that needs a newer package. */
 export async function checkSchema(db: Database): Promise<void> {
-  const [state] = await db.run<{ version: number; oldest: string | null }>(schemaState, []);
+  const [state] = await db.run<{ version: number; oldest: string | null }>(readSchemaState, []);
   const { version, oldest } = state!;
   // Null while the first migration is not there: only the tables of the book-keeping exist.
   if (oldest !== null && compareVersions(PACKAGE_VERSION, oldest) < 0) {

@@ -19,7 +19,7 @@ import {
   whoseInstances,
 } from "../../../src/store/postgres/machine/machine-sql.js";
 import { loadInstances, readEvents } from "../../../src/store/postgres/machine/machines.js";
-import { claimTimers, SETTLEMENTS, settleTimers, tellInstances } from "../../../src/store/postgres/machine/timers.js";
+import { claimTimers, SETTLEMENTS, sendToInstances, settleTimers } from "../../../src/store/postgres/machine/timers.js";
 import type { Groups } from "../../../src/store/postgres/run/groups.js";
 import { group, json, newRun } from "../scene.js";
 import type { HotStatement } from "./planner-tables.js";
@@ -88,7 +88,7 @@ export async function machineStatements(pool: pg.Pool, groups: Groups, batch: nu
       ),
     ),
     hot(
-      tellInstances,
+      sendToInstances,
       await sentColumns(
         groups,
         keys.map((key, i) => ({ ord: i + 1, part: told(key) })),

@@ -33,7 +33,7 @@ const DECISIONS = rowset<RecoveryDecision>()({
 });
 
 /** The whole precondition is in the UPDATE: the claim that was decided on, its lease still expired for that time. */
-export const recoverRuns = statement(
+export const reclaimOrphans = statement(
   "reclaim_orphans",
   "Reclaims orphans, each by the policy that an operator chose for it.",
   (d) => {
@@ -97,7 +97,7 @@ export async function recover(
 ): Promise<readonly Reclaimed[]> {
   refuse(checkDecisions(decisions) ?? checkDelay("staleMs", staleMs));
   if (decisions.length === 0) return [];
-  const rows = await db.run<ReclaimedRow>(recoverRuns, [...DECISIONS.arrays(decisions), staleMs]);
+  const rows = await db.run<ReclaimedRow>(reclaimOrphans, [...DECISIONS.arrays(decisions), staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
   return settleReclaimed(db, rows, null);
 }

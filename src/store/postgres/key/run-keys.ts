@@ -33,7 +33,7 @@ const STALE = rowset<StaleKey>()({ hash: uuid(({ run }) => hashOf(run)), run_id:
  * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
  * inserting one, 13 % of racing calls saw no holder.
  */
-const selectKeys = statement(
+const findKeys = statement(
   "find_keys",
   "Finds out which runs hold keys, and whether these keys are free again.",
   ({ schema: s, now }) => `
@@ -69,7 +69,7 @@ export interface Holder {
 }
 
 export function holdersOf(db: Database, runs: readonly KeyedRun[], tx?: Transaction): Promise<Holder[]> {
-  return db.run<Holder>(selectKeys, ASKED.arrays(runs), { tx });
+  return db.run<Holder>(findKeys, ASKED.arrays(runs), { tx });
 }
 
 export async function freeKeys(db: Database, stale: readonly StaleKey[]): Promise<void> {

@@ -37,7 +37,7 @@ from t cross join lateral ${s}.admit_runs(array(
 ), t.now, ${AHEAD}) a`;
 
 /** A held run asks for the line it is in; one that gave up its places, for all of them. */
-export const admitBesides = statement(
+export const admitForRuns = statement(
   "admit_for_runs",
   "Admits held runs from the lines in which these runs wait or had a place.",
   (d) => `
@@ -123,7 +123,7 @@ export async function admit(db: Database, whom: Admission): Promise<number> {
 async function admitAlong(db: Database, runIds: readonly string[]): Promise<number> {
   let admitted = 0;
   for (let from = 0; from < runIds.length; from += MOST_KEYS) {
-    admitted += await settle(db, await db.run<Row>(admitBesides, [runIds.slice(from, from + MOST_KEYS)]));
+    admitted += await settle(db, await db.run<Row>(admitForRuns, [runIds.slice(from, from + MOST_KEYS)]));
   }
   return admitted;
 }

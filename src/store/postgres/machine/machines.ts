@@ -62,7 +62,7 @@ const noteProblem = statement(
 update ${s}.instances set problem = $3 where key = $1 and seq = $2 and problem is distinct from $3 returning key`,
 );
 
-const redriveTimers = statement(
+const retryTimers = statement(
   "retry_timers",
   "Makes the dead timers of an instance pending again.",
   ({ schema: s, now }) => `
@@ -168,7 +168,7 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
     },
     async redriveTimers(key) {
       refuse(checkUuid("key", key));
-      const rows = await db.run<{ claim_group: number }>(redriveTimers, [key]);
+      const rows = await db.run<{ claim_group: number }>(retryTimers, [key]);
       hints.tell(rows.map(({ claim_group }) => claim_group));
       return rows.length;
     },

@@ -175,7 +175,7 @@ export async function settle(db: Database, settlements: readonly TimerSettlement
 }
 
 /** Sent again it changes nothing: it is still waiting, or its key is in the log. */
-export const tellInstances = statement("send_to_instances", "Sends events to instances, each id once.", (d) => {
+export const sendToInstances = statement("send_to_instances", "Sends events to instances, each id once.", (d) => {
   const { schema: s, now } = d;
   const status = (of: string) => `(select i.status from ${s}.instances i where i.key = ${of}.instance limit 1)`;
   const taken = (of: string) =>
@@ -204,7 +204,7 @@ export async function tell(
         groups,
         batch.map((part, i) => ({ ord: i + 1, part })),
       );
-    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(tellInstances, values, { tx });
+    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(sendToInstances, values, { tx });
     return rows.map(({ status, taken }) => {
       if (status === null) return { outcome: "unknown" };
       return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };
