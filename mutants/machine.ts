@@ -81,7 +81,7 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: SQL,
-        find: "where i.key = a.key and i.seq = a.seq and i.status",
+        find: "where i.key = a.key and i.seq = a.base and i.status",
         put: "where i.key = a.key and i.status",
       },
     ],
@@ -93,8 +93,8 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: SQL,
-        find: 'as n(${RUN_COLUMNS}, ord) where ${written("n.ord")}',
-        put: "as n(${RUN_COLUMNS}, ord)",
+        find: '${effects.as("n")} where ${written("n.ord")}',
+        put: '${effects.as("n")}',
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "an append moves the row from the expected sequence" }],

@@ -176,7 +176,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "isolation of envs",
     edits: [
       {
-        file: "src/store/postgres/claim/sweep-expired.ts",
+        file: "src/store/postgres/claim/reclaim-expired.ts",
         find: 'condition: inEnv(d, "$2::text"),',
         put: 'condition: "$2::text = $2::text",',
       },

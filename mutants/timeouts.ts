@@ -13,8 +13,8 @@ export const timeouts: readonly Mutant[] = [
     edits: [
       {
         file: CLAIMS,
-        find: 'as a(generation, token)`, "o.token = a.token")}\n)\ndelete',
-        put: 'as a(generation, token)`, "true")}\n)\ndelete',
+        find: 'FENCES.from(1).as("a"), "o.token = a.token")}\n)\ndelete',
+        put: 'FENCES.from(1).as("a"), "true")}\n)\ndelete',
       },
       {
         file: CLAIMS,

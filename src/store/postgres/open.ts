@@ -19,9 +19,9 @@ import { claim } from "./claim/claim-runs.js";
 import { commit } from "./claim/commit.js";
 import { claims } from "./claim/read-claims.js";
 import { reclaim } from "./claim/reclaim.js";
+import { sweep } from "./claim/reclaim-expired.js";
 import { orphans, recover } from "./claim/recover-runs.js";
 import { renew } from "./claim/renew-claims.js";
-import { sweep } from "./claim/sweep-expired.js";
 import { cleanUp } from "./clean-up.js";
 import { callLane } from "./connection/call-lane.js";
 import { Database } from "./connection/database.js";
@@ -32,9 +32,9 @@ import { debounce } from "./event/debounce-events.js";
 import { settle } from "./event/settle-debounced.js";
 import { start } from "./event/start-events.js";
 import * as subscriptions from "./event/subscriptions.js";
-import { ring } from "./inbox/ring.js";
 import { send, unread } from "./inbox/send-messages.js";
 import { wake } from "./inbox/wake-parked.js";
+import { wakeRuns } from "./inbox/wake-runs.js";
 import { glance, peek } from "./journal/peek-journals.js";
 import { read } from "./journal/read-journal.js";
 import { leaseStore } from "./lease/leases.js";
@@ -55,8 +55,8 @@ import { insert } from "./run/insert-runs.js";
 import { count, get, list } from "./run/list-runs.js";
 import { next } from "./run/next-due.js";
 import { pause, resume } from "./run/pause-run.js";
-import { redrive } from "./run/redrive-runs.js";
 import { archive, prune } from "./run/retain-runs.js";
+import { redrive } from "./run/retry-runs.js";
 import { reviewMisfits } from "./run/review-misfits.js";
 import { stopping } from "./run/stop-requests.js";
 import { transact } from "./run/transact.js";
@@ -274,7 +274,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
 function attendedBy(db: Database, attendees: Set<Attendee>, world: World, retryForMs: number): Store["attend"] {
   db.onSkipped = async (runs, parents) => {
     [...attendees][0]?.onSkipped?.(runs);
-    if (parents.length > 0) await ring(db, parents);
+    if (parents.length > 0) await wakeRuns(db, parents);
   };
   return async (attendee) => {
     await checkSchema(db);

@@ -1,16 +1,39 @@
-// A node's own connection: it hears hints there, and holds a lock that the server drops when the process dies.
+// A node's own connection: it is woken there, and holds a lock that the server drops when the process dies.
 //
 // The connection runs nothing else, so that the lock of a killed process is gone within milliseconds (measured: 4–7 ms).
 // Safety never depends on it, only how soon a takeover begins: the fence refuses whatever a node writes that was missed
-// by mistake. A node that cannot open it again lives on: it beats more often, and whoever is heard of is not gone.
+// by mistake. A node that cannot open it again lives on: it sends its heartbeat more often, and with heartbeats it is not gone.
 
 import pg from "pg";
 import type { World } from "../../../kernel/world.js";
 import type { Attendance, Attendee } from "../../contract/node/attend.js";
 import type { Connections } from "../connection/connections.js";
+import { NOW, statement } from "../connection/dialect.js";
 import { channelOf, readCall, readHint } from "../connection/hints.js";
 import { KeptClient } from "../connection/kept-client.js";
 import { PRESENCE_CLASS } from "./presence-sql.js";
+
+/** Locks belong to a database, not to a schema: counted from 1 in each, a node waited for that of another schema. */
+const drawPresence = statement(
+  "draw_presence",
+  "Draws the number of a node's session lock.",
+  ({ schema: s }) => `select (hashtext($1) # nextval('${s}.presence')::int) & 2147483647 as n`,
+);
+
+const holdPresence = statement(
+  "hold_presence",
+  "Takes a node's session lock, which the server drops when the connection ends.",
+  () => "select pg_advisory_lock($1, $2)",
+);
+
+/** Skipped while another transaction has the row locked: the lock is held, and a round that misses it asks again. */
+const announcePresence = statement(
+  "announce_presence",
+  "Stores the number of a node's session lock in its row.",
+  ({ schema: s }) => `
+update ${s}.nodes set presence = $2, absent_since = null where incarnation = (
+  select incarnation from ${s}.nodes where incarnation = $1 for no key update skip locked)`,
+);
 
 export interface AttendOptions {
   readonly world: World;
@@ -42,7 +65,7 @@ class Presence {
       onNotification: (payload) => this.#notified(payload),
       onOpened: () => {
         attendee.onPresence?.(true);
-        // Whatever was told while nobody listened.
+        // There may have been work while it did not listen.
         attendee.onHint([]);
       },
       onLost: () => attendee.onPresence?.(false),
@@ -64,26 +87,21 @@ class Presence {
   async #sayHere(client: pg.Client): Promise<void> {
     const { schema } = this.#options;
     if (this.#number === null) {
-      // Locks are a database's, not a schema's: counted from 1 in each, a node waited for that of another schema.
-      const text = `select (hashtext($1) # nextval('${schema}.presence')::int) & 2147483647 as n`;
-      const { rows } = await client.query(text, [schema]);
+      const { rows } = await client.query(drawPresence.text({ schema, now: NOW }), [schema]);
       this.#number = rows[0].n as number;
     }
-    await client.query("select pg_advisory_lock($1, $2)", [PRESENCE_CLASS, this.#number]);
+    await client.query(holdPresence.text({ schema, now: NOW }), [PRESENCE_CLASS, this.#number]);
     await client.query(`listen ${pg.escapeIdentifier(channelOf(schema))}`);
     await this.#announce(client);
   }
 
-  /** Its lock is held as before; the row that tells which one it is was written anew. */
+  /** Its lock is held as before; the row that names the lock was written again. */
   async announce(): Promise<void> {
     if (this.kept.client) await this.#announce(this.kept.client);
   }
 
   async #announce(client: pg.Client): Promise<void> {
     const { schema, attendee } = this.#options;
-    // Skipped while another transaction has the row locked: the lock is held, and a round that misses it asks again.
-    const text = `update ${schema}.nodes set presence = $2, absent_since = null where incarnation = (
-      select incarnation from ${schema}.nodes where incarnation = $1 for no key update skip locked)`;
-    await client.query(text, [attendee.incarnation, this.#number]);
+    await client.query(announcePresence.text({ schema, now: NOW }), [attendee.incarnation, this.#number]);
   }
 }

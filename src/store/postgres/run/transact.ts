@@ -1,4 +1,4 @@
-// A step that is a transaction: the user's own statements and the entry that says it is done, committed together.
+// Runs a transaction step: the user's own statements and the journal entry of the step are committed together.
 
 import type pg from "pg";
 import { sleep } from "../../../kernel/world.js";

@@ -21,10 +21,15 @@ const SOON_MS = 2_000;
 
 const wakeSweepers = statement(
   "wake_sweepers",
+  "Wakes the sweepers of some scopes in other processes.",
   () =>
     "select set_config('synchronous_commit', 'off', true), count(pg_notify($1, h)) from unnest((select $2::text[])) as a(h)",
 );
-const wakeSweepersIn = statement("wake_sweepers_in", () => "select pg_notify($1, $2)");
+const wakeSweepersIn = statement(
+  "wake_sweepers_in",
+  "Wakes the sweepers of a scope when the caller's transaction commits.",
+  () => "select pg_notify($1, $2)",
+);
 
 export class TimeoutWakes {
   readonly #db: Database;

@@ -26,6 +26,7 @@ const KEY = "o.env = $1 and o.scope = $2 and o.instance = $3";
 /** An existing timeout stays if this very call wrote it, or, with `keep`, if it is for the same state and sequence. */
 const scheduleTimeout = statement(
   "schedule_timeout",
+  "Schedules the timeout of an instance.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now
 ), written as (
@@ -47,17 +48,20 @@ select ${timeoutColumns("o")} from ${s}.timeouts o where ${KEY} and not exists (
 
 const cancelTimeout = statement(
   "cancel_timeout",
+  "Cancels the timeout of an instance.",
   ({ schema: s }) => `delete from ${s}.timeouts o where ${KEY} returning o.instance`,
 );
 
 const getTimeout = statement(
   "get_timeout",
+  "Reads the timeout of an instance.",
   ({ schema: s }) => `select ${timeoutColumns("o")} from ${s}.timeouts o where ${KEY}`,
 );
 
 /** Returns at least one row: it says when to look again. */
 export const expiredTimeouts = statement(
   "expired_timeouts",
+  "Reads timeouts that are due, and says when to look again.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now)
 select x.*,
@@ -73,13 +77,15 @@ order by x.due_at, x.instance`,
 
 export const deadTimeouts = statement(
   "dead_timeouts",
+  "Lists timeouts that were given up.",
   ({ schema: s }) => `
 select ${timeoutColumns("o")} from ${s}.timeouts o
 where o.env = $1 and o.scope = $2 and o.due_at is null and o.instance > $3 order by o.instance limit $4`,
 );
 
 const redriveTimeout = statement(
-  "redrive_timeout",
+  "retry_timeout",
+  "Makes a dead timeout due again.",
   ({ schema: s, now }) => `
 update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, released_token = null
 where ${KEY} and o.due_at is null returning o.instance`,
