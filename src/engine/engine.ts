@@ -5,7 +5,7 @@ import type { HoldfastError } from "../kernel/error.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
-import { sleep, type World } from "../kernel/world.js";
+import { sleep, type World, within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
 import type { HouseReport } from "../store/contract/node/house.js";
@@ -32,7 +32,6 @@ import { OwnPresence } from "./upkeep/own-presence.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 import { sweeperLease } from "./upkeep/sweeper-lease.js";
-import { within } from "./within.js";
 
 /** The store may be away when a node stops: it is not waited for longer than this. */
 const FAREWELL_MS = 2_000;

@@ -1,8 +1,7 @@
 // Waits until a node has nothing to do: for processes that work off what is there and end.
 
-import { sleep, type World } from "../kernel/world.js";
+import { sleep, type World, within } from "../kernel/world.js";
 import { LOOK_EVERY_MS } from "./drain.js";
-import { within } from "./within.js";
 
 export interface UntilIdleOptions {
   readonly world: World;

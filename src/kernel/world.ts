@@ -35,3 +35,18 @@ export function sleep(world: World, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }
+
+/** What the work resolves to, or null when it takes longer than `ms`. */
+export async function within<T>(world: World, ms: number, work: Promise<T>): Promise<T | null> {
+  if (ms === Number.POSITIVE_INFINITY) return work;
+  const answered = new AbortController();
+  const late = sleep(world, ms, answered.signal).then(
+    () => null,
+    () => null,
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    answered.abort("answered");
+  }
+}
