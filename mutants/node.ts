@@ -57,7 +57,7 @@ export const node: readonly Mutant[] = [
       {
         file: "src/engine/claiming/lease-keeper.ts",
         find: 'this.#bus.emit("lease.keeper_restarted", { error });',
-        put: 'this.#bus.emit("lease.keeper_restarted", { error });\n        return;',
+        put: 'this.#bus.emit("lease.keeper_restarted", { error });\n        return Number.POSITIVE_INFINITY;',
       },
     ],
     killedBy: KEEPER,

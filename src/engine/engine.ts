@@ -2,13 +2,13 @@
 
 import { errorClass } from "../kernel/codec/error-class.js";
 import type { HoldfastError } from "../kernel/error.js";
+import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import { sleep, type World, within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
-import type { HouseReport } from "../store/contract/node/house.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
@@ -26,15 +26,12 @@ import type { Program } from "./program.js";
 import { Session } from "./session.js";
 import { untilIdle } from "./until-idle.js";
 import { BreakerWatch } from "./upkeep/breaker-watch.js";
-import { keepClean } from "./upkeep/cleanup.js";
-import { Door, keepHouse } from "./upkeep/housekeeping.js";
+import { startCleanup } from "./upkeep/cleanup.js";
+import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 import { sweeperLease } from "./upkeep/sweeper-lease.js";
-
-/** The store may be away when a node stops: it is not waited for longer than this. */
-const FAREWELL_MS = 2_000;
 
 export interface EngineOptions extends AssignmentOptions {
   /** What starts them besides a call. */
@@ -71,21 +68,19 @@ export class Engine {
   onNews: () => void = () => {};
   readonly #options: EngineOptions;
   readonly #presence: OwnPresence;
-  readonly #door: Door;
+  readonly #house: Housekeeping;
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
   readonly #executors: readonly Executor[];
   readonly #assignments: Assignments;
   readonly #admitter: Admitter;
-  readonly #house = new AbortController();
   readonly #subscriber: Subscriber;
   readonly #breakers: BreakerWatch;
   /** Sessions whose work has begun. */
   readonly #begun = new WeakSet<Session>();
   readonly #solitary: Solitary;
   #attendance: Attendance | null = null;
-  #keeping: Promise<void> = Promise.resolve();
-  #cleaning: Promise<void> = Promise.resolve();
+  #cleanup: Loop | null = null;
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -98,7 +93,6 @@ export class Engine {
     this.#admitter = new Admitter(store.runs, () => this.hint());
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#presence = new OwnPresence(world, settings);
-    this.#door = new Door(world);
     this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
     this.#assignments = new Assignments(options);
     this.#solitary = new Solitary({
@@ -110,6 +104,30 @@ export class Engine {
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
     this.#subscriber = new Subscriber({ ...options, onRound: () => this.#assignments.declare() });
     this.#breakers = new BreakerWatch(options);
+    this.#house = this.#housekeeping();
+  }
+
+  #housekeeping(): Housekeeping {
+    const { modes, sweeper, ...options } = this.#options;
+    return new Housekeeping({
+      ...options,
+      modes,
+      presence: this.#presence,
+      sweeper: sweeperLease(this.#options),
+      reclaims: sweeper !== "off",
+      onForgotten: () => this.#registerAgain(),
+      onMissed: () => this.#keeper.wake(),
+      onAbsent: async () => this.#attendance?.again(),
+      onCalled: (called) => this.#keeper.called(called),
+      onPeers: (peers) => {
+        this.#peers = peers;
+      },
+      onRound: async (mode) => {
+        if (mode) await this.obey(mode);
+        if (await this.#assignments.lookAround()) this.hint();
+      },
+      onWork: () => this.hint(),
+    });
   }
 
   #executor(name: string, size: number): Executor {
@@ -123,7 +141,7 @@ export class Engine {
   }
 
   async start(): Promise<void> {
-    const { store, settings, world, bus, env, incarnation, alone } = this.#options;
+    const { store, world, bus, incarnation } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
     const registeredAt = world.monotonicNow();
@@ -131,7 +149,7 @@ export class Engine {
     this.#attendance = await store.attend({
       incarnation,
       onNews: () => {
-        this.#door.knock();
+        this.#house.wakeSoon();
         this.onNews();
       },
       onPresence: (held) => this.#presenceChanged(held),
@@ -147,35 +165,8 @@ export class Engine {
     if (this.#attendance.seen) this.#presence.attend();
     this.#keeper.start();
     for (const { loop } of this.#executors) loop.start();
-    const house = {
-      store,
-      settings,
-      world,
-      bus,
-      env,
-      incarnation,
-      registeredAt,
-      presence: this.#presence,
-      door: this.#door,
-      sweeper: sweeperLease(this.#options),
-      alone,
-      onForgotten: () => this.#registerAgain(),
-      onMissed: () => this.#keeper.hurry(),
-      onAbsent: async () => this.#attendance?.again(),
-      onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
-      onPeers: (peers: number) => {
-        this.#peers = peers;
-      },
-      modes: this.#options.modes,
-      reclaims: this.#options.sweeper !== "off",
-      onRound: async (mode: ModeState | null) => {
-        if (mode) await this.obey(mode);
-        if (await this.#assignments.lookAround()) this.hint();
-      },
-      onWork: () => this.hint(),
-    };
-    this.#keeping = keepHouse(house, this.#house.signal);
-    this.#cleaning = keepClean(this.#options, this.#house.signal);
+    this.#house.start(registeredAt);
+    this.#cleanup = startCleanup(this.#options);
     await this.#subscriber.start();
     this.#tellStarted();
   }
@@ -183,13 +174,13 @@ export class Engine {
   /** Others miss it from now on, or no more: they hear of it at once, and its claims are confirmed. */
   #presenceChanged(held: boolean): void {
     this.#presence.change(held);
-    this.#door.open();
-    if (this.#attendance) this.#keeper.hurry();
+    this.#house.wake();
+    if (this.#attendance) this.#keeper.wake();
   }
 
   #committed(runId: string): void {
     this.#options.onCommitted(runId);
-    if (this.#presence.wantsBeat) this.#door.open();
+    if (this.#presence.wantsBeat) this.#house.wake();
   }
 
   #tellStarted(): void {
@@ -312,19 +303,18 @@ export class Engine {
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
     for (const session of this.#left) this.#keeper.drop(session);
-    this.#house.abort();
-    const farewell = Promise.all([
+    const stopped = Promise.all([
       this.#lastClaim,
-      this.#keeping,
-      this.#cleaning,
+      this.#house.stop(),
+      this.#cleanup?.stop(),
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
     ]);
-    const gone = farewell
+    const gone = stopped
       .then(() => Promise.all([this.#admitter.stop(), this.#subscriber.stop()]))
       .then(() => this.#attendance?.leave())
       .catch((error) => bus.emit("housekeeping.failed", { error }));
-    await within(world, FAREWELL_MS, gone);
+    await within(world, STOP_GRACE_MS, gone);
     bus.emit("node.stopped", { left: this.#left.size });
   }
 

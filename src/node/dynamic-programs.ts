@@ -60,7 +60,7 @@ export class DynamicPrograms {
 
   /** After the engine has started. */
   async open(): Promise<void> {
-    this.#options.engine.onNews = () => this.#loader.hint();
+    this.#options.engine.onNews = () => this.#loader.wake();
     await this.#loader.load();
     this.#loader.start();
   }
