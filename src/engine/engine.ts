@@ -90,7 +90,7 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { store, settings, world, bus, alone } = options;
     this.#options = options;
-    this.#admitter = new Admitter(store.runs, () => this.hint());
+    this.#admitter = new Admitter(store.runs, () => this.wake());
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#presence = new OwnPresence(world, settings);
     this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
@@ -99,7 +99,7 @@ export class Engine {
       world,
       active: () => this.active,
       handBack: (suspect) => this.#spare((session) => session !== suspect),
-      onOpen: () => this.hint(),
+      onOpen: () => this.wake(),
     });
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
     this.#subscriber = new Subscriber({ ...options, onRound: () => this.#assignments.declare() });
@@ -124,9 +124,9 @@ export class Engine {
       },
       onRound: async (mode) => {
         if (mode) await this.obey(mode);
-        if (await this.#assignments.lookAround()) this.hint();
+        if (await this.#assignments.lookAround()) this.wake();
       },
-      onWork: () => this.hint(),
+      onWork: () => this.wake(),
     });
   }
 
@@ -159,7 +159,7 @@ export class Engine {
       },
       onHint: (ids) => {
         this.#options.onHint?.(ids);
-        for (const executor of this.#executors) executor.hint(ids);
+        for (const executor of this.#executors) executor.wake(ids);
       },
     });
     if (this.#attendance.seen) this.#presence.attend();
@@ -204,7 +204,7 @@ export class Engine {
     await this.#subscriber.change(subscriptions);
     this.#assignments.programs = programs;
     await this.#registerAgain();
-    this.hint();
+    this.wake();
   }
 
   #register(again = false): Promise<HoldfastError | null> {
@@ -227,7 +227,7 @@ export class Engine {
     if (!modes.set(state)) return;
     bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
     this.#spare((session) => this.#isUnwanted(session));
-    this.hint();
+    this.wake();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
     await this.#assignments.declare();
@@ -267,8 +267,8 @@ export class Engine {
   }
 
   /** There may be work: look now instead of at the next poll. */
-  hint(): void {
-    for (const { loop } of this.#executors) loop.hint();
+  wake(): void {
+    for (const { loop } of this.#executors) loop.wake();
   }
 
   /** Claimed runs, those that wait for a slot included. */
@@ -379,7 +379,7 @@ export class Engine {
       const work = () => program.execute(session);
       if (!debounce) return await (around ? around(program, session, work) : work());
       await session.settleDebounced(debounce);
-      this.hint();
+      this.wake();
     } finally {
       slots.give();
     }

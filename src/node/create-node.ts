@@ -190,7 +190,7 @@ export class Node implements AsyncDisposable {
   #timerLoop(machines: readonly AnyMachine[], bus: Told, world: World): TimerLoop {
     const instances = this.#instances;
     const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
-    instances.onEffects = () => this.#engine.hint();
+    instances.onEffects = () => this.#engine.wake();
     instances.onTimer = (inMs) => loop.knock(inMs);
     return loop;
   }
@@ -251,7 +251,7 @@ export class Node implements AsyncDisposable {
       return new Instance(program, id, this.#instances);
     }
     const run = await this.#runs.start(program, input, options);
-    if (!options.tx) this.#engine.hint();
+    if (!options.tx) this.#engine.wake();
     return run;
   }
 
@@ -262,7 +262,7 @@ export class Node implements AsyncDisposable {
     options: { readonly tx?: Transaction } = {},
   ): Promise<StartOutcome<Out>[]> {
     const outcomes = await this.#runs.startMany<Out>(program, items, options.tx);
-    if (!options.tx) this.#engine.hint();
+    if (!options.tx) this.#engine.wake();
     return outcomes;
   }
 
@@ -273,7 +273,7 @@ export class Node implements AsyncDisposable {
     options: EmitOptions = {},
   ): Promise<Emitted> {
     const emitted = await this.#emitter.emit(type, payload, options);
-    if (!options.tx && emitted.runs.length > 0) this.#engine.hint();
+    if (!options.tx && emitted.runs.length > 0) this.#engine.wake();
     return emitted;
   }
 

@@ -24,11 +24,11 @@ export class Executor {
   }
 
   /** There may be work in these groups; none named: in any. */
-  hint(groupIds: readonly number[]): void {
+  wake(groupIds: readonly number[]): void {
     if (groupIds.length > 0) {
       const own = this.#groupIds();
       if (!groupIds.some((id) => own.includes(id))) return;
     }
-    this.loop.hint();
+    this.loop.wake();
   }
 }
