@@ -36,11 +36,12 @@ export function sleep(world: World, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** What the work resolves to, or null when it takes longer than `ms`. */
-export async function within<T>(world: World, ms: number, work: Promise<T>): Promise<T | null> {
-  if (ms === Number.POSITIVE_INFINITY) return work;
+/** What the work resolves to; null when it takes longer than `ms`, or when the signal aborts first. */
+export async function within<T>(world: World, ms: number, work: Promise<T>, signal?: AbortSignal): Promise<T | null> {
+  if (ms === Number.POSITIVE_INFINITY && !signal) return work;
   const answered = new AbortController();
-  const late = sleep(world, ms, answered.signal).then(
+  const ends = signal ? AbortSignal.any([signal, answered.signal]) : answered.signal;
+  const late = sleep(world, ms, ends).then(
     () => null,
     () => null,
   );
