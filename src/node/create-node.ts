@@ -29,7 +29,7 @@ import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/d
 import { Instance, type InstanceOptions } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
-import { TimerLoop } from "../machine/timer-loop.js";
+import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
 import type { Household, Services } from "../program/household.js";
 import { isServedIn, type Startable } from "../program/startable.js";
@@ -183,7 +183,7 @@ export class Node implements AsyncDisposable {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
       },
       onExit: () => (this.#listening ? this.#listening.exit() : void this.stop()),
-      onHint: (groupIds) => this.#timers.hear(groupIds),
+      onHint: (groupIds) => this.#timers.wakeGroups(groupIds),
     };
   }
 
@@ -191,7 +191,7 @@ export class Node implements AsyncDisposable {
     const instances = this.#instances;
     const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
     instances.onEffects = () => this.#engine.wake();
-    instances.onTimer = (inMs) => loop.knock(inMs);
+    instances.onTimer = (inMs) => loop.wake(inMs);
     return loop;
   }
 
