@@ -213,8 +213,8 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: "src/machine/timer/timer-loop.ts",
-        find: "    this.#loop.wake(inMs);\n",
-        put: "",
+        find: "(inMs) => this.#loop.wake(inMs)",
+        put: "() => {}",
       },
       {
         file: "src/machine/timer/timer-loop.ts",

@@ -22,6 +22,7 @@ import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
+import type { NodeWakeups } from "./node-wakeups.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
 import { untilIdle } from "./until-idle.js";
@@ -59,13 +60,11 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onExit: () => void;
   /** This process has written to the run: callers that wait for it look now. */
   readonly onCommitted: (runId: string) => void;
-  /** Others have told of these groups, not only of those it claims from. */
-  readonly onHint?: (groupIds: readonly number[]) => void;
+  /** It is woken for runs, and wakes others for groups and news. */
+  readonly wakeups: NodeWakeups;
 }
 
 export class Engine {
-  /** Something was left that is no run. */
-  onNews: () => void = () => {};
   readonly #options: EngineOptions;
   readonly #presence: OwnPresence;
   readonly #house: Housekeeping;
@@ -105,6 +104,11 @@ export class Engine {
     this.#subscriber = new Subscriber({ ...options, onRound: () => this.#assignments.declare() });
     this.#breakers = new BreakerWatch(options);
     this.#house = this.#housekeeping();
+    options.wakeups.on("runs", () => this.wake());
+    options.wakeups.on("news", () => this.#house.wakeSoon());
+    options.wakeups.on("groups", (groupIds) => {
+      for (const executor of this.#executors) executor.wake(groupIds);
+    });
   }
 
   #housekeeping(): Housekeeping {
@@ -141,26 +145,20 @@ export class Engine {
   }
 
   async start(): Promise<void> {
-    const { store, world, bus, incarnation } = this.#options;
+    const { store, world, bus, incarnation, wakeups } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
     const registeredAt = world.monotonicNow();
     await this.#options.onRegistered();
     this.#attendance = await store.attend({
       incarnation,
-      onNews: () => {
-        this.#house.wakeSoon();
-        this.onNews();
-      },
+      onNews: () => wakeups.wake("news"),
       onPresence: (held) => this.#presenceChanged(held),
       onCalled: (runIds) => this.#keeper.call(new Set(runIds)),
       onSkipped: (runs) => {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
-      onHint: (ids) => {
-        this.#options.onHint?.(ids);
-        for (const executor of this.#executors) executor.wake(ids);
-      },
+      onHint: (groupIds) => wakeups.wake("groups", groupIds),
     });
     if (this.#attendance.seen) this.#presence.attend();
     this.#keeper.start();

@@ -57,10 +57,8 @@ export class Session {
   #settledAs: string | null = null;
   #failedWith: Payload | null = null;
   #wakers: (() => void)[] = [];
-  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
-  onChange: () => void = () => {};
-  /** Messages this process sent to its own inbox, and calls by name: news without a ring. */
-  ownMail = 0;
+  readonly #onChange = new Set<() => void>();
+  #ownMail = 0;
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
   readonly #onCommitted: (runId: string) => void;
@@ -112,7 +110,12 @@ export class Session {
     return this.#stopping;
   }
 
-  /** How far the inbox had grown when we last heard. */
+  /** Messages that this process sent to its own inbox, and calls by name: news that `inboxSeq` does not show. */
+  get ownMail(): number {
+    return this.#ownMail;
+  }
+
+  /** How far the inbox had grown at the last answer. */
   get inboxSeq(): number {
     return this.#inboxSeq;
   }
@@ -186,20 +189,20 @@ export class Session {
     return this.#held("cancelTasks", () => this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
   }
 
-  /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
+  /** Writes to the run's own inbox that a wait has timed out. A decision that came first counts; either way there is news to read. */
   async sendTimeout(key: string, name: string): Promise<void> {
     const { runId } = this.run;
     const messageId = this.world.token();
     const message = { runId, key, messageId, kind: "timeout", name, payload: null, sender: null } as const;
     await this.#held("send", () => this.#store.inbox.send([message]));
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
-    this.ownMail++;
+    this.#ownMail++;
     this.#wake();
   }
 
-  /** Somebody has asked for it by name: there is news in the inbox, whatever number its row had when we last heard. */
+  /** The run was called by name: there is news in the inbox, whatever its number was at the last answer. */
   called(): void {
-    this.ownMail++;
+    this.#ownMail++;
     this.#wake();
   }
 
@@ -270,7 +273,7 @@ export class Session {
     }
   }
 
-  /** Tells that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
+  /** Reports that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
   async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
     const { code } = error as { code?: unknown };
     // An absent store was asked again and again before; what refuses at once must not be asked in a loop.
@@ -328,11 +331,11 @@ export class Session {
     this.#wake();
   }
 
-  /** Somebody else has the right to this work: it is aborted, and its run handed back when it ends. */
+  /** Another node has the right to this work: it is aborted, and its run handed back when it ends. */
   giveUp(reason: unknown): void {
     this.stop(Promise.resolve());
     this.#over.abort(
-      new NodeStopping("Somebody else has the right to this work now; it goes on there.", { cause: reason }),
+      new NodeStopping("Another node has the right to this work now; it continues there.", { cause: reason }),
     );
     this.#wake();
   }
@@ -344,6 +347,11 @@ export class Session {
     this.#wake();
   }
 
+  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
+  onChange(wake: () => void): void {
+    this.#onChange.add(wake);
+  }
+
   /** Resolves with the next change. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#wakers.push(resolve));
@@ -353,6 +361,6 @@ export class Session {
     const wakers = this.#wakers;
     this.#wakers = [];
     for (const wake of wakers) wake();
-    this.onChange();
+    for (const wake of this.#onChange) wake();
   }
 }

@@ -1,10 +1,13 @@
 // The instances of machines, as a node or a client reaches them: started, sent to, looked at. It never looks for timers.
 
+import type { NodeWakeups } from "../engine/node-wakeups.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { lane } from "../kernel/lane.js";
 import { dedupeKey } from "../kernel/name.js";
+import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
+import type { Part } from "../program/environment.js";
 import { parseInput } from "../program/parse-input.js";
 import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machine/machines.js";
 import type { Store } from "../store/contract/store.js";
@@ -32,6 +35,8 @@ export interface InstancesOptions {
   readonly stack: string | null;
   readonly crashLimit: number;
   readonly bus?: Telemetry<MachineEvents>;
+  /** Woken when effects were enqueued and when a timer was set. */
+  readonly wakeups?: NodeWakeups;
 }
 
 export interface StartInstance {
@@ -52,21 +57,22 @@ const LONGEST_WAIT_MS = 10_000;
 const LEASE_PAUSE_MS = 20;
 const LOAD = { maxRows: 500, maxBytes: 1_000_000, sizeOf: () => ({ rows: 1, bytes: 36 }) };
 
+/** The instances as the programs of machines reach them on a node. */
+export const INSTANCES: Part<Instances> = { name: "instances of machines" };
+
 export class Instances {
   readonly env: string;
   readonly stack: string | null;
   readonly store: Store;
   readonly codecs: Codecs;
   readonly world: World;
+  readonly wakeups: NodeWakeups;
   readonly #bus: Telemetry<MachineEvents>;
   readonly #place: Place;
   readonly #cache = new StateCache();
   readonly #boxes = new Map<string, Mailbox>();
   readonly #load: (key: string) => Promise<LoadedInstance | null>;
   readonly #cancels = new Set<() => void>();
-  /** Somebody in this process may have work: effects were enqueued, or a timer set that is due in so many ms. */
-  onEffects: () => void = () => {};
-  onTimer: (inMs: number) => void = () => {};
 
   constructor(options: InstancesOptions) {
     const { store, codecs, world, env, stack, crashLimit } = options;
@@ -75,6 +81,7 @@ export class Instances {
     this.world = world;
     this.env = env;
     this.stack = stack;
+    this.wakeups = options.wakeups ?? new Wakeups();
     this.#bus = options.bus ?? { emit: () => {} };
     const place = { codecs, env, stack, crashLimit };
     this.#place = { ...place, newId: () => world.id(), newToken: () => world.token() };
@@ -236,9 +243,9 @@ export class Instances {
         });
       }
     }
-    if (kept.effects.length > 0) this.onEffects();
+    if (kept.effects.length > 0) this.wakeups.wake("runs");
     const delays = [...kept.timers.values(), ...kept.told.values()].map(({ delayMs }) => delayMs);
-    if (delays.length > 0) this.onTimer(Math.min(...delays));
+    if (delays.length > 0) this.wakeups.wake("timers", Math.min(...delays));
     for (const timer of kept.local) this.#arm(machine, state.id, timer);
   }
 

@@ -69,6 +69,10 @@ export class TimerLoop {
         return { ms: this.#lookAt - world.monotonicNow(), atLeastMs: Math.min(FAILED_PAUSE_MS, lookEveryMs) };
       },
     });
+    instances.wakeups.on("timers", (inMs) => this.#loop.wake(inMs));
+    instances.wakeups.on("groups", (groupIds) => {
+      if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.#loop.wake();
+    });
     this.#pace = new TimerPace(world, LEASE_MS);
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
     // A node of a stack also fires the timers of what was started in none.
@@ -85,16 +89,6 @@ export class TimerLoop {
   async stop(): Promise<void> {
     const stopped = this.#loop.stop().then(() => Promise.all(this.#underWay));
     await within(this.#options.world, STOP_GRACE_MS, stopped);
-  }
-
-  /** A timer may be due in `inMs`. */
-  wake(inMs = 0): void {
-    this.#loop.wake(inMs);
-  }
-
-  /** Timers of these groups may be due; an empty list means any group. */
-  wakeGroups(groupIds: readonly number[]): void {
-    if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.wake();
   }
 
   /** Fires what is due and waits for the outcome. Returns how many were claimed since the last call, by the loop too. */
@@ -169,7 +163,7 @@ export class TimerLoop {
     const some = settlements.filter((one) => one !== null);
     if (some.length === 0) return;
     await store.machines.settleTimers(some);
-    for (const { as, delayMs } of some) if (as !== "dead" && as !== "drop") this.wake(delayMs);
+    for (const { as, delayMs } of some) if (as !== "dead" && as !== "drop") this.#loop.wake(delayMs);
   }
 
   /** Null: the timer is gone, nothing is to be settled. */

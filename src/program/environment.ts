@@ -1,6 +1,7 @@
-// What a node gives to all its programs.
+// The environment of programs: what a node gives to all of them.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
+import { InvalidInput } from "../kernel/error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { Startable } from "./startable.js";
 
@@ -17,8 +18,30 @@ export interface RunOfServices {
 /** Makes the run of a child in the parent's world: its env, stack and limits. */
 export type NewChild = (program: Omit<Startable, "schema">, input: unknown) => Omit<NewRun, "key" | "parentId">;
 
-export interface Household {
+/** Names something that only some kinds of program need. It is declared where it is used, and provided by the node. */
+export interface Part<T> {
+  readonly name: string;
+  /** Never set: carries the type of its value. */
+  readonly type?: T;
+}
+
+export class Parts {
+  readonly #values = new Map<Part<unknown>, unknown>();
+
+  with<T>(part: Part<T>, value: T): this {
+    this.#values.set(part, value);
+    return this;
+  }
+
+  get<T>(part: Part<T>): T {
+    if (!this.#values.has(part)) throw new InvalidInput("environment", `has no ${part.name}`);
+    return this.#values.get(part) as T;
+  }
+}
+
+export interface ProgramEnvironment {
   readonly codecs: Codecs;
+  readonly parts: Parts;
   readonly newChild: NewChild;
   readonly historyWarning: number;
   readonly historyLimit: number;
