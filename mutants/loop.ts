@@ -1,4 +1,4 @@
-// Planted bugs in the service loop.
+// Planted bugs in the service loop and in what wakes the callers that wait.
 
 import type { Killer, Mutant } from "./mutant.js";
 
@@ -40,5 +40,11 @@ export const loop: readonly Mutant[] = [
       },
     ],
     killedBy: TEST,
+  },
+  {
+    name: "a result in the same process waits for a poll",
+    breaks: "a local result arrives with its commit",
+    edits: [{ file: "src/node/create-node.ts", find: "(runId) => watcher.wake(runId)", put: "() => {}" }],
+    killedBy: [{ file: "test/client/result.test.ts" }],
   },
 ];

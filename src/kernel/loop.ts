@@ -57,6 +57,10 @@ export class Loop {
     return this.#stop.signal.aborted;
   }
 
+  get isRunning(): boolean {
+    return this.#running !== null && !this.isStopped;
+  }
+
   /** There was a wake since the last round began. */
   get isWoken(): boolean {
     return this.#wakeAt < Number.POSITIVE_INFINITY;
