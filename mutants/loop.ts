@@ -12,8 +12,8 @@ export const loop: readonly Mutant[] = [
     edits: [
       {
         file: LOOP,
-        find: "        this.#wakeAt = Number.POSITIVE_INFINITY;\n        this.#pause = pauseOf",
-        put: "        this.#pause = pauseOf",
+        find: "        this.#wakeAt = Number.POSITIVE_INFINITY;\n        this.#pause = this.#pauseOf",
+        put: "        this.#pause = this.#pauseOf",
       },
       {
         file: LOOP,

@@ -48,14 +48,9 @@ export class DefinitionLoader {
     this.#options = options;
     this.#loop = new Loop({
       world: options.world,
-      round: async () => {
-        await this.load();
-        return this.#pauseMs();
-      },
-      onError: (error) => {
-        options.bus.emit("definitions.failed", { error });
-        return this.#pauseMs();
-      },
+      round: () => this.load(),
+      onError: (error) => options.bus.emit("definitions.failed", { error }),
+      pauseMs: () => this.#pauseMs(),
     });
   }
 

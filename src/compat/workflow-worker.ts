@@ -72,26 +72,22 @@ export class WorkflowWorker {
     const poll: Loop = new Loop({
       world: queue.world,
       round: async () => ((await this.#takeOne(poll.signal)) ? 0 : pollIntervalMs),
-      onError: (error) => this.#report("dequeue", error, pollIntervalMs),
+      onError: (error) => this.#bus.emit("worker:error", { workerId, during: "dequeue", error }),
+      pauseMs: () => pollIntervalMs,
     });
     const reclaim = new Loop({
       world: queue.world,
       round: async () => {
         if ((await queue.reclaimExpired({ onDeadLetter: this.#onDeadLetter })) > 0) poll.wake();
-        return reclaimIntervalMs;
       },
-      onError: (error) => this.#report("reclaim", error, reclaimIntervalMs),
+      onError: (error) => this.#bus.emit("worker:error", { workerId, during: "reclaim", error }),
+      pauseMs: () => reclaimIntervalMs,
     });
     this.#loops = { poll, reclaim };
     reclaim.start(reclaimIntervalMs);
     this.#bus.emit("worker:started", { workerId });
     poll.start();
     return this.#loops;
-  }
-
-  #report(during: WorkerEvents["worker:error"]["during"], error: unknown, pauseMs: number): number {
-    this.#bus.emit("worker:error", { workerId: this.workerId, during, error });
-    return pauseMs;
   }
 
   async #stop(starting: Promise<Loops>): Promise<void> {

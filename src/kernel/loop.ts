@@ -8,8 +8,8 @@ import { type World, within } from "./world.js";
 /** The store may be away when a service stops: what is under way is not awaited for longer than this. */
 export const STOP_GRACE_MS = 2_000;
 
-/** What a failed round pauses for when its error handler fails, too. */
-const BROKEN_PAUSE_MS = 1_000;
+/** Also after an error whose handler fails. */
+const DEFAULT_PAUSE_MS = 1_000;
 
 export interface Pause {
   /** Until the next round, unless it is woken earlier. Infinity: until it is woken. */
@@ -17,6 +17,9 @@ export interface Pause {
   /** No wake makes it shorter than this. Default 0. */
   readonly atLeastMs?: number;
 }
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a round that returns nothing leaves the pause to `pauseMs`
+type MaybePause = number | Pause | void;
 
 export interface RoundStart {
   /** A wake made the pause shorter. */
@@ -27,9 +30,11 @@ export interface RoundStart {
 
 export interface LoopOptions {
   readonly world: World;
-  readonly round: (start: RoundStart) => Promise<number | Pause>;
-  /** Reports what ended a round or broke a pause. Returns how long to pause then; `failures` counts the rounds in a row. */
-  readonly onError: (error: unknown, failures: number) => number | Pause;
+  readonly round: (start: RoundStart) => Promise<MaybePause>;
+  /** Reports what ended a round or broke a pause; `failures` counts the rounds in a row. */
+  readonly onError: (error: unknown, failures: number) => MaybePause;
+  /** The pause after a round or an error that returns none. Default 1 s. */
+  readonly pauseMs?: () => number;
 }
 
 export class Loop {
@@ -106,7 +111,7 @@ export class Loop {
         const plannedAt = this.#pausedAt + this.#pause.ms;
         const start = { isWoken: this.#wakeAt < plannedAt, lateMs: world.monotonicNow() - plannedAt };
         this.#wakeAt = Number.POSITIVE_INFINITY;
-        this.#pause = pauseOf(await round(start));
+        this.#pause = this.#pauseOf(await round(start));
         failures = 0;
       } catch (error) {
         this.#pause = this.#failed(error, ++failures);
@@ -150,13 +155,14 @@ export class Loop {
 
   #failed(error: unknown, failures: number): Pause {
     try {
-      return pauseOf(this.#options.onError(error, failures));
+      return this.#pauseOf(this.#options.onError(error, failures));
     } catch {
-      return { ms: BROKEN_PAUSE_MS };
+      return { ms: DEFAULT_PAUSE_MS };
     }
   }
-}
 
-function pauseOf(pause: number | Pause): Pause {
-  return typeof pause === "number" ? { ms: pause } : pause;
+  #pauseOf(pause: MaybePause): Pause {
+    if (typeof pause === "object") return pause;
+    return { ms: pause ?? this.#options.pauseMs?.() ?? DEFAULT_PAUSE_MS };
+  }
 }

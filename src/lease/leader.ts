@@ -60,10 +60,8 @@ class Campaign implements Leader {
     this.#loop = new Loop({
       world: this.#world,
       round: () => this.#stand(),
-      onError: (error) => {
-        this.#call(() => options.onError?.(error));
-        return times.lookMs;
-      },
+      onError: (error) => this.#call(() => options.onError?.(error)),
+      pauseMs: () => times.lookMs,
     });
   }
 

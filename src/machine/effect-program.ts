@@ -9,7 +9,7 @@ import { PermanentError } from "../replay/step-call.js";
 import { workflow } from "../workflow/workflow.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceQuarantined, isPassing } from "./errors.js";
-import { INSTANCES, type Instances } from "./instances.js";
+import { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 
 /** What an effect's run is given. `effect` null: the end of the instance is told to the run that started it. */
@@ -53,7 +53,7 @@ export function machinePrograms(machine: AnyMachine, environment: ProgramEnviron
 
 function effects(machine: AnyMachine, environment: ProgramEnvironment) {
   const { name, queue, effectProgram } = machine;
-  const instances = environment.parts.get(INSTANCES);
+  const instances = environment.parts.get(Instances);
   return workflow(effectProgram, { queue }, async (ctx, input: EffectInput) => {
     const { id, seq, n, effect, ended: end } = input;
     if (effect === null) {
@@ -109,7 +109,7 @@ async function tellParent({ store, codecs, world }: Instances, runId: string, en
 }
 
 function starter(machine: AnyMachine, environment: ProgramEnvironment) {
-  const instances = environment.parts.get(INSTANCES);
+  const instances = environment.parts.get(Instances);
   const { name, queue, version } = machine;
   const options = { queue, ...(version !== null && { version }) };
   return workflow(name, options, async (ctx, input: unknown) => {

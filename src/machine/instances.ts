@@ -7,7 +7,6 @@ import { lane } from "../kernel/lane.js";
 import { dedupeKey } from "../kernel/name.js";
 import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
-import type { Part } from "../program/environment.js";
 import { parseInput } from "../program/parse-input.js";
 import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machine/machines.js";
 import type { Store } from "../store/contract/store.js";
@@ -56,9 +55,6 @@ const LEASE_MS = 10_000;
 const LONGEST_WAIT_MS = 10_000;
 const LEASE_PAUSE_MS = 20;
 const LOAD = { maxRows: 500, maxBytes: 1_000_000, sizeOf: () => ({ rows: 1, bytes: 36 }) };
-
-/** The instances as the programs of machines reach them on a node. */
-export const INSTANCES: Part<Instances> = { name: "instances of machines" };
 
 export class Instances {
   readonly env: string;

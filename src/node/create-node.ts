@@ -29,7 +29,7 @@ import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
 import { isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance, type InstanceOptions } from "../machine/instance.js";
-import { INSTANCES, Instances as ReachedInstances } from "../machine/instances.js";
+import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
 import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
@@ -193,7 +193,7 @@ export class Node implements AsyncDisposable {
     const { historyWarning, historyLimit } = this.#settings;
     return {
       codecs,
-      parts: new Parts().with(INSTANCES, this.#instances),
+      parts: new Parts().with(this.#instances),
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,

@@ -18,24 +18,19 @@ export interface RunOfServices {
 /** Makes the run of a child in the parent's world: its env, stack and limits. */
 export type NewChild = (program: Omit<Startable, "schema">, input: unknown) => Omit<NewRun, "key" | "parentId">;
 
-/** Names something that only some kinds of program need. It is declared where it is used, and provided by the node. */
-export interface Part<T> {
-  readonly name: string;
-  /** Never set: carries the type of its value. */
-  readonly type?: T;
-}
-
+/** What only some kinds of program need, found by its class: the node provides it, and only those programs know it. */
 export class Parts {
-  readonly #values = new Map<Part<unknown>, unknown>();
+  readonly #values = new Map<unknown, object>();
 
-  with<T>(part: Part<T>, value: T): this {
-    this.#values.set(part, value);
+  with(part: object): this {
+    this.#values.set(part.constructor, part);
     return this;
   }
 
-  get<T>(part: Part<T>): T {
-    if (!this.#values.has(part)) throw new InvalidInput("environment", `has no ${part.name}`);
-    return this.#values.get(part) as T;
+  get<T extends object>(kind: new (...args: never[]) => T): T {
+    const part = this.#values.get(kind);
+    if (!(part instanceof kind)) throw new InvalidInput("environment", `has no ${kind.name}`);
+    return part;
   }
 }
 

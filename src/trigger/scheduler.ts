@@ -87,10 +87,8 @@ export class Scheduler {
     this.#loop = new Loop({
       world,
       round: () => this.#declareAndFire(),
-      onError: (error) => {
-        bus.emit("schedule.failed", { error });
-        return this.#pauseMs();
-      },
+      onError: (error) => bus.emit("schedule.failed", { error }),
+      pauseMs: () => this.#pauseMs(),
     });
     this.#ignoreModes = options.modes.onChange(() => {
       this.#declareAt = 0;

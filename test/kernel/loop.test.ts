@@ -75,6 +75,19 @@ describe("rounds", () => {
     await loop.stop();
   });
 
+  test("that return nothing leave the pause to the loop's own, also after an error", async () => {
+    const world = new VirtualWorld();
+    const rounds: number[] = [];
+    const round = async () => {
+      if (rounds.push(world.monotonicNow()) === 2) throw new TypeError("away");
+    };
+    const loop = new Loop({ world, round, onError: () => {}, pauseMs: () => 70 });
+    loop.start();
+    await world.advance(210);
+    expect(rounds).toEqual([0, 70, 140, 210]);
+    await loop.stop();
+  });
+
   test("an endless pause sets no timer", async () => {
     const { world, loop, rounds } = scene({ round: () => Number.POSITIVE_INFINITY });
     loop.start();

@@ -69,10 +69,8 @@ export class ClaimLoop {
     this.#loop = new Loop({
       world,
       round: (start) => this.#round(start),
-      onError: (error) => {
-        bus.emit("claim.failed", { error });
-        return settings.pollIntervalMs;
-      },
+      onError: (error) => bus.emit("claim.failed", { error }),
+      pauseMs: () => settings.pollIntervalMs,
     });
   }
 

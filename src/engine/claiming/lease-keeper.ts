@@ -23,40 +23,29 @@ export interface LeaseKeeperOptions {
   readonly world: World;
   readonly bus: Telemetry<EngineEvents>;
   readonly presence: OwnPresence;
+  /** Each claim is renewed once, when its run takes that long, and is then held until it is given back. */
   readonly alone?: boolean;
 }
 
 export class LeaseKeeper {
-  readonly #store: RunStore;
-  readonly #settings: Settings;
-  readonly #world: World;
-  readonly #bus: Telemetry<EngineEvents>;
+  readonly #options: LeaseKeeperOptions;
   readonly #held = new Set<Session>();
   /** Those that were reported to be in doubt. */
   readonly #doubted = new Set<Session>();
   /** Alone: sessions that were renewed for good, and claims of ended sessions that were. */
   readonly #forGood = new Set<Session>();
   readonly #dropped = new Set<Claim>();
-  readonly #alone: boolean;
-  readonly #presence: OwnPresence;
   readonly #loop: Loop;
 
-  /** `alone`: each claim is renewed once, when its run takes that long, and then holds until it is given back. */
-  constructor({ store, settings, world, bus, presence, alone = false }: LeaseKeeperOptions) {
-    this.#store = store;
-    this.#alone = alone;
-    this.#settings = settings;
-    this.#world = world;
-    this.#bus = bus;
-    this.#presence = presence;
+  constructor(options: LeaseKeeperOptions) {
+    const { world, settings, bus } = options;
+    this.#options = options;
     this.#loop = new Loop({
       world,
       round: (start) => this.#round(start),
       // A keeper that died would lose every claim of the node.
-      onError: (error) => {
-        this.#bus.emit("lease.keeper_restarted", { error });
-        return settings.renewEveryMs;
-      },
+      onError: (error) => bus.emit("lease.keeper_restarted", { error }),
+      pauseMs: () => settings.renewEveryMs,
     });
   }
 
@@ -86,12 +75,12 @@ export class LeaseKeeper {
   async endDropped(): Promise<void> {
     const claims = [...this.#dropped];
     if (claims.length === 0) return;
-    await this.#store.renew(claims, this.#settings.leaseMs);
+    await this.#options.store.renew(claims, this.#options.settings.leaseMs);
     for (const claim of claims) this.#dropped.delete(claim);
   }
 
   start(): void {
-    this.#loop.start(this.#settings.renewEveryMs);
+    this.#loop.start(this.#options.settings.renewEveryMs);
   }
 
   stop(): Promise<void> {
@@ -104,15 +93,15 @@ export class LeaseKeeper {
   }
 
   async #round({ lateMs }: RoundStart): Promise<number> {
-    const { renewEveryMs } = this.#settings;
+    const { renewEveryMs } = this.#options.settings;
     let pauseMs = renewEveryMs;
-    if (lateMs > renewEveryMs) this.#bus.emit("node.blocked", { lateMs });
+    if (lateMs > renewEveryMs) this.#options.bus.emit("node.blocked", { lateMs });
     try {
-      await this.#world.faultPoint("lease-keeper.round");
+      await this.#options.world.faultPoint("lease-keeper.round");
       await this.endDropped();
       await this.#renew([...this.#held].filter((session) => !this.#forGood.has(session) || session.inDoubt));
     } catch (error) {
-      this.#bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
+      this.#options.bus.emit("lease.renew_failed", { reason: "error", error, count: this.#held.size });
       pauseMs = this.#soonMs;
     }
     this.#reportDoubts();
@@ -121,7 +110,7 @@ export class LeaseKeeper {
   }
 
   get #soonMs(): number {
-    return Math.min(this.#settings.renewEveryMs, AGAIN_MS * (0.5 + this.#world.random() / 2));
+    return Math.min(this.#options.settings.renewEveryMs, AGAIN_MS * (0.5 + this.#options.world.random() / 2));
   }
 
   #reportDoubts(): void {
@@ -129,7 +118,7 @@ export class LeaseKeeper {
       if (!session.inDoubt) this.#doubted.delete(session);
       else if (!this.#doubted.has(session)) {
         this.#doubted.add(session);
-        this.#bus.emit("claim.in_doubt", { runId: session.run.runId, epoch: session.run.epoch });
+        this.#options.bus.emit("claim.in_doubt", { runId: session.run.runId, epoch: session.run.epoch });
       }
     }
   }
@@ -148,18 +137,18 @@ export class LeaseKeeper {
 
   async #renew(sessions: readonly Session[]): Promise<void> {
     if (sessions.length === 0) return;
-    const sentAt = this.#world.monotonicNow();
-    const leaseMs = this.#alone ? FOR_GOOD_MS : this.#settings.leaseMs;
-    const answers = await this.#store.renew(
+    const sentAt = this.#options.world.monotonicNow();
+    const leaseMs = this.#options.alone ? FOR_GOOD_MS : this.#options.settings.leaseMs;
+    const answers = await this.#options.store.renew(
       sessions.map(({ claim }) => claim),
       leaseMs,
     );
-    if (answers.some(({ outcome }) => outcome === "held")) this.#presence.confirmed(sentAt);
+    if (answers.some(({ outcome }) => outcome === "held")) this.#options.presence.confirmed(sentAt);
     for (const [i, session] of sessions.entries()) {
       const answer = answers[i]!;
       if (answer.outcome === "held") {
         session.renewed(sentAt, leaseMs);
-        if (this.#alone) this.#forGood.add(session);
+        if (this.#options.alone) this.#forGood.add(session);
         session.heard(answer.inboxSeq);
       } else if (answer.outcome === "lost" && this.#held.has(session)) {
         // The engine reports it when the work has ended.

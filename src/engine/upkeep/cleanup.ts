@@ -41,12 +41,9 @@ export function startCleanup(options: CleanupOptions): Loop {
         if (modes.state.mode === "disabled") continue;
         await clean(options, part, everyMs, loop.signal).catch((error) => bus.emit("housekeeping.failed", { error }));
       }
-      return pauseMs();
     },
-    onError: (error) => {
-      bus.emit("housekeeping.failed", { error });
-      return pauseMs();
-    },
+    onError: (error) => bus.emit("housekeeping.failed", { error }),
+    pauseMs,
   });
   loop.start(pauseMs());
   return loop;

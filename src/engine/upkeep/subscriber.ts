@@ -38,12 +38,9 @@ export class Subscriber {
       round: async () => {
         await this.#declare(this.#wanted(), false);
         await options.onRound();
-        return EVERY_MS;
       },
-      onError: (error) => {
-        options.bus.emit("housekeeping.failed", { error });
-        return EVERY_MS;
-      },
+      onError: (error) => options.bus.emit("housekeeping.failed", { error }),
+      pauseMs: () => EVERY_MS,
     });
   }
 
