@@ -1,4 +1,4 @@
-// A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
+// The engine of a node: assembles what claims, executes and keeps runs, and stops these parts in order.
 
 import { errorClass } from "../kernel/codec/error-class.js";
 import type { HoldfastError } from "../kernel/error.js";
@@ -35,7 +35,7 @@ import { Subscriber } from "./upkeep/subscriber.js";
 import { sweeperLease } from "./upkeep/sweeper-lease.js";
 
 export interface EngineOptions extends AssignmentOptions {
-  /** What starts them besides a call. */
+  /** What starts them, apart from calls. */
   readonly subscriptions: readonly Subscription[];
   readonly settings: Settings;
   readonly world: World;
@@ -48,7 +48,7 @@ export interface EngineOptions extends AssignmentOptions {
   readonly sweeper: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
   readonly alone: boolean;
-  /** The store does not let this node go on: another has taken its place. */
+  /** The store refuses this node: another has taken its place. */
   readonly onReplaced: () => void;
   /** The mode it starts in, unless another was kept. */
   readonly mode: NodeMode;
@@ -169,7 +169,7 @@ export class Engine {
     this.#tellStarted();
   }
 
-  /** Others miss it from now on, or no more: they hear of it at once, and its claims are confirmed. */
+  /** Other nodes miss it from now on, or no longer: it sends a heartbeat at once and renews its claims. */
   #presenceChanged(held: boolean): void {
     this.#presence.change(held);
     this.#house.wake();
@@ -189,14 +189,14 @@ export class Engine {
     if (unserved.length > 0) bus.emit("node.unserved", { programs: unserved });
   }
 
-  /** Every program of this node, and who of it works on it. */
+  /** Every program of this node, and the executor that it has here. */
   get serves(): readonly Served[] {
     return this.#assignments.all;
   }
 
   /**
-   * From now on these programs and no others; what is under way goes on. Their triggers go first: while this node is known to
-   * have a program, a trigger that nobody declares any more is removed.
+   * From now on these programs and no others; what is under way continues. Their triggers go first: while this node is known to
+   * have a program, a trigger that no node declares any more is removed.
    */
   async serve(programs: readonly Program[], subscriptions: readonly Subscription[]): Promise<void> {
     await this.#subscriber.change(subscriptions);
@@ -218,7 +218,7 @@ export class Engine {
     this.#options.onReplaced();
   }
 
-  /** The mode that the store has for this node, however it came to know. What runs goes on, unless it drains. */
+  /** The mode that the store has for this node, however it was learned. What runs continues, unless it drains. */
   async obey(state: ModeState): Promise<void> {
     const { modes, bus } = this.#options;
     const { drain: before } = modes.state;
@@ -289,7 +289,7 @@ export class Engine {
 
   /**
    * Claims nothing more and lets steps under way end; after the grace aborts them. Runs whose work has ended are handed
-   * back. One whose work ignores the abort is left to its lease, so that nobody works on it while this process does.
+   * back. One whose work ignores the abort is left to its lease, so that no other node executes it while this process does.
    */
   async stop(graceMs: number): Promise<void> {
     const { store, world, bus, incarnation } = this.#options;
@@ -316,7 +316,7 @@ export class Engine {
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
-  /** Tells all sessions, and waits until they are over, or until their time is. */
+  /** Asks all sessions, and waits until they have ended, or until the time has passed. */
   async #ask(tell: (session: Session) => void, timeMs: number): Promise<void> {
     const { world } = this.#options;
     const until = world.monotonicNow() + timeMs;
@@ -328,7 +328,7 @@ export class Engine {
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
-    // Nobody renews it: its lease brings it back.
+    // It is not renewed: when its lease has expired, it is reclaimed.
     if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
     const writer = this.#committer.open(run, run.seq);
     const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };

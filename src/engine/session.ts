@@ -90,7 +90,7 @@ export class Session {
     return this.#lost.signal;
   }
 
-  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace is over. */
+  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
   get workSignal(): AbortSignal {
     return this.#over.signal;
   }
@@ -120,7 +120,7 @@ export class Session {
     return this.#inboxSeq;
   }
 
-  /** The database's clock, as far as this process can tell: behind by what the reply took, never ahead. */
+  /** The database's clock, as far as this process knows it: behind by what the reply took, never ahead. */
   databaseNow(): number {
     return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
   }
@@ -161,7 +161,7 @@ export class Session {
 
   /**
    * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
-   * stands further back, or belongs to an earlier generation, and null is answered.
+   * is further back, or belongs to an earlier generation, and null is returned.
    */
   endOf(runId: string, state: string): Promise<Payload | null> {
     return this.#held("read", () => this.#endOf(runId, state));
@@ -176,7 +176,7 @@ export class Session {
     return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
   }
 
-  /** Single entries of other runs: what they were started with, or ended with. What was told with the claim is not asked for. */
+  /** Single entries of other runs: what they were started with, or ended with. What came with the claim is not asked for. */
   async peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
     const known = wanted.flatMap(({ runId, what }) =>
       this.run.given.filter((given) => given.runId === runId && given.what === what),
@@ -290,7 +290,7 @@ export class Session {
   }
 
   /**
-   * The answer to a renewal or commit told how far the inbox has grown. A lower number is news, too: a failover has lost messages,
+   * The answer to a renewal or commit says how far the inbox has grown. A lower number is news, too: a failover has lost messages,
    * and the next ones get their numbers again.
    */
   heard(inboxSeq: number): void {
@@ -325,7 +325,7 @@ export class Session {
     this.#wake();
   }
 
-  /** The node's grace is over: the work is aborted, and its run can still be handed back when it ends. */
+  /** The node's grace has passed: the work is aborted, and its run can still be handed back when it ends. */
   expire(): void {
     this.#over.abort(new NodeStopping());
     this.#wake();

@@ -225,7 +225,7 @@ export class ClaimLoop {
   }
 }
 
-/** Of what is ready, as far as a node can tell: an equal part of its room for each node that could take it; then half of that. */
+/** Of what is ready, as far as a node knows: its room divided by the nodes that could take it; after the first look, half of that. */
 export function fairShare(room: number, peers: number, looks: number): number {
   if (peers <= 1) return room;
   return Math.ceil(room / (looks === 0 ? peers : 2 * peers));

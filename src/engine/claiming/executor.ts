@@ -1,4 +1,4 @@
-// One executor of a node: its slots and a claim loop of its own, so that a full one keeps no other from claiming.
+// An executor of a node: its slots and a claim loop of its own, so that a full executor does not keep others from claiming.
 
 import { ClaimLoop, type ClaimLoopOptions } from "./claim-loop.js";
 import { Slots } from "./slots.js";
