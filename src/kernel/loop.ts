@@ -73,8 +73,9 @@ export class Loop {
 
   /** The first round begins after `inMs`; without a delay, before this call returns. */
   start(inMs = 0): void {
+    if (this.#running) return;
     this.#pause = { ms: inMs };
-    this.#running ??= this.#run();
+    this.#running = this.#run();
   }
 
   /** Begins no more rounds, and waits for the one under way. */

@@ -45,8 +45,9 @@ describe("rounds", () => {
     const { world, loop, rounds } = scene();
     loop.start(40);
     loop.start();
-    await world.advance(140);
-    expect(rounds).toEqual([40, 140]);
+    loop.wake(30);
+    await world.advance(130);
+    expect(rounds).toEqual([30, 130]);
     await loop.stop();
   });
 
