@@ -359,8 +359,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: SESSION,
-        find: "parking compares that number.\n    this.ownMail++;\n",
-        put: "parking compares that number.\n    this.ownMail++;\n    this.#inboxSeq++;\n",
+        find: "parking compares that number.\n    this.#ownMail++;\n",
+        put: "parking compares that number.\n    this.#ownMail++;\n    this.#inboxSeq++;\n",
       },
     ],
     killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],

@@ -43,7 +43,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a node that lost its presence beats no more often than before",
     breaks: "S5: a node whose presence cannot be opened is heard of in time",
-    edits: [{ file: HOUSE, find: "Math.min(pauseMs, presence.nextBeatMs ?? pauseMs)", put: "pauseMs" }],
+    edits: [{ file: HOUSE, find: "Math.min(pauseMs, this.#options.presence.nextBeatMs ?? pauseMs)", put: "pauseMs" }],
     killedBy: [PARTS],
   },
   {
@@ -270,7 +270,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a claim that is in doubt when it is granted waits for the next renewal",
     breaks: "a node is back as soon as the store is",
-    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "    if (session.inDoubt) this.hurry();\n", put: "" }],
+    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "    if (session.inDoubt) this.wake();\n", put: "" }],
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
   },
   {

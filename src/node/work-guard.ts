@@ -1,5 +1,5 @@
 // Work claims in front of runs: before the work of a run begins, an adapter is asked for its key, in whatever database that
-// keeps them. Nobody begins without it; whoever loses it stops.
+// keeps them. No work begins without it; work that loses it stops.
 
 import { createHash } from "node:crypto";
 import type { Program } from "../engine/program.js";
@@ -88,7 +88,7 @@ export function workGuard(options: WorkGuardOptions): Around {
   };
 }
 
-/** Renewed at a third while the work goes on. When it is lost, the work is aborted and its run handed back. */
+/** Renewed at a third of its time while the work continues. When it is lost, the work is aborted and its run handed back. */
 async function hold(lease: HeldLease, session: Session, work: () => Promise<void>): Promise<void> {
   let broken: { readonly error: unknown } | null = null;
   try {
@@ -101,7 +101,7 @@ async function hold(lease: HeldLease, session: Session, work: () => Promise<void
       if (FAILED.includes(session.settledAs)) throw new WorkFailed(session.settledAs!);
     });
   } catch {
-    // How the claim ended is told by its own events; the run's end stands in the store.
+    // Its own events report how the claim ended; the run's end is in the store.
   }
   if (broken) throw (broken as { readonly error: unknown }).error;
 }

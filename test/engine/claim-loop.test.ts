@@ -1,4 +1,4 @@
-// When a claim loop looks for work: at a hint, when something is due, and no oftener than it must.
+// When a claim loop looks for work: when it is woken, when something is due, and no oftener than it must.
 
 import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
@@ -66,7 +66,7 @@ test("what was due and was not handed out may be locked: it is looked for again 
   // After 20, 40, 80, 160 and 320 ms, and a little more each time.
   expect(looks.length).toBeLessThanOrEqual(6);
   const before = looks.length;
-  loop.hint();
+  loop.wake();
   await expect.poll(() => looks.length - before, { timeout: 500, interval: 1 }).toBeGreaterThanOrEqual(4);
 });
 
@@ -94,7 +94,7 @@ test("a loop that is stopped in a pause ends, and looks no more", async () => {
   await pause(50);
   await loop.stop();
   const before = looks.length;
-  loop.hint();
+  loop.wake();
   await pause(50);
   expect([looks.length, loop.claiming]).toEqual([before, false]);
 });
@@ -110,17 +110,17 @@ test("a node that finds less than its share looks no further, and asks for its s
   const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [3, 4] });
   await pause(50);
   expect(looks).toEqual([5]);
-  loop.hint();
+  loop.wake();
   await pause(50);
   expect(looks).toEqual([5, 5]);
 });
 
-test("hints do not shorten the pause in which others take their share", async () => {
+test("wakes do not shorten the pause in which others take their share", async () => {
   const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9] });
   const startedAt = performance.now();
-  const hinting = setInterval(() => loop.hint(), 1);
+  const waking = setInterval(() => loop.wake(), 1);
   await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(5);
-  clearInterval(hinting);
+  clearInterval(waking);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(70);
 });
 

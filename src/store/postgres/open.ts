@@ -131,7 +131,15 @@ export function openPostgres(
     throw new InvalidInput("transactions", "must be a whole number of at least 1");
   }
   const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
+  const { notify = true } = options;
+  const attendees = new Set<Attendee>();
   const db = new Database({
+    notify,
+    // The first node that attends reports the skipped runs: one report for each process.
+    onSkipped: async (db, runs, parents) => {
+      [...attendees][0]?.onSkipped?.(runs);
+      if (parents.length > 0) await wakeRuns(db, parents);
+    },
     world,
     source,
     dialect: dialect(options.schema ?? "holdfast", now),
@@ -141,23 +149,8 @@ export function openPostgres(
     retryForMs,
   });
   const groups = new Groups(db);
-  const { notify = true } = options;
-  const hints = new Hints(db, notify);
+  const hints = new Hints(db, attendees);
   const timeoutWakes = new TimeoutWakes(db, notify);
-  db.onWork = (groupIds, inMs = []) => {
-    hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
-    for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
-  };
-  db.onCalled = (runIds) => hints.call(runIds);
-  db.hintBehind = () => hints.behind();
-  const attendees = new Set<Attendee>();
-  // Behind a pooler nobody can listen, and without NOTIFY nobody hears: what this process does for its own nodes is told them here.
-  hints.onTold = (groupIds) => {
-    if (db.pooled || !notify) for (const { onHint } of attendees) onHint(groupIds);
-  };
-  hints.onCalled = (runIds) => {
-    if (db.pooled || !notify) for (const { onCalled } of attendees) onCalled?.(runIds);
-  };
   const attending = attendedBy(db, attendees, world, retryForMs);
   /** Tasks that are claimed together read their needs together. */
   const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
@@ -270,12 +263,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   };
 }
 
-/** Whoever attends first is told of skipped runs: it is the process that is told. */
 function attendedBy(db: Database, attendees: Set<Attendee>, world: World, retryForMs: number): Store["attend"] {
-  db.onSkipped = async (runs, parents) => {
-    [...attendees][0]?.onSkipped?.(runs);
-    if (parents.length > 0) await wakeRuns(db, parents);
-  };
   return async (attendee) => {
     await checkSchema(db);
     const { connections, dialect } = db;

@@ -7,6 +7,7 @@ import { checkCommits } from "../../check/claim/commit.js";
 import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
+import { hintBehind } from "../connection/hints.js";
 import { isolate } from "../connection/isolate.js";
 import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
@@ -89,7 +90,7 @@ async function sendOnce(
 ): Promise<readonly CommitAnswer[]> {
   const more = commits.some((c) => c.effects.some(needsMore));
   const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
-  const behind = more || counting ? db.hintBehind() : null;
+  const behind = more || counting ? hintBehind(db) : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
   const answers = new Map<Commit, CommitAnswer>();

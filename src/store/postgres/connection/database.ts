@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { HoldfastError } from "../../../kernel/error.js";
+import { Wakeups } from "../../../kernel/wakeups.js";
 import { sleep, type World } from "../../../kernel/world.js";
 import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
@@ -18,6 +19,15 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly dialect: Dialect;
   /** How long a failing call is repeated before it fails. */
   readonly retryForMs: number;
+  /** Other processes are woken by NOTIFY. Default false. */
+  readonly notify?: boolean;
+  readonly onSkipped?: (db: Database, runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void>;
+}
+
+/** What statements report to the rest of the store. */
+export interface StoreTopics {
+  readonly work: readonly [groupIds: readonly number[], inMs: readonly number[]];
+  readonly called: readonly [runIds: readonly string[]];
 }
 
 /** A statement whose failure does not matter. */
@@ -50,17 +60,7 @@ export class Database {
   /** Stores on several schemas may share a pool: the same name must not mean two texts. */
   readonly #prefix: string;
   #newConnections = 0;
-  /** Called with the groups in which runs became claimable by something else than an insert, or will in `inMs`. */
-  onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
-
-  /** Called with runs that were asked to stop. */
-  onCalled: (runIds: readonly string[]) => void = () => {};
-
-  /** What to send behind a statement that leaves whom to wake; null: `onWork` is to be called afterwards. */
-  hintBehind: () => Behind | null = () => null;
-
-  /** Called with runs that found no place under a limit and could not wait, and with their parents. */
-  onSkipped: (runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void> = async () => {};
+  readonly wakeups = new Wakeups<StoreTopics>();
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -70,6 +70,25 @@ export class Database {
       this.#newConnections++;
       for (const callback of this.#onNew) callback();
     });
+  }
+
+  /** Runs of these groups became claimable by something else than an insert, or will in `inMs`. */
+  onWork(groupIds: readonly number[], inMs: readonly number[] = []): void {
+    this.wakeups.wake("work", groupIds, inMs);
+  }
+
+  /** These runs were asked to stop. */
+  onCalled(runIds: readonly string[]): void {
+    this.wakeups.wake("called", runIds);
+  }
+
+  /** Runs that found no place under a limit and could not wait, and their parents. */
+  async onSkipped(runs: readonly SkippedRun[], parents: readonly string[]): Promise<void> {
+    await this.#options.onSkipped?.(this, runs, parents);
+  }
+
+  get notifies(): boolean {
+    return this.#options.notify ?? false;
   }
 
   get pooled(): boolean {

@@ -3,6 +3,7 @@
 // NOTIFY takes a lock of the whole server at commit (32 clients: 3 × fewer commits when each sends its own), so it is
 // a statement of its own: right behind the one that made the work, or in the background, and never once per row.
 
+import type { Attendee } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Behind, Database } from "./database.js";
 import { statement } from "./dialect.js";
@@ -13,7 +14,7 @@ const MOST_GROUPS = 200;
 const LEFT = "holdfast.hint";
 const ANY = "any";
 
-/** An expression that leaves the groups of a query with one column to be woken right behind: see `Hints.behind`. */
+/** An expression that leaves the groups of a query with one column to be woken right behind: see `hintBehind`. */
 export const leaveHint = (groups: string) => `set_config('${LEFT}', (
     select case when count(distinct g) > ${MOST_GROUPS} then '${ANY}' else coalesce(string_agg(distinct g::text, ','), '') end
     from (${groups}) as x(g)), false)`;
@@ -44,6 +45,11 @@ select set_config('synchronous_commit', 'off', true), pg_notify($1, case hint wh
   set_config('${LEFT}', '', false)
 from (select current_setting('${LEFT}', true) as hint offset 0) x where hint <> ''`,
 );
+
+/** What to send behind a statement that leaves a hint; null: the caller reports the groups afterwards, by `onWork`. */
+export function hintBehind(db: Database): Behind | null {
+  return db.notifies && db.pipelined ? { statement: wakeLeft, values: [channelOf(db.dialect.schema)] } : null;
+}
 
 /** How late a start under a rate may be, in ms: nodes are woken 25 times a second at most. */
 const LATER_STEP_MS = 40;
@@ -86,25 +92,29 @@ export class Hints {
   readonly #later = new Map<number, { readonly groups: Set<number>; readonly cancel: () => void }>();
 
   readonly #on: boolean;
+  readonly #attendees: ReadonlySet<Attendee>;
 
-  /** In this process, at once. */
-  onTold: (groupIds: readonly number[]) => void = () => {};
-  onCalled: (runIds: readonly string[]) => void = () => {};
-
-  constructor(db: Database, on: boolean) {
+  /** `attendees`: the nodes of this process. */
+  constructor(db: Database, attendees: ReadonlySet<Attendee>) {
     this.#db = db;
-    this.#on = on;
+    this.#on = db.notifies;
+    this.#attendees = attendees;
     this.#channel = channelOf(db.dialect.schema);
+    db.wakeups.on("called", (runIds) => this.call(runIds));
+    db.wakeups.on("work", (groupIds, inMs) => {
+      this.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
+      for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) this.tellIn(inMs[i]!, id);
+    });
   }
 
-  /** For a statement that leaves whom to wake. Null: its caller wakes the groups afterwards. */
-  behind(): Behind | null {
-    return this.#on && this.#db.pipelined ? { statement: wakeLeft, values: [this.#channel] } : null;
+  /** Behind a pooler no process can listen, and without NOTIFY none is notified: the nodes of this process are woken directly. */
+  get #deaf(): Iterable<Attendee> {
+    return this.#db.pooled || !this.#on ? this.#attendees : [];
   }
 
   tell(groupIds: Iterable<number>): void {
     const ids = [...groupIds];
-    if (ids.length > 0) this.onTold(ids);
+    if (ids.length > 0) for (const { onHint } of this.#deaf) onHint(ids);
     if (!this.#on) return;
     for (const id of ids) this.#pending.add(id);
     if (this.#sending || this.#pending.size === 0) return;
@@ -115,7 +125,7 @@ export class Hints {
   /** The holders of these runs look into their inboxes. */
   call(runIds: readonly string[]): void {
     if (runIds.length === 0) return;
-    this.onCalled(runIds);
+    for (const { onCalled } of this.#deaf) onCalled?.(runIds);
     if (!this.#on) return;
     const payloads = Array.from({ length: Math.ceil(runIds.length / MOST_CALLED) }, (_, i) => {
       return `${CALLED}${runIds.slice(i * MOST_CALLED, (i + 1) * MOST_CALLED).join(",")}`;

@@ -8,7 +8,7 @@ import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../.
 import type { Behind, Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
-import { type Hints, leaveHint } from "../connection/hints.js";
+import { type Hints, hintBehind, leaveHint } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
 import { oneOf, rowset, text, uuid } from "../connection/rowset.js";
@@ -171,7 +171,7 @@ async function insertOthers(
 
 async function find(db: Database, hints: Hints, events: readonly EventToStart[]): Promise<Found[]> {
   const found = events.map((): Found => ({ matched: [], made: [], unnumbered: false }));
-  const behind = hints.behind();
+  const behind = hintBehind(db);
   const rows = await makeRuns(db, events, behind);
   if (!rows) {
     // Made by this very call before its answer was lost, and its key freed since: each run is looked for.
