@@ -40,10 +40,10 @@ const ENDS: readonly Extract<Effect, { kind: "fail" }>["as"][] = [
   "quarantined",
 ];
 
-/** What is wrong with each of the commits of one call, in their order. */
-export function checkCommits(commits: readonly unknown[]): readonly Problem[] {
+/** Checks the commits of one call, one after the other; the second under one claim is refused. */
+export function commitChecker(): (commit: unknown) => Problem {
   const seen = new Set<string>();
-  return commits.map((commit) => {
+  return (commit) => {
     const problem = checkObject("commit", commit) ?? checkClaim("claim", (commit as Commit).claim);
     if (problem) return problem;
     const { runId, token } = (commit as Commit).claim;
@@ -51,10 +51,10 @@ export function checkCommits(commits: readonly unknown[]): readonly Problem[] {
     if (seen.has(fence)) return new InvalidInput("commits", `two commits under one claim on run ${runId} in one call`);
     seen.add(fence);
     return checkCommit(commit as Commit);
-  });
+  };
 }
 
-export function checkCommit({ claim, expectedSeq, effects }: Commit): Problem {
+function checkCommit({ claim, expectedSeq, effects }: Commit): Problem {
   return (
     checkClaim("claim", claim) ??
     checkInteger("expectedSeq", expectedSeq, 0, Number.MAX_SAFE_INTEGER) ??

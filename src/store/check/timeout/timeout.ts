@@ -1,6 +1,5 @@
 // What the timeout operations refuse before anything is written, and which fences nobody can hold.
 
-import { isUuid } from "../../../kernel/id.js";
 import { dedupeKey, envName, keyScope, nodeName, waitName } from "../../../kernel/name.js";
 import type {
   NewTimeout,
@@ -61,7 +60,6 @@ export function checkTimeoutRelease(path: string, { retryInMs, problem }: Timeou
   );
 }
 
-/** A fence that no claim can have is answered like one that was lost. */
-export function mayBeTimeoutFence(fence: TimeoutFence): boolean {
-  return !checkObject("fence", fence) && isUuid(fence.generation) && isUuid(fence.token);
+export function checkTimeoutFence(fence: TimeoutFence): Problem {
+  return checkObject("fence", fence) ?? checkUuid("generation", fence.generation) ?? checkUuid("token", fence.token);
 }

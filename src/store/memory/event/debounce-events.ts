@@ -3,16 +3,12 @@
 import type { Claim } from "../../../kernel/run/claim.js";
 import { type DebounceTicket, writeTicket } from "../../../kernel/run/debounce-ticket.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkClaim } from "../../check/claim/commit.js";
-import { checkDebounced } from "../../check/event/subscription.js";
-import { refuse } from "../../check/value.js";
 import {
   type DebounceAnswer,
   type NewDebounced,
   type SettleDebounced,
   UNSEEN_MS,
 } from "../../contract/event/events.js";
-import type { InsertAnswer } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { addRun } from "../run/add-run.js";
 import { endRun } from "../run/end-run.js";
@@ -34,20 +30,11 @@ export function debounce(
   { inserting }: { readonly inserting: boolean },
 ): DebounceAnswer[] {
   const nowUs = tables.nowUs();
-  const problems = events.map(checkDebounced);
-  const last = new Map<string, NewDebounced>();
-  events.forEach((event, i) => {
-    if (!problems[i]) last.set(at(event.run.group.env, event.ticket), event);
-  });
-  const beside = new Map<NewDebounced, readonly InsertAnswer[]>();
-  events.forEach((event, i) => {
-    if (event?.beside && !problems[i]) beside.set(event, insertRuns(tables, event.beside));
-  });
+  const last = new Map(events.map((event) => [at(event.run.group.env, event.ticket), event]));
+  const beside = new Map(events.map((event) => [event, event.beside && insertRuns(tables, event.beside)]));
   const accept = inserting ? insertGatherer : gather;
   const gathers = new Map([...last].map(([key, event], i) => [key, accept(tables, key, event, nowUs, i)]));
-  return events.map((event, i): DebounceAnswer => {
-    const error = problems[i];
-    if (error) return { outcome: "refused", error };
+  return events.map((event): DebounceAnswer => {
     const runId = gathers.get(at(event.run.group.env, event.ticket))!;
     const others = beside.get(event);
     return { outcome: "gathered", runId, ...(others && { beside: others }) };
@@ -81,7 +68,6 @@ const WRITTEN: Readonly<Record<string, Exclude<SettleDebounced["outcome"], "lost
 };
 
 export function settle(tables: Tables, claim: Claim, expectedSeq: number, ticket: DebounceTicket): SettleDebounced {
-  refuse(checkClaim("claim", claim));
   const row = tables.runs.get(claim.runId);
   const held = row?.epoch === claim.epoch && row.token === claim.token && row.seq === expectedSeq;
   if (!row || !held) {

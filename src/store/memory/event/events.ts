@@ -1,7 +1,6 @@
 // Joins the operations on events.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkText, refuse } from "../../check/value.js";
 import type { EventStore } from "../../contract/event/events.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
@@ -18,7 +17,6 @@ export function memoryEvents(
   return {
     subscribe: async (declaration) => subscribe(tables, declaration),
     subscriptions: async (env) => {
-      refuse(checkText("env", env));
       return subscriptionsOf(tables, (one) => one.env === env);
     },
     match: async (events) => events.map((event) => matchEvent(tables, event)),

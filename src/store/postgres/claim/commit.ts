@@ -3,11 +3,9 @@
 import { InvalidInput } from "../../../kernel/error.js";
 import { type Effect, ends } from "../../../kernel/run/effect.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import { checkCommits } from "../../check/claim/commit.js";
 import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
-import { isolate } from "../connection/isolate.js";
 import { ring } from "../inbox/ring.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import type { Groups } from "../run/groups.js";
@@ -51,30 +49,15 @@ function endsTask({ claim, effects }: Commit): boolean {
   return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
 }
 
+/**
+ * What was busy goes once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
+ * ended in the same batch.
+ */
 export async function commit(
   db: Database,
   groups: Groups,
   commits: readonly Commit[],
 ): Promise<readonly CommitAnswer[]> {
-  const problems = checkCommits(commits);
-  const good = commits.filter((_, i) => !problems[i]);
-  const sent = await isolate(
-    good,
-    (batch) => send(db, groups, batch),
-    (_, error): CommitAnswer => ({ outcome: "refused", error }),
-  );
-  const answers = new Map(good.map((commit, i) => [commit, sent[i]!]));
-  return commits.map((commit, i) => {
-    const error = problems[i];
-    return error ? { outcome: "refused", error } : answers.get(commit)!;
-  });
-}
-
-/**
- * What was busy goes once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
- * ended in the same batch.
- */
-async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
   const answers = await sendOnce(db, groups, commits, commits.some(endsTask));
   const busy = commits.filter((_, i) => answers[i]!.outcome === "busy");
   if (busy.length === 0) return answers;
@@ -149,8 +132,6 @@ function childrenOf(commits: readonly Commit[]): RunGroup[] {
 
 /** One commit of entries only, in a transaction that commits or rolls back with its answer. */
 export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
-  const [problem] = checkCommits([commit]);
-  if (problem) return { outcome: "refused", error: problem };
   const [row] = await db.run<Row>(commitRuns, [...fenceColumns([commit]), ...entryColumns([commit])], { tx });
   if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
   return (await whyRefused(db, [commit], tx))[0]!;

@@ -1,7 +1,5 @@
 // Orphans one by one: who they are, and taking back each as somebody decided.
 
-import { checkDecisions, checkOrphanFilter } from "../../check/claim/recovery.js";
-import { checkDelay, refuse } from "../../check/value.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { unnest } from "../connection/batch.js";
@@ -57,7 +55,6 @@ interface OrphanRow {
 }
 
 export async function orphans(db: Database, filter: OrphanFilter): Promise<readonly Orphan[]> {
-  refuse(checkOrphanFilter(filter));
   const { env, stack, staleMs, limit, after } = filter;
   if (limit < 1) return [];
   const rows = await db.run<OrphanRow>(findOrphans, [staleMs, env ?? null, stack ?? null, after ?? null, limit]);
@@ -84,7 +81,6 @@ export async function recover(
   decisions: readonly RecoveryDecision[],
   { staleMs }: { readonly staleMs: number },
 ): Promise<readonly Reclaimed[]> {
-  refuse(checkDecisions(decisions) ?? checkDelay("staleMs", staleMs));
   if (decisions.length === 0) return [];
   const columns = [
     decisions.map(({ runId }) => runId),

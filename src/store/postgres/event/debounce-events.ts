@@ -2,7 +2,6 @@
 
 import { writeTicket } from "../../../kernel/run/debounce-ticket.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkDebounced } from "../../check/event/subscription.js";
 import { type DebounceAnswer, type NewDebounced, UNSEEN_MS } from "../../contract/event/events.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
@@ -11,7 +10,6 @@ import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { ENDED } from "../run/ended-states.js";
@@ -105,24 +103,17 @@ export async function debounce(
   events: readonly NewDebounced[],
   tx?: Transaction,
 ): Promise<readonly DebounceAnswer[]> {
-  const problems = events.map(checkDebounced);
-  const good = events.filter((_, i) => !problems[i]);
-  const last = [...new Map(good.map((event) => [textOf(event), event])).values()];
+  const last = [...new Map(events.map((event) => [textOf(event), event])).values()];
   const inserted: Beside = new Map();
   const sent = tx
     ? await insertIn(db, groups, hints, last, tx)
-    : await isolate(
-        gatheringsOf(last, good),
-        (batch) => gather(db, groups, batch, inserted),
-        (_, error): DebounceAnswer => ({ outcome: "refused", error }),
-      );
+    : await gather(db, groups, gatheringsOf(last, events), inserted);
   const answers = new Map(last.map((event, i) => [textOf(event), sent[i]!]));
-  return events.map((event, i): DebounceAnswer => {
-    const error = problems[i];
-    if (error) return { outcome: "refused", error };
+  return events.map((event): DebounceAnswer => {
     const answer = answers.get(textOf(event))!;
-    if (!event.beside || answer.outcome === "refused") return answer;
-    return { ...answer, beside: event.beside.map((run) => inserted.get(run)!) };
+    return event.beside && answer.outcome === "gathered"
+      ? { ...answer, beside: event.beside.map((run) => inserted.get(run)!) }
+      : answer;
   });
 }
 

@@ -1,6 +1,5 @@
 // Reads single entries of many runs at once: their inputs, or what they ended with.
 
-import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import { GIVEN, type Given, type Peek, type Peeked } from "../../contract/journal/journal.js";
 import type { RunGlance } from "../../contract/run/runs.js";
@@ -82,8 +81,7 @@ export function givenOf(rows: readonly GivenRow[]): readonly Given[] {
 }
 
 export async function peek(db: Database, wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
-  const known = wanted.map(({ runId }) => (isUuid(runId) ? runId : null));
-  const values = [known, wanted.map(({ what }) => what === "start")];
+  const values = [wanted.map(({ runId }) => runId), wanted.map(({ what }) => what === "start")];
   const rows = await db.run<EntryRow & { ord: number; state: RunState }>(peekJournals, values);
   const answers: (Peeked | null)[] = wanted.map(() => null);
   for (const row of rows) answers[row.ord - 1] = { state: row.state, entry: row.seq === null ? null : entryOf(row) };
@@ -98,8 +96,7 @@ interface GlanceRow extends EntryRow {
 }
 
 export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
-  const values = [runIds.map((id) => (isUuid(id) ? id : null))];
-  const rows = await db.run<GlanceRow>(glanceRuns, values);
+  const rows = await db.run<GlanceRow>(glanceRuns, [runIds]);
   const answers: (RunGlance | null)[] = runIds.map(() => null);
   for (const row of rows) {
     const end = row.seq === null ? null : entryOf(row);

@@ -1,8 +1,6 @@
 // Timers of instances: taken when they are due, settled when they could not be fired; and events that are told to an instance,
 // which wait in the same line.
 
-import { checkSettlements, checkTimerClaim, checkTold } from "../../check/machine/machine.js";
-import { refuse } from "../../check/value.js";
 import type {
   ClaimedTimers,
   InstanceStatus,
@@ -18,7 +16,6 @@ import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import type { Groups } from "../run/groups.js";
 import { LOADED, type LoadedRow, loadedOf } from "./instance-row.js";
 import { TOLD, TOLD_COLUMNS, toldColumns } from "./machine-columns.js";
@@ -123,7 +120,6 @@ type ClaimedRow = { now: number; next_ms: number | null } & (
 );
 
 export async function claimDue(db: Database, groups: Groups, claim: TimerClaim): Promise<ClaimedTimers> {
-  refuse(checkTimerClaim(claim));
   const values = async () => [await groups.ids(claim.groups), claim.limit, claim.leaseMs, claim.mostAttempts];
   const rows = await db.run<ClaimedRow>(claimTimers, values);
   const { now, next_ms } = rows[0]!;
@@ -158,7 +154,6 @@ select (select count(*) from kept)::int + (select count(*) from dropped)::int as
 );
 
 export async function settle(db: Database, settlements: readonly TimerSettlement[]): Promise<number> {
-  refuse(checkSettlements(settlements));
   const [row] = await db.run<{ n: number }>(settleTimers, [
     settlements.map(({ id }) => id),
     settlements.map(({ generation }) => generation),
@@ -191,25 +186,11 @@ export async function tell(
   told: readonly NewTold[],
   tx?: Transaction,
 ): Promise<readonly TellAnswer[]> {
-  const problems = checkTold(told);
-  const good = told.filter((_, i) => !problems[i]);
-  const send = async (batch: readonly NewTold[]): Promise<TellAnswer[]> => {
-    if (batch.length === 0) return [];
-    const ords = batch.map((_, i) => i + 1);
-    const values = () => toldColumns(groups, batch, ords);
-    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(tellInstances, values, { tx });
-    return rows.map(({ status, taken }) => {
-      if (status === null) return { outcome: "unknown" };
-      return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };
-    });
-  };
-  const refused = (_: NewTold, error: Extract<TellAnswer, { outcome: "refused" }>["error"]): TellAnswer => {
-    return { outcome: "refused", error };
-  };
-  const sent = tx ? await send(good) : await isolate(good, send, refused);
-  const answers = new Map(good.map((one, i) => [one, sent[i]!]));
-  return told.map((one, i) => {
-    const error = problems[i];
-    return error ? { outcome: "refused", error } : answers.get(one)!;
+  const ords = told.map((_, i) => i + 1);
+  const values = () => toldColumns(groups, told, ords);
+  const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(tellInstances, values, { tx });
+  return rows.map(({ status, taken }) => {
+    if (status === null) return { outcome: "unknown" };
+    return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };
   });
 }

@@ -1,8 +1,6 @@
 // Deferred runs: noted beside the run when it is inserted, taken by the claim, cancelled when nobody took one in time.
 
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import { checkStackQuery } from "../../check/claim/recovery.js";
-import { checkLimit, checkText, refuse } from "../../check/value.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
 import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../../contract/run/runs.js";
 import { at, oneOf, unnest } from "../connection/batch.js";
@@ -77,7 +75,6 @@ interface ExpiredRow {
 }
 
 export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
-  refuse(checkLimit("limit", limit) ?? checkText("env", env));
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
   const told = rows.flatMap((row) => row.told ?? []);
@@ -110,7 +107,6 @@ export async function unservedGroups(
   db: Database,
   query: StackQuery,
 ): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
-  refuse(checkStackQuery(query));
   const { env, stacks, own, programs } = query;
   const columns = [
     programs.map(({ queue }) => queue),

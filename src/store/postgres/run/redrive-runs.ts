@@ -1,9 +1,6 @@
 // Opens ended runs again, for an operator: from where they were, or from their start. One statement, each run once.
 
-import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { checkRedrive } from "../../check/run/redrive.js";
-import { refuse } from "../../check/value.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
 import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
@@ -69,12 +66,9 @@ export async function redrive(
   runIds: readonly string[],
   options: Redrive,
 ): Promise<readonly RedriveAnswer[]> {
-  refuse(checkRedrive(runIds, options));
   const { by, callId, fromStart, note } = options;
-  const known = runIds.filter(isUuid);
-  if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
-  const rows =
-    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
+  await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, by, callId));
+  const rows = await db.run<Row>(redriveRuns, [runIds, fromStart, by, callId, note?.codec, note?.data]);
   const opens = ({ state, task_of }: Row) =>
     reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));

@@ -3,8 +3,6 @@
 // Rows that somebody is writing to are skipped, never waited for: an instance that moves on in a transaction of its own holds its
 // timeout's row until it commits, and nobody else's timeout may wait for that.
 
-import { checkTimeoutClaim, checkTimeoutRelease, mayBeTimeoutFence } from "../../check/timeout/timeout.js";
-import { refuse } from "../../check/value.js";
 import type {
   TimeoutClaimAnswer,
   TimeoutClaimRequest,
@@ -104,7 +102,6 @@ export async function claim(
   db: Database,
   requests: readonly TimeoutClaimRequest[],
 ): Promise<readonly TimeoutClaimAnswer[]> {
-  for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
   // Of several that came together for one timeout the first is tried; the others are told what stands there after it.
   const first = firstOfEach(requests, ({ generation }) => generation);
   const each = <T>(value: (request: TimeoutClaimRequest) => T) => first.map(value);
@@ -146,8 +143,7 @@ function refusal({ generation, token }: TimeoutClaimRequest, row: RefusedRow | u
 }
 
 export async function complete(db: Database, fences: readonly TimeoutFence[]): Promise<readonly boolean[]> {
-  const known = firstOfEach(fences.filter(mayBeTimeoutFence), fenceName);
-  if (known.length === 0) return fences.map(() => false);
+  const known = firstOfEach(fences, fenceName);
   const rows = await db.run<TimeoutFence>(completeTimeouts, [
     known.map(({ generation }) => generation),
     known.map(({ token }) => token),
@@ -164,18 +160,14 @@ export async function completeIn(
 ): Promise<readonly boolean[]> {
   const answers: boolean[] = [];
   for (const fence of fences) {
-    const rows = mayBeTimeoutFence(fence)
-      ? await db.run(completeTimeoutIn, [fence.generation, fence.token], { tx })
-      : [];
+    const rows = await db.run(completeTimeoutIn, [fence.generation, fence.token], { tx });
     answers.push(rows.length > 0);
   }
   return answers;
 }
 
 export async function release(db: Database, releases: readonly TimeoutRelease[]): Promise<readonly boolean[]> {
-  for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
-  const known = firstOfEach(releases.filter(mayBeTimeoutFence), fenceName);
-  if (known.length === 0) return releases.map(() => false);
+  const known = firstOfEach(releases, fenceName);
   const rows = await db.run<TimeoutFence>(releaseTimeouts, [
     known.map(({ generation }) => generation),
     known.map(({ token }) => token),
@@ -184,7 +176,7 @@ export async function release(db: Database, releases: readonly TimeoutRelease[])
     known.map(({ problem }) => problem),
   ]);
   const released = new Set(rows.map(fenceName));
-  return releases.map((one) => mayBeTimeoutFence(one) && released.has(fenceName(one)));
+  return releases.map((one) => released.has(fenceName(one)));
 }
 
 function firstOfEach<Item>(items: readonly Item[], name: (item: Item) => string): Item[] {
