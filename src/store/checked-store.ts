@@ -12,7 +12,7 @@ import type { Store } from "./contract/store.js";
 import type { Transaction } from "./contract/transaction.js";
 import { isDataRefused } from "./contract/trouble.js";
 import type { AnyOperation, Batch, Each, Method } from "./operation.js";
-import { mapOperations } from "./operations.js";
+import { mapOperations, methodOf } from "./operations.js";
 
 export interface CheckedStoreOptions {
   /** Cut calls into batches, and let calls that come together leave together, in turns of this world. Omitted: calls stay as they are. */
@@ -117,11 +117,4 @@ function checkedTransact(transact: Store["runs"]["transact"]): Store["runs"]["tr
       throw error;
     }
   };
-}
-
-function methodOf(store: Store, name: string): Method {
-  const [part, verb] = name.split(".") as [keyof Store, string | undefined];
-  if (verb === undefined) return (store[part] as Method).bind(store);
-  const of = store[part] as unknown as Record<string, Method>;
-  return of[verb]!.bind(of);
 }

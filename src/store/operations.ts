@@ -48,6 +48,10 @@ type Table = typeof OPERATIONS;
 export type ChangingName = {
   [Name in OperationName]: OperationAt<Name> extends { readonly changes: null } ? never : Name;
 }[OperationName];
+/** Those that are given functions, or open something. */
+export type CallingBackName = {
+  [Name in OperationName]: OperationAt<Name> extends { readonly callsBack: true } ? Name : never;
+}[OperationName];
 type OperationAt<Name extends OperationName> = Name extends keyof Table
   ? Table[Name]
   : Name extends `${infer Part extends keyof Table}.${infer Verb}`
@@ -78,6 +82,14 @@ export function mapOperations(make: (name: OperationName, operation: AnyOperatio
     }
   }
   return store as unknown as Store;
+}
+
+/** One method of a store, by its name. */
+export function methodOf(store: Store, name: OperationName): Method {
+  const [part, verb] = name.split(".") as [keyof Store, string | undefined];
+  if (verb === undefined) return (store[part] as Method).bind(store);
+  const of = store[part] as unknown as Record<string, Method>;
+  return of[verb]!.bind(of);
 }
 
 function isOperation(one: object): one is AnyOperation {

@@ -5,16 +5,13 @@ import { ends, settles } from "../../kernel/run/effect.js";
 import { entryOf } from "../../kernel/run/effect-entry.js";
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Commit, CommitAnswer } from "../../store/contract/run/runs.js";
-import type { Applied } from "../applied.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import { endedCall, hasEnded, type ModelRun, mustWake } from "./model.js";
 import { checkEnd, checkStart } from "./tasks.js";
 
 /** A step that is a transaction: what it inserted is there with its entry, or not at all. */
-export function checkTransact(
-  history: History,
-  { commit, answer, inserted }: Extract<Applied, { op: "transact" }>,
-): void {
+export function checkTransact(history: History, { args: [commit, inserted], answer }: Of<"runs.transact">): void {
   checkCommit(history, commit, answer);
   if (answer.outcome === "accepted") for (const run of inserted) history.add(run);
   else {
@@ -30,7 +27,7 @@ export function checkTransact(
   }
 }
 
-export function checkCommits(history: History, { commits, answers }: Extract<Applied, { op: "commit" }>): void {
+export function checkCommits(history: History, { args: [commits], answer: answers }: Of<"runs.commit">): void {
   for (const [i, commit] of commits.entries()) checkCommit(history, commit, answers[i]!);
 }
 
@@ -122,7 +119,7 @@ function checkMisfit(history: History, run: ModelRun, build: string): void {
 }
 
 /** Runs that some code does not fit: quarantined without a claim, or claimable again. */
-export function checkReview(history: History, { reviewed }: Extract<Applied, { op: "review" }>): void {
+export function checkReview(history: History, { answer: reviewed }: Of<"runs.reviewMisfits">): void {
   for (const { runId, outcome } of reviewed) {
     const run = history.find(runId, "a review of");
     if (!run) continue;
