@@ -2,6 +2,7 @@
 
 import { CLEAN_PARTS } from "../../src/store/contract/cleanup.js";
 import type { Store } from "../../src/store/contract/store.js";
+import type { OperationName } from "../../src/store/operation.js";
 import { json } from "../store/scene.js";
 import { MOST, type Place, SHORT_MS } from "./scope-place.js";
 
@@ -44,7 +45,7 @@ const complete = (b: Place) =>
     effects: [{ kind: "complete", output: json("done") } as const],
   }));
 
-export const OPERATIONS: Readonly<Record<string, Line>> = {
+export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.groupIds": line("env", groupIds),
   "runs.declare": line("id", (store, b) =>
     store.runs.declare(

@@ -38,6 +38,18 @@ const own = cases("timeouts", {
     same((await store.timeouts.schedule({ ...timeout, deadline: { inMs: 0 } })).attempts, 1, "schedule");
     same(await store.timeouts.complete([claim]), [true], "the claim was not disturbed");
   },
+  "who listens for sooner deadlines may hear of one, and of none after it has ended that": async ({
+    store,
+    env,
+    token,
+  }) => {
+    const heard: number[] = [];
+    const end = store.timeouts.onScheduled({ env, scope: "s" }, (inMs) => heard.push(inMs));
+    end();
+    const timeout = { env, scope: "s", instance: "i", generation: token(), state: "p", sequence: 1, keep: false };
+    await store.timeouts.schedule({ ...timeout, deadline: { inMs: 5 } });
+    same(heard, [], "heard");
+  },
   "several claims in one call are answered in their order, also for the same timeout": async ({
     store,
     env,
