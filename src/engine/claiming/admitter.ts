@@ -3,7 +3,7 @@
 // Nobody waits for it, and losing a call costs time only: housekeeping finds whoever is due.
 
 import { settles } from "../../kernel/run/effect.js";
-import type { ClaimedRun, Commit, RunStore } from "../../store/contract/run/runs.js";
+import type { Commit, RunStore } from "../../store/contract/run/runs.js";
 
 export class Admitter {
   readonly #store: RunStore;
@@ -43,7 +43,6 @@ export function movedInLine({ claim, effects }: Commit): string[] {
   const children = effects.flatMap((effect) =>
     effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
   );
-  // A writer is opened with the whole claimed run.
-  const { limited } = claim as Partial<ClaimedRun>;
+  const { limited } = claim;
   return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }

@@ -1,8 +1,7 @@
 // Checks commits: written by the holder only, at the end of the log, each call ended once, each message taken once.
 
-import type { Effect } from "../../kernel/run/effect.js";
-import { ends, settles } from "../../kernel/run/effect.js";
-import { entryOf } from "../../kernel/run/effect-entry.js";
+import type { SettleEffect } from "../../kernel/run/effect.js";
+import { ends, entryOf, settles } from "../../kernel/run/effect.js";
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Commit, CommitAnswer } from "../../store/contract/run/runs.js";
 import type { Of } from "../applied.js";
@@ -96,14 +95,32 @@ function checkHandBack(history: History, run: ModelRun, epoch: number): void {
   history.expect(!running, "S7", run, "handed back while a step of it runs");
 }
 
-function settle(history: History, run: ModelRun, effect: Effect): void {
-  if (ends(effect)) checkEnd(history, run);
-  if (effect.kind === "complete") history.end(run, "completed");
-  else if (effect.kind === "fail" && effect.as !== "quarantined") history.end(run, effect.as);
-  else if (effect.kind === "continue") {
+/** What a settling effect does to a run beyond what is read from its row. */
+const SETTLED: {
+  readonly [Kind in SettleEffect["kind"]]:
+    | ((history: History, run: ModelRun, effect: Extract<SettleEffect, { kind: Kind }>) => void)
+    | null;
+} = {
+  complete: (history, run) => history.end(run, "completed"),
+  fail: (history, run, { as }) => (as === "quarantined" ? undefined : history.end(run, as)),
+  continue: (history, run, { reopen }) => {
     history.nextGeneration(run);
-    for (const message of run.messages) if (effect.reopen.includes(message.key)) message.takenSeq = null;
-  }
+    for (const message of run.messages) if (reopen.includes(message.key)) message.takenSeq = null;
+  },
+  retry: null,
+  park: null,
+  handBack: null,
+  misfit: null,
+  pause: null,
+};
+
+function settle(history: History, run: ModelRun, effect: SettleEffect): void {
+  if (ends(effect)) checkEnd(history, run);
+  (SETTLED[effect.kind] as ((history: History, run: ModelRun, effect: SettleEffect) => void) | null)?.(
+    history,
+    run,
+    effect,
+  );
   const row = history.observe(run);
   if (row?.state === "parked") history.expect(!mustWake(run), "S12", run, "parked over an unread message");
   if (effect.kind === "misfit") checkMisfit(history, run, effect.build);

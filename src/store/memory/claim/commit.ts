@@ -6,8 +6,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { InvalidInput } from "../../../kernel/error.js";
 import type { Claim } from "../../../kernel/run/claim.js";
-import { type Effect, type EnqueueEffect, ends, settles, type TakeEffect } from "../../../kernel/run/effect.js";
-import { entryOf } from "../../../kernel/run/effect-entry.js";
+import {
+  type Effect,
+  type EnqueueEffect,
+  ends,
+  entryOf,
+  settles,
+  type TakeEffect,
+} from "../../../kernel/run/effect.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type { Problem } from "../../check/value.js";
 import type { Commit, CommitAnswer } from "../../contract/run/runs.js";

@@ -4,10 +4,10 @@ import {
   type ContinueEffect,
   type Effect,
   type EnqueueEffect,
+  entryOf,
   settles,
   type TakeEffect,
 } from "../../../kernel/run/effect.js";
-import { entryOf } from "../../../kernel/run/effect-entry.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type { Commit } from "../../contract/run/runs.js";
 import { isLimited, limitColumns } from "../limit/limit-columns.js";

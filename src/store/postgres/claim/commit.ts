@@ -1,9 +1,9 @@
 // The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
 
 import { InvalidInput } from "../../../kernel/error.js";
-import { type Effect, ends } from "../../../kernel/run/effect.js";
+import { type Effect, ends, writesElsewhere } from "../../../kernel/run/effect.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.js";
+import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { ring } from "../inbox/ring.js";
@@ -37,16 +37,9 @@ interface RefusedRow {
   bad_takes: number[];
 }
 
-/** Effects on other rows than the run's own and its journal. */
-const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue", "misfit"]);
-
-function needsMore(effect: Effect): boolean {
-  return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
-}
-
 /** Whether a task ends with it, as far as its claim tells. */
 function endsTask({ claim, effects }: Commit): boolean {
-  return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
+  return claim.counts === true && ends(effects.at(-1)!);
 }
 
 /**
@@ -78,7 +71,7 @@ async function sendOnce(
   commits: readonly Commit[],
   counting: boolean,
 ): Promise<readonly CommitAnswer[]> {
-  const more = commits.some((c) => c.effects.some(needsMore));
+  const more = commits.some((c) => c.effects.some(writesElsewhere));
   const values = async () => {
     const columns = [...fenceColumns(commits), ...entryColumns(commits)];
     if (!more) return columns;
