@@ -65,6 +65,8 @@ const DESCRIBE: Describe = {
     `start ${list(events, ({ event }, i) => `${event}:${shownStart(answer[i]!)}`)}`,
   "events.debounce": ({ args: [events], answer }) =>
     `debounce ${list(events, ({ run, ticket }, i) => `${ticket.subject}:${id(run.id)}:${shownGatherer(answer[i]!)}`)}`,
+  "events.accept": ({ args: [events], answer }) =>
+    `accept ${list(events, ({ debounced }, i) => `${debounced.map(({ run }) => id(run.id))}:${answer[i]!.outcome}`)}`,
   "events.settleDebounced": ({ args: [claim, expectedSeq], answer }) =>
     `settle ${id(claim.runId)}:e${claim.epoch}@${expectedSeq}:${answer.outcome}`,
   "breakers.read": ({ args: [questions], answer }) =>

@@ -163,6 +163,9 @@ export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "events.subscriptions": line("env", (store, { env }) => store.events.subscriptions(env)),
   "events.match": line("env", (store, b) => store.events.match([b.event()])),
   "events.start": line("env", (store, b) => store.events.start([b.event(), b.event()])),
+  "events.accept": line("env", (store, b) =>
+    store.events.accept([{ runs: [b.run()], debounced: [b.gathered("subject")] }]),
+  ),
   "events.debounce": line("env", (store, b) => store.events.debounce([b.gathered("subject")])),
   "events.settleDebounced": line("id", async (store, b) => {
     const one = (await claim(store, b)).find(({ debounce }) => debounce !== null);

@@ -8,7 +8,7 @@ import type { Applied, Of } from "../applied.js";
 import { checkBreakers, checkProbe } from "./breakers.js";
 import { checkClaim, checkRenew, checkSweep, checkWake } from "./claims.js";
 import { checkCommits, checkReview, checkTransact } from "./commits.js";
-import { checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } from "./events.js";
+import { checkAccept, checkDebounce, checkMatch, checkSettle, checkStart, checkSubscribe } from "./events.js";
 import type { History } from "./history.js";
 import { checkLimits } from "./limits.js";
 import { checkCancel, checkExpire, checkInsert, checkRedrive, checkSend } from "./messages.js";
@@ -60,6 +60,7 @@ const CHECKS: Checks = {
   "events.match": checkMatch,
   "events.start": checkStart,
   "events.debounce": checkDebounce,
+  "events.accept": checkAccept,
   "events.settleDebounced": checkSettle,
   "breakers.read": checkBreakers,
   "breakers.takeProbe": (history, { args: [request], answer }) => checkProbe(history, request, answer),

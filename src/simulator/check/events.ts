@@ -3,7 +3,7 @@
 import { readTicket, writeTicket } from "../../kernel/run/debounce-ticket.js";
 import { eventRun } from "../../kernel/run/event-run.js";
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { EventToMatch, Subscription } from "../../store/contract/event/events.js";
+import type { DebounceAnswer, EventToMatch, NewDebounced, Subscription } from "../../store/contract/event/events.js";
 import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import { checkInsert } from "./messages.js";
@@ -60,11 +60,27 @@ const subjectOf = ({ subscription, subject }: { subscription: string; subject: s
 
 /** Of several events of one subject in a call, the last counts. */
 export function checkDebounce(history: History, { args: [events], answer: answers }: Of<"events.debounce">): void {
-  for (const [i, { beside = [] }] of events.entries()) {
+  checkGathering(history, events, answers);
+}
+
+/** Each run as if it had been inserted alone, and the others as if they had been debounced in one call. */
+export function checkAccept(history: History, { args: [events], answer: answers }: Of<"events.accept">): void {
+  const debounced: NewDebounced[] = [];
+  const gathered: DebounceAnswer[] = [];
+  for (const [i, event] of events.entries()) {
     const answer = answers[i]!;
-    const inserted = answer.outcome === "gathered" ? (answer.beside ?? []) : [];
-    checkInsert(history, beside.slice(0, inserted.length), inserted);
+    if (answer.outcome === "refused") {
+      history.broken("S10", null, `an event was refused: ${answer.error.message}`);
+      continue;
+    }
+    checkInsert(history, event.runs, answer.runs);
+    debounced.push(...event.debounced);
+    gathered.push(...answer.debounced);
   }
+  checkGathering(history, debounced, gathered);
+}
+
+function checkGathering(history: History, events: readonly NewDebounced[], answers: readonly DebounceAnswer[]): void {
   const last = new Map(events.map((event, i) => [subjectOf(event.ticket), { ...event, answer: answers[i]! }]));
   for (const [subject, { run, ticket, answer }] of last) {
     if (answer.outcome !== "gathered") {

@@ -24,7 +24,7 @@ import { Database } from "./connection/database.js";
 import { dialect } from "./connection/dialect.js";
 import { Hints } from "./connection/hints.js";
 import { definitionStore } from "./definition/definitions.js";
-import { debounce } from "./event/debounce-events.js";
+import { accept, debounce } from "./event/debounce-events.js";
 import { settle } from "./event/settle-debounced.js";
 import { start } from "./event/start-events.js";
 import * as subscriptions from "./event/subscriptions.js";
@@ -175,6 +175,7 @@ function eventStore(db: Database, groups: Groups, hints: Hints): EventStore {
     match: (events, { tx } = {}) => subscriptions.match(db, events, tx),
     start: (events) => start(db, groups, hints, events),
     debounce: (events, { tx } = {}) => debounce(db, groups, hints, events, tx),
+    accept: (events) => accept(db, groups, events),
     settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
   };
 }

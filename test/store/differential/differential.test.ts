@@ -116,6 +116,7 @@ const EXPECTED = [
   ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),
   ...["started", "left", "refused"].map((outcome) => `events.start ${outcome}`),
   ...["gathered", "refused"].map((outcome) => `events.debounce ${outcome}`),
+  "events.accept accepted",
   ...["begins", "waits", "lost"].map((outcome) => `events.settleDebounced ${outcome}`),
   ...["true", "false"].flatMap((outcome) => [`events.subscribe ${outcome}`, `breakers.takeProbe ${outcome}`]),
   ...["events.match some", "events.subscriptions some", "breakers.read some", "breakers.read threw"],

@@ -32,13 +32,26 @@ export interface NewDebounced {
   /** The run to be made if none gathers for this subject. Its input is the event; it has no key. */
   readonly run: Omit<NewRun, "key" | "parentId">;
   readonly ticket: DebounceTicket;
-  /** What else the same event starts: there together with it, or not at all. Not in a caller's transaction. */
-  readonly beside?: readonly NewRun[];
 }
 
 export type DebounceAnswer =
-  /** `runId`: who gathers for this subject. `beside`: what became of each of those, when there were any. */
-  | { readonly outcome: "gathered"; readonly runId: string; readonly beside?: readonly InsertAnswer[] }
+  /** `runId`: the run that gathers for this subject. */
+  | { readonly outcome: "gathered"; readonly runId: string }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+/** What one event starts: runs as they are, and those that gather until a subject is quiet. All of them are there, or none. */
+export interface EventRuns {
+  readonly runs: readonly NewRun[];
+  readonly debounced: readonly NewDebounced[];
+}
+
+export type AcceptAnswer =
+  /** In the order of the event's own lists. */
+  | {
+      readonly outcome: "accepted";
+      readonly runs: readonly InsertAnswer[];
+      readonly debounced: readonly Extract<DebounceAnswer, { outcome: "gathered" }>[];
+    }
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 /** What becomes of a claimed run that gathers. Each gives the claim back, at no cost. */
@@ -73,6 +86,12 @@ export interface EventStore extends SubscriptionStore {
     events: readonly NewDebounced[],
     options?: { readonly tx?: Transaction },
   ): Promise<readonly DebounceAnswer[]>;
+
+  /**
+   * Accepts what events start, runs and debounced ones together: in one transaction where there are both. Of several events for one
+   * subject, also of calls that come together, the last counts. Answers are in the order of the events.
+   */
+  accept(events: readonly EventRuns[]): Promise<readonly AcceptAnswer[]>;
 
   /** For the holder of a run that gathers, as its first write: takes the event and forgets the subject in one fenced write. */
   settleDebounced(claim: Claim, expectedSeq: number, ticket: DebounceTicket): Promise<SettleDebounced>;
