@@ -118,8 +118,7 @@ export class Runs {
 
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
-    if (isFork(input))
-      throw new InvalidInput('input["~fork"]', "only `graphs.fork` creates a run from another run's state");
+    if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` copies the state of another run");
     const { name: program, queue, version, limits, recovery, stacks } = startable;
     const { world, codecs, env, crashLimit } = this.#options;
     return {

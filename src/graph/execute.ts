@@ -1,4 +1,4 @@
-// Works on one claimed run of a graph: load what it remembers, walk on from there, then give the claim back.
+// Executes one claimed graph run: loads its memory, walks on from its position, then releases the claim.
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
@@ -32,7 +32,7 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
   try {
     const loaded = await load(session, plan, codecs);
     memory = loaded.memory;
-    // Awaited: written behind an entry of a node, it would undo it.
+    // Awaited: written after an entry of a node, it would undo that node.
     if (loaded.unwritten) await session.commit([beginsEffect(memory, codecs)]);
     if (loaded.unwritten) memory.begun = true;
     beginning = new Beginning(memory, session, codecs);
@@ -46,7 +46,7 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     timeoutMs: plan.bounds.timeoutMs,
     historyLimit: Number.POSITIVE_INFINITY,
   });
-  // Kept before it is sent: a snapshot that goes out behind it must have it.
+  // Kept before it is sent: a snapshot written after it must contain it.
   const mail = messageTaker(replay, (messages) => {
     memory.mail.push(
       ...messages.map(({ name, key, payload, at }) => ({ seq: session.run.seq, name, key, payload, at })),
@@ -57,16 +57,16 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     const outcome = replay.stopped ?? (await replay.run(begin(graph, household, { replay, memory, beginning }), mail));
     if (session.settledAs === null) await session.commit([settle(outcome, household, session)]);
   } catch (error) {
-    // The last node's commit ended the run; what came in meanwhile was too late for it.
+    // The last node's commit ended the run; messages that arrived meanwhile were too late.
     if (session.settledAs === null) throw error;
   } finally {
-    beginning.take(); // too late for it
+    beginning.take(); // too late
   }
 }
 
 type Under = Pick<RunParts, "replay" | "memory" | "beginning">;
 
-/** What the calls of nodes under way go on from. */
+/** The journal entries from which the calls of running nodes resume. */
 function remembered({ calls, mail, since }: Memory, { run }: Session) {
   const { epoch, baseSeq } = run;
   const start = { seq: baseSeq + 1, epoch, kind: "start", name: "", key: null, payload: null, at: since };
@@ -87,13 +87,16 @@ function settle(outcome: Outcome, household: Household, session: Session): Effec
   return end || settlement(outcome, household.codecs, session);
 }
 
-/** How a run ends that cannot be gone on with; null: that is not its own doing, and its lease brings it back. */
+/**
+ * The effect that ends a run that cannot continue; null: the cause is outside the run, and it is reclaimed when its
+ * lease expires.
+ */
 function endOf(error: unknown, { codecs }: Household, session: Session): Effect | null {
-  // What `init` throws is the run's own failure, as if a workflow's function had thrown it.
+  // An error in `init` is the run's own failure, like an error in a workflow's function.
   if (error instanceof StateFailed && error.by === "init")
     return { kind: "fail", as: "failed", reason: storeError(codecs, error.cause) };
   if (error instanceof NeedsPeople && error.otherCode) return misfit(error, codecs, session);
-  // A state that cannot be written down, of a fork or a rewind, cannot be found again after a crash.
+  // The state of a fork or rewind that cannot be stored could not be found again after a crash.
   if (error instanceof NeedsPeople || error instanceof LimitExceeded)
     return { kind: "fail", as: "quarantined", reason: storeError(codecs, error) };
   return null;

@@ -1,4 +1,4 @@
-// Makes what a node's function is given.
+// Creates the context of a node's function.
 
 import { decodeError } from "../kernel/codec/recorded-error.js";
 import type { StepInfo } from "../replay/step-call.js";
@@ -39,7 +39,7 @@ class Attending implements NodeContext {
   get attempt() {
     return this.#info.attempt;
   }
-  /** Asked for, not copied: a signal that nobody looks at is never made. */
+  /** A getter, so that a signal is created only if it is used. */
   get signal() {
     return this.#info.signal;
   }
@@ -65,8 +65,8 @@ class Attending implements NodeContext {
   }
 
   /**
-   * What an attempt told before its process died is not told again: each entry is progress of the run's, and a node that kills its
-   * process would never be counted as one that does.
+   * Progress reported before a crash is not written again: each entry counts as progress of the run, and a node that
+   * kills its process would never reach the crash limit.
    */
   async progress(value: unknown): Promise<void> {
     const { memory, replay, codecs } = this.#run.parts;

@@ -1,10 +1,10 @@
-// Where in a graph something happened, as text: `search:2` is the second visit of the node `search`. A node inside another
-// (a branch, a subgraph's) has its path and the visits on it: `research/plan` and `1.3`.
+// A position in a graph, as text: `search:2` is the second visit of the node `search`. A node inside another (of a
+// branch or a subgraph) has its path and the visits along it: `research/plan` and `1.3`.
 
 import { InvalidInput } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
 
-/** The node to run next and which visit of it this is; or the end. */
+/** The next node and the number of its visit; or the end. */
 export type Position = `${string}:${number}` | typeof END;
 
 export const END = "end";
@@ -15,7 +15,7 @@ export interface Place {
   readonly visit: string;
 }
 
-/** The graph that runs inside a node. The outermost one has an empty path. */
+/** The graph inside a node. The outermost one has an empty path. */
 export type FrameId = string;
 
 export const ROOT: Place = { path: "", visit: "" };
@@ -46,16 +46,19 @@ export function parentOf({ path, visit }: Place): { readonly frame: Place; reado
   return { frame, node: path.slice(slash + 1) };
 }
 
-/** Whether a place is this one, or lies inside it. */
+/** Whether a place is this one or lies inside it. */
 export function isWithin(place: Place, outer: Place): boolean {
   if (place.path === outer.path) return place.visit === outer.visit || place.visit.startsWith(`${outer.visit}.`);
   return place.path.startsWith(`${outer.path}/`) && place.visit.startsWith(`${outer.visit}.`);
 }
 
-/** `/` and `:` tell paths and visits apart; `end` is where every graph ends; JavaScript moves names that are numbers to the front. */
+/**
+ * `/` and `:` separate paths and visits; `end` is where every graph ends; JavaScript moves names that are numbers to
+ * the front.
+ */
 export function graphNodeName(name: unknown, path: string): string {
   const text = stepName(name, path);
-  if (text === END) throw new InvalidInput(path, '"end" is no node: it is where a graph ends');
+  if (text === END) throw new InvalidInput(path, '"end" cannot be a node: it is where a graph ends');
   if (/[/:]/.test(text)) throw new InvalidInput(path, `${JSON.stringify(text)} must not contain "/" or ":"`);
   if (/^\d+$/.test(text)) throw new InvalidInput(path, `${JSON.stringify(text)} must not be a number`);
   return text;

@@ -1,4 +1,4 @@
-// Walks through a graph from where its run is: one node after the other, each recorded before the next one begins.
+// Walks a graph from its run's position: one node after the other, each recorded before the next one begins.
 
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
@@ -34,7 +34,7 @@ export class GraphRun implements Walker {
     return plan.output(await this.walk(ROOT, plan, true));
   }
 
-  /** From where the frame is to its end. */
+  /** From the frame's position to its end. */
   async walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields> {
     const { memory } = this.parts;
     for (;;) {
@@ -56,7 +56,8 @@ export class GraphRun implements Walker {
       };
       const finish = (record: NodeRecord): NodeRecord => {
         let after = state;
-        // Before it is recorded: an update that a reducer cannot take is this node's failure, and not the end of the run's journal.
+        // Before it is recorded: an update that a reducer rejects fails this node, not every later replay of the
+        // journal.
         const looks = edge.choose !== null || record.gather || isReduced(plan.reducers, record.update);
         const updates = looks ? updatesOf(memory, here, record) : [];
         for (const update of updates) after = combined(plan.reducers, after, update);
@@ -71,7 +72,7 @@ export class GraphRun implements Walker {
     }
   }
 
-  /** Runs a node to its end; what came of it before is not done again. */
+  /** Runs a node to its end; recorded results are not repeated. */
   async node(spec: AnyNode, scene: Scene): Promise<NodeRecord> {
     const { memory } = this.parts;
     const id = frameId(scene.place);
@@ -82,7 +83,7 @@ export class GraphRun implements Walker {
     return runNode(this, spec, scene);
   }
 
-  /** Records the end of a node that does no work itself: its branches, items or its person did. */
+  /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
   close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord> {
     return this.call("node", scene, ONCE, () => scene.finish(record()));
   }
@@ -108,7 +109,7 @@ export class GraphRun implements Walker {
         work: (info) => work(info, spending),
         ahead: () => beginning.take(),
         along: (written, payload) => {
-          // Each attempt tells its progress from the start; what it told is forgotten with it, here as in the fold.
+          // Each attempt reports its progress from the start; an earlier attempt's is forgotten, here as in the fold.
           if (written.endsWith(".tried")) memory.told.delete(frameId(scene.place));
           const spent = spending.effects(scene.place, codecs);
           const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
@@ -121,18 +122,18 @@ export class GraphRun implements Walker {
       });
       replay.ask(call);
     });
-    called.catch(() => {}); // a failure that is not awaited yet must not end the process
+    called.catch(() => {}); // a rejection that is not awaited yet must not end the process
     return called;
   }
 
-  /** What else is said in the commit of a node that its frame moves on with: that the run is over, or what it remembers now. */
+  /** Further effects in the commit in which a frame moves on: the end of the run, or a snapshot. */
   #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
     const { memory, plan, codecs, replay } = this.parts;
     const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
     if (!scene.isLast && !isDue) return NOTHING;
     const after = memory.clone();
     leave(after, plan, scene.place, codecs.decode(payload) as NodeRecord);
-    // A run that was asked to stop does: it ends when it is resumed.
+    // A run that was asked to stop does not complete: it ends after its resume.
     if (scene.isLast)
       return exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING : this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
@@ -140,7 +141,7 @@ export class GraphRun implements Walker {
     return effect ? [effect] : [];
   }
 
-  /** None when the result cannot be had or stored: then that is what the run fails with, after this commit. */
+  /** Empty when the result cannot be computed or stored: the run then fails with that error, after this commit. */
   #completion(after: Memory): readonly Effect[] {
     const { plan, codecs } = this.parts;
     try {
@@ -159,7 +160,7 @@ export class GraphRun implements Walker {
     this.#expectWithinBudgets();
   }
 
-  /** Also behind the last node: a run that has caught the error is over its budget all the same. */
+  /** Also after the last node: a run that has caught the error still exceeds its budget. */
   #expectWithinBudgets(): void {
     const { memory, plan } = this.parts;
     const over = exceeded(plan.bounds, memory.spent);
@@ -173,7 +174,7 @@ function targetOf(node: string, { to, choose }: EdgeValue, state: Fields): strin
   try {
     chosen = choose(state);
   } catch (error) {
-    throw new PermanentError(`The edge of ${JSON.stringify(node)} could not choose.`, { cause: error });
+    throw new PermanentError(`The \`choose\` of the edge from ${JSON.stringify(node)} threw.`, { cause: error });
   }
   if (typeof chosen === "string" && to.includes(chosen)) return chosen;
   throw new EdgeNotTaken(node, chosen, to);

@@ -1,4 +1,4 @@
-// How each kind of node is run.
+// Runs each kind of node.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
 import { decodeError } from "../kernel/codec/recorded-error.js";
@@ -18,16 +18,18 @@ import type { Scene, Walker } from "./scene.js";
 // biome-ignore lint/suspicious/noExplicitAny: over any state
 type Any = any;
 
-/** What a node does comes first, and then one entry that says that it is over. A failure on the way is recorded as its own. */
+/**
+ * A node's work comes first, then one entry that records its end. A failure in between is recorded as the node's own.
+ */
 export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise<NodeRecord> {
   if (spec.kind === "function") return runFunction(run, spec, scene);
-  // What such a node writes first is not its own.
+  // The first entry of such a node is not its own, so the beginning cannot travel with it.
   if (spec.kind !== "map") run.parts.beginning.tell();
   let record: () => NodeRecord;
   try {
     record = await work(run, spec, scene);
   } catch (error) {
-    if (error instanceof NeedsPeople) throw error; // no failure of the node's, and no edge leads out of it
+    if (error instanceof NeedsPeople) throw error; // not a failure of the node, and no edge leads out of it
     record = () => {
       throw error;
     };
@@ -57,7 +59,7 @@ function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promis
   });
 }
 
-/** Items begin in their order, so many at once. After a failure no more begin, and those under way come to their ends. */
+/** Items begin in order, a bounded number at once. After a failure no more begin, and running ones finish. */
 async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<() => NodeRecord> {
   const items = spec.items(scene.state);
   if (!Array.isArray(items)) throw new PermanentError(`The items of ${scene.place.path} must be a list.`);
@@ -87,7 +89,7 @@ async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unkn
   keep(memory, place, { value });
 }
 
-/** All of them come to their ends; of several failures the first in the order of the branches is told. */
+/** All branches finish; of several failures, the first in branch order is thrown. */
 async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): Promise<() => NodeRecord> {
   const { memory, plan } = run.parts;
   const branches = Object.entries(spec.branches);
@@ -110,7 +112,7 @@ async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): 
   if (!memory.frames.has(frameId(place))) {
     const state = plan.init(parseInputNow(spec.graph, spec.input(scene.state)));
     const payload = codecs.encode({ state, start: plan.start } satisfies FrameRecord, `state of ${place.path}`);
-    // Awaited: written behind an entry of its own nodes, it would undo them.
+    // Awaited: written after an entry of its own nodes, it would undo them.
     await replay.session.commit([
       { kind: "append", entry: { kind: "frame", name: place.path, key: place.visit, payload } },
     ]);
@@ -137,7 +139,10 @@ async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Pr
   return () => ({ ...updateOf(spec.apply(scene.state, answer as never)), took });
 }
 
-/** Another wording is the same question. Another plan is not: whoever agreed did not agree to it. */
+/**
+ * A question with another wording is the same question. With another plan it is not: the person did not approve that
+ * plan.
+ */
 function isSamePlan(asked: Question, now: Question): boolean {
   return payloadHash(asked.plan ?? null) === payloadHash(now.plan ?? null);
 }
@@ -158,5 +163,5 @@ async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: Scene): Prom
 function updateOf(update: unknown): NodeRecord {
   if (update === undefined || update === null) return {};
   if (typeof update === "object" && !Array.isArray(update)) return { update: update as Fields };
-  throw new PermanentError(`A node answers the fields of the state that it changes, not ${typeof update}.`);
+  throw new PermanentError(`A node must return the state fields that it changes, not ${typeof update}.`);
 }

@@ -1,4 +1,4 @@
-// What the kinds of nodes are run with: the one who walks through the graph, and the place they stand at.
+// What a node is run with: the walker, and the node's place in the graph.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
@@ -23,27 +23,27 @@ export interface RunParts {
   readonly beginning: Beginning;
 }
 
-/** A node that is to be run: where, on which state, and what its end leads to. */
+/** A node to be run: its place, its state, and what happens at its end. */
 export interface Scene {
   readonly place: Place;
   readonly state: Fields;
   readonly failure: { readonly node: string; readonly error: StoredError } | null;
-  /** Adds where its frame goes next, and says whether that is the end of the run. */
+  /** Adds the frame's next position, and determines whether that is the end of the run. */
   readonly finish: (record: NodeRecord) => NodeRecord;
   readonly rescue: ((error: StoredError) => NodeRecord | undefined) | null;
-  /** Whether everything that runs besides is written down when this node is: then the memory is, too. */
+  /** Whether no other node runs in parallel, so that a snapshot can be written with this node's entry. */
   readonly alone: boolean;
-  /** Told by `finish` and `rescue`: with this node the whole run is over. */
+  /** Set by `finish` and `rescue`: the run ends with this node. */
   isLast: boolean;
 }
 
 export interface Walker {
   readonly parts: RunParts;
-  /** From where the frame is to its end. */
+  /** From the frame's position to its end. */
   walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields>;
-  /** Runs a node to its end; what came of it before is not done again. */
+  /** Runs a node to its end; recorded results are not repeated. */
   node(spec: AnyNode, scene: Scene): Promise<NodeRecord>;
-  /** Records the end of a node that does no work itself: its branches, items or its person did. */
+  /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
   close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord>;
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(

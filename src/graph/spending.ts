@@ -1,4 +1,4 @@
-// Counts what one call uses up, and has it recorded with whatever the call records next.
+// Counts what one call spends, and records it with the call's next entry.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -31,7 +31,7 @@ export class Spending {
     if (over) throw over;
   }
 
-  /** What was not recorded yet. */
+  /** The spending that is not recorded yet. */
   effects({ path, visit }: Place, codecs: Codecs): readonly AppendEffect[] {
     if (!this.#pending) return NOTHING;
     const payload = codecs.encode(this.#pending);

@@ -1,4 +1,4 @@
-// Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
+// Emits events: finds the triggers each event matches, and inserts their runs. It never claims anything.
 
 import type { StartGate } from "../engine/start-gate.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -19,9 +19,9 @@ import { type Occurrence, occurrenceOf } from "./occurrence.js";
 import { type Judged, type Wish, wishesOf } from "./wish.js";
 
 export interface EmitOptions {
-  /** The event's own id: whoever emits it again starts nothing. Default: a hash of the payload. */
+  /** Identifies the event: emitting it again starts nothing. Default: a hash of the payload. */
   readonly id?: string;
-  /** Your own transaction: its runs are there when you commit. */
+  /** Your own transaction: the runs exist when you commit. */
   readonly tx?: Transaction;
 }
 
@@ -32,21 +32,27 @@ export interface EmitterOptions {
   readonly env: string;
   readonly stack: string | null;
   readonly telemetry?: Telemetry<TriggerEvents>;
-  /** Of a node: whether it starts anything, and for whom. */
+  /** Set on a node: whether it starts runs at all, and for which stacks. */
   readonly gate?: StartGate;
 }
 
-/** What one occurrence is to start, with what the circuit breakers say; or what it has started, when nothing more had to be known. */
+/**
+ * The runs one occurrence is to start, with the circuit breakers' verdicts; or what it has started, if one statement
+ * was enough.
+ */
 type Accepted = { readonly wishes: readonly Judged[] } | Emitted;
 
 type InTransaction = { readonly tx?: Transaction };
 
-/** With ten runs each, a statement has a thousand rows; more of them gain nothing. Two make use of two of the server's cores. */
+/**
+ * With ten runs each, a statement has a thousand rows; more gain nothing. Two batches in flight use two of the server's
+ * cores.
+ */
 const AT_ONCE = { maxRows: 100, maxBytes: 4 * 1024 * 1024, abreast: 2 };
 
 export class Emitter {
   readonly #options: EmitterOptions;
-  /** When all that was emitted before has been accepted. */
+  /** Settles when everything emitted before has been accepted. */
   #earlier: Promise<unknown> = Promise.resolve();
   readonly #lane: (occurrence: Occurrence) => Promise<Accepted | HoldfastError>;
 
@@ -71,7 +77,7 @@ export class Emitter {
       return { runs: [] };
     }
     const inTransaction = tx ? { tx } : {};
-    // Single calls that come together leave together; one in a transaction goes with that.
+    // Concurrent single calls share a batch; a call in a transaction stays in that transaction.
     const accepted = tx ? (await this.#match([occurrence], inTransaction))[0]! : await this.#inOrder(occurrence);
     const answer = "wishes" in accepted ? await this.#insert(accepted.wishes, inTransaction) : accepted;
     if (answer instanceof HoldfastError) throw answer;
@@ -80,7 +86,10 @@ export class Emitter {
     return answer;
   }
 
-  /** Where more is to be done, it is done in the order of the calls: of the events of a subject, the last emitted is the last stored. */
+  /**
+   * Occurrences that need a second step are processed in call order: of a subject's events, the last emitted is the
+   * last stored.
+   */
   async #inOrder(occurrence: Occurrence): Promise<Accepted | HoldfastError> {
     const earlier = this.#earlier;
     const accepting = this.#lane(occurrence);
@@ -90,7 +99,7 @@ export class Emitter {
     return accepted;
   }
 
-  /** One statement does it all where a run needs no more than a row: one trip, and the event travels once. */
+  /** One statement does everything for a run that is only a row: one round trip, and the event is sent once. */
   async #accept(occurrences: readonly Occurrence[]): Promise<(Accepted | HoldfastError)[]> {
     const { store, gate } = this.#options;
     if (gate?.defers) return this.#match(occurrences, {});
@@ -118,7 +127,7 @@ export class Emitter {
     pairs: readonly { readonly occurrence: Occurrence; readonly matched: readonly Matched[] }[],
     inTransaction: InTransaction,
   ): Promise<(Accepted | HoldfastError)[]> {
-    // Who is started by an event is for all nodes: one that is disabled here is worked on by those who wish it.
+    // Subscriptions apply to all nodes: a program that is disabled here is executed by other nodes.
     const { gate } = this.#options;
     const stamp = (program: string) => (gate?.isDisabled(program) === false ? gate.stamp(program) : {});
     const plans = pairs.map(({ occurrence, matched }) => wishesOf(occurrence, matched, stamp));
@@ -131,7 +140,7 @@ export class Emitter {
     );
   }
 
-  /** Those that no circuit breaker rejects. */
+  /** The runs that no circuit breaker rejects. */
   async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
     const { store, env, telemetry } = this.#options;
     const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
@@ -146,14 +155,14 @@ export class Emitter {
     return passed;
   }
 
-  /** The runs of one event are put there in one call to the store, whole or not at all. */
+  /** The runs of one event are inserted in one call to the store, all or none. */
   async #insert(accepted: readonly Judged[], inTransaction: InTransaction): Promise<Emitted | HoldfastError> {
     const { store } = this.#options;
     const passed = accepted.filter(({ passes }) => passes);
     const plain = passed.filter(({ ticket }) => ticket === null);
     const debounced: NewDebounced[] = passed.flatMap(({ run, ticket }) => (ticket ? [{ run, ticket }] : []));
     const runs = plain.map(({ run }) => run);
-    // Some of both kinds: in one transaction, the caller's or one of their own.
+    // Both kinds: in one transaction, the caller's or one of their own.
     const together = runs.length > 0 && debounced.length > 0 && !inTransaction.tx;
     const gathering = together ? debounced.with(0, { ...debounced[0]!, beside: runs }) : debounced;
     const gathered = debounced.length === 0 ? [] : await store.events.debounce(gathering, inTransaction);
@@ -161,12 +170,12 @@ export class Emitter {
     const inserted = together ? besideOf(gathered[0]!) : alone;
     const answers = new Map<NewRun, Answer>(debounced.map(({ run }, i) => [run, gathered[i]!]));
     for (const [i, answer] of inserted.entries()) answers.set(runs[i]!, answer);
-    // In a transaction nothing is admitted before its end.
+    // Within a transaction, nothing is admitted before the commit.
     if (!inTransaction.tx) await this.#findSkipped(runs, answers);
     return emitted(accepted, answers);
   }
 
-  /** An insert admits what it has put there: asked of those only that may not wait for a place. */
+  /** An insert admits its runs: only those that may not wait for a slot need a second look. */
   async #findSkipped(runs: readonly NewRun[], answers: Map<NewRun, Answer>): Promise<void> {
     const doubtful = runs.filter(
       (run) => answers.get(run)?.outcome === "inserted" && run.limits?.some(({ overflow }) => overflow),

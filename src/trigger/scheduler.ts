@@ -1,7 +1,8 @@
-// Fires the schedules of a node's programs: declares them, sleeps until the next one is due, decides, and is one of many who try.
+// Fires the schedules of a node's programs: declares them, sleeps until the next one is due, decides, and competes with
+// other nodes to fire.
 //
-// Which windows there are is decided by the store's clock and by rows that all nodes read alike; this process's own clock only
-// tells when to look.
+// Windows are decided by the store's clock and by rows that all nodes read alike; this process's own clock only
+// determines when to look.
 
 import type { Modes } from "../engine/modes.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
@@ -21,12 +22,16 @@ import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./sched
 import type { TriggerSpec } from "./trigger.js";
 import type { Windows } from "./windows.js";
 
-/** Windows of one schedule that are made up for in one round, and how long after it the next round comes, on any node. */
+/**
+ * How many windows of one schedule are caught up in one round, and how long after it the next round comes, on any node.
+ */
 export const MOST_WINDOWS = 100;
 export const CATCH_UP_PAUSE_MS = 1_000;
-/** Said again: what was lost comes back, and what no node says any more can be told from what one does. */
+/**
+ * Declarations are repeated: a lost row comes back, and a schedule that no node declares any more can be recognised.
+ */
 const DECLARE_EVERY_MS = 60_000;
-/** Several times that: a node that was cut off for a while finds its schedules where they were. */
+/** Several times that: a node that was cut off for a while finds its schedules still there. */
 export const REMOVE_AFTER_MS = 5 * DECLARE_EVERY_MS;
 /** Fires that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
@@ -48,11 +53,11 @@ export interface SchedulerOptions {
   readonly bus: Telemetry<ScheduleEvents & Pick<TriggerEvents, "breaker.half_opened">>;
   readonly env: string;
   readonly stack: string | null;
-  /** Of several versions of a program the last is the one that is due. */
+  /** Of several versions of a program, the last one's schedules count. */
   readonly programs: readonly ScheduledProgram[];
   readonly modes: Modes;
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
-  /** How long it sleeps at most: what was resumed is found then. */
+  /** The longest sleep: a resumed schedule is found after it. */
   readonly lookEveryMs: number;
 }
 
@@ -62,7 +67,7 @@ interface Decision {
   readonly fire: Fire;
   /** By the id of its run. */
   readonly windowOf: ReadonlyMap<string, number>;
-  /** Windows that start nothing unless their run is there in the end. */
+  /** Runs of windows that may have been rejected: they count only if the run exists in the end. */
   readonly doubtful: readonly string[];
 }
 
@@ -72,7 +77,7 @@ export class Scheduler {
   readonly #declared: readonly DeclaredSchedule[];
   readonly #windows = new Map<string, Windows>();
   readonly #stopped = new AbortController();
-  /** By the schedules that were declared, in their order. */
+  /** In the order of the declared schedules. */
   #ids: readonly string[] = [];
   #active: readonly DeclaredSchedule[] = [];
   readonly #deafen: () => void;
@@ -110,13 +115,13 @@ export class Scheduler {
     over.abort("over");
   }
 
-  /** `removeAfterMs`: removes schedules of our programs that nobody has declared for so long. */
+  /** `removeAfterMs`: removes schedules of our programs that no node has declared for this long. */
   async declare(removeAfterMs: number | null): Promise<void> {
     const { store, env, stack } = this.#options;
     const programs = [...this.#programs.keys()].filter((name) => this.#mayFire(name));
     const active: DeclaredSchedule[] = [];
     const ids: string[] = [];
-    // Those of the env and those of its stack: of both, what nobody declares any more is removed.
+    // The schedules of the env and those of its stack: of both, undeclared ones are removed.
     for (const place of programs.length === 0 ? [] : new Set([null, stack])) {
       const schedules = this.#declared.filter(({ group }) => group.stack === place && this.#mayFire(group.program));
       ids.push(...(await store.declare({ env, stack: place, programs, schedules, removeAfterMs })));
@@ -126,12 +131,12 @@ export class Scheduler {
     this.#ids = ids;
   }
 
-  /** A program that is disabled here is neither declared nor fired by this node. */
+  /** This node neither declares nor fires the schedules of a program that is disabled here. */
   #mayFire(program: string): boolean {
     return this.#options.modes.of(program) !== "disabled";
   }
 
-  /** Decides on what is due. Answers in how many ms to look again; null when nothing will be due. */
+  /** Handles what is due. Returns in how many ms to look again; null when nothing will be due. */
   async round(): Promise<number | null> {
     const ids = this.#ids.filter((_, i) => this.#mayFire(this.#active[i]!.group.program));
     if (ids.length === 0) return null;
@@ -178,13 +183,14 @@ export class Scheduler {
     const due = { last: row.last, now, catchUp: spec.catchUp, limit: MOST_WINDOWS };
     const fires = decideFires(windows, due);
     const program = this.#programs.get(row.group.program)!;
-    // What is due once for the env belongs to no stack: the stack of whoever was first may have nobody who works on it.
+    // A window that fires once per env belongs to no stack: the stack of the first node may have no node that executes
+    // it.
     const runs = fires.windows.map((window) => {
       const run = this.#options.newRun(program, tickOf(spec.kind, window, now));
       const { stack } = row.group;
       return { ...run, group: { ...run.group, stack }, key: windowKey(row.group, row.key, spec.per, window) };
     });
-    // More is to be made up for: not faster than this, however many nodes there are.
+    // More windows are to be caught up: no faster than this, however many nodes there are.
     const next = isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next;
     return {
       row,
@@ -196,8 +202,8 @@ export class Scheduler {
   }
 
   /**
-   * Windows that a circuit breaker rejects are decided on without a run. A probe is taken in the statement that fires: taken
-   * before it, by a node that is then too late, it would keep everybody from trying.
+   * A window that a circuit breaker rejects is decided without a run. The probe is taken in the statement that fires:
+   * taken earlier, by a node that then fires too late, it would block every other probe.
    */
   async #guard(decisions: readonly Decision[]): Promise<readonly Decision[]> {
     const { breakers, env } = this.#options;
@@ -251,7 +257,7 @@ function isBehind({ next }: Fires, now: number): boolean {
   return next !== null && next <= now;
 }
 
-/** Refuses what could not be started when its time has come. */
+/** Rejects at start what could not be started when it is due. */
 function schedulesOf(program: ScheduledProgram, { env, stack, world }: SchedulerOptions): DeclaredSchedule[] {
   const { name, queue, version, limits, triggers } = program;
   const specs = triggers.filter(isSchedule);
