@@ -11,7 +11,10 @@ import type { Telemetry } from "../telemetry/bus.js";
 import type { ActorEvents } from "./events.js";
 
 const FAREWELL_MS = 2_000;
-/** Nothing has waited for it for so long. What parks for longer waits for a look when it is woken. */
+/**
+ * A version is kept until no run has waited for it for this long. A run that parks for longer waits for one poll when
+ * it is woken.
+ */
 export const KEPT_MS = 10 * 60_000;
 
 export interface LoaderOptions {
@@ -21,13 +24,13 @@ export interface LoaderOptions {
   readonly bus: Telemetry<ActorEvents>;
   /** How long it sleeps at most between two looks. */
   readonly lookEveryMs: number;
-  /** Makes programs of one, given those that were made of others; throws what is wrong with it. */
+  /** Builds the programs of a definition, given those built from others; throws if the definition is invalid. */
   readonly read: (record: Readable, made: readonly AnyDefinition[]) => readonly AnyDefinition[];
-  /** All that are good: from now on these and no others. */
+  /** All valid ones: from now on these and no others. */
   readonly onChange: (programs: readonly AnyDefinition[]) => Promise<void>;
 }
 
-/** Older versions are not enabled: what was begun goes on, and nothing starts them. */
+/** Older versions are not enabled: runs that have begun continue, but nothing starts new ones. */
 export type Readable = OlderDefinition & Pick<DefinitionRecord, "enabled">;
 
 interface Kept {
@@ -41,7 +44,7 @@ export class DefinitionLoader {
   #revision: string | undefined;
   #current: readonly DefinitionRecord[] = [];
   readonly #kept = new Map<string, Kept>();
-  /** The kept ones that were made programs of last. */
+  /** The kept versions from which programs were built last. */
   #served = "";
   #wake: (() => void) | null = null;
   #hinted = false;
@@ -51,7 +54,7 @@ export class DefinitionLoader {
     this.#options = options;
   }
 
-  /** Resolves when what is there now is loaded. */
+  /** Resolves when the current definitions are loaded. */
   async load(): Promise<void> {
     const { store, env, bus } = this.#options;
     const unless = this.#revision === undefined ? {} : { unlessRevision: this.#revision };
@@ -66,7 +69,7 @@ export class DefinitionLoader {
     this.#served = kept;
     for (const { kind, name, version, enabled } of definitions ? loaded : [])
       bus.emit("definition.loaded", { kind, name, version, enabled });
-    // Only now: what failed is tried again with the next look.
+    // Only now: a failed load is repeated at the next poll.
     this.#revision = revision;
   }
 
@@ -109,7 +112,7 @@ export class DefinitionLoader {
     cancel();
   }
 
-  /** What was current until now, and what runs wait for. */
+  /** Keeps what was current until now, and what runs wait for. */
   #keep(current: readonly DefinitionRecord[], older: readonly OlderDefinition[]): void {
     const now = this.#options.world.monotonicNow();
     const isCurrent = new Set(current.map(keyOf));
@@ -124,7 +127,7 @@ export class DefinitionLoader {
       if (isCurrent.has(key) || now - waitedForAt > KEPT_MS) this.#kept.delete(key);
   }
 
-  /** Actors before DAGs, which may run their expectations; older versions before newer, which take their place. */
+  /** Actors before DAGs, which may use their expectations; older versions before newer, which replace them. */
   async #change(current: readonly DefinitionRecord[]): Promise<readonly DefinitionRecord[]> {
     const all: Readable[] = [...[...this.#kept.values()].map(({ record }) => record), ...current];
     const made = new Map<string, AnyDefinition>();

@@ -1,4 +1,4 @@
-// What is told of definitions: which were loaded, and which this node cannot work on.
+// Telemetry of definitions: which were loaded, and which this node cannot execute.
 
 interface OfDefinition {
   readonly kind: string;
@@ -7,10 +7,10 @@ interface OfDefinition {
 }
 
 export interface ActorEvents {
-  /** At the start, and whenever any of them has changed. */
+  /** Emitted at start, and whenever a definition has changed. */
   "definition.loaded": OfDefinition & { readonly enabled: boolean };
-  /** This node has no such strategy, or a program of that name in its code: it leaves its runs to others. */
+  /** This node lacks the strategy, or has a program of that name in its code: it leaves the runs to other nodes. */
   "definition.refused": OfDefinition & { readonly error: unknown };
-  /** They could not be read; the next look comes. */
+  /** The definitions could not be read; the next poll tries again. */
   "definitions.failed": { readonly error: unknown };
 }

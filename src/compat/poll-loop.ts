@@ -1,4 +1,4 @@
-// Takes one job after another while slots are free; waits for the next poll, or for a slot, when it got none.
+// Takes one job after another while slots are free; when there is none, waits for the next poll or a free slot.
 
 import { sleep, type World } from "../kernel/world.js";
 

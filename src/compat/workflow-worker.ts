@@ -1,8 +1,9 @@
-// A worker: polls a queue, runs the handler on each job it claims, takes back the jobs of workers that died.
+// A worker: polls a queue, runs the handler on each job it claims, reclaims the jobs of dead workers.
 //
-// stop() goes in four steps: ask every handler to come to a good point (`stopping`), wait for the grace period, abort what
-// outlives it (`signal`), and let go. A job whose handler has ended by then is handed back at once and at no cost; one
-// whose handler still runs stays active until its visibility timeout is over, so nobody else works on it meanwhile.
+// stop() has four steps: ask every handler to finish its current piece (`stopping`), wait for the grace period, abort
+// what remains (`signal`), and let go. A job whose handler has ended by then is handed back at once and at no cost; one
+// whose handler still runs stays active until its visibility timeout expires, so that no other worker executes it
+// meanwhile.
 
 import { sleep } from "../kernel/world.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
@@ -12,7 +13,7 @@ import type { OnDeadLetter } from "./queue-parts.js";
 import type { WorkerEvents } from "./worker-events.js";
 import { type WorkerOptions, type WorkerSettings, workerSettings } from "./worker-options.js";
 
-/** What an aborted handler gets to clean up. */
+/** How long an aborted handler may clean up. */
 const ABORTED_GRACE_MS = 1_000;
 
 export class WorkflowWorker {
@@ -40,7 +41,7 @@ export class WorkflowWorker {
     return this.#works.size;
   }
 
-  /** Does nothing when it has started. */
+  /** Does nothing if it has already started. */
   async start(): Promise<void> {
     await this.#stopping;
     this.#starting ??= this.#start();
@@ -52,7 +53,7 @@ export class WorkflowWorker {
     }
   }
 
-  /** Does nothing when it has not started. */
+  /** Does nothing if it has not started. */
   async stop(): Promise<void> {
     if (!this.#starting) return;
     this.#stopping ??= this.#stop(this.#starting).finally(() => {
@@ -101,7 +102,7 @@ export class WorkflowWorker {
     try {
       const job = await queue.dequeue(workerId, { onDeadLetter: this.#onDeadLetter });
       if (!job) return false;
-      // It was on its way when stop() was called: nobody has begun to work on it.
+      // It was claimed while stop() was called: its work has not begun.
       if (signal.aborted) await queue.handBack(job, workerId);
       else this.#begin(new JobWork(job, this.#settings, this.#bus));
       return true;
@@ -116,7 +117,7 @@ export class WorkflowWorker {
       this.#works.delete(work);
       this.#loop?.hint();
     };
-    // In a turn of its own: a handler that asks how many jobs are active is one of them.
+    // In a turn of its own, so that a handler that counts the active jobs finds itself among them.
     const ended = Promise.resolve().then(() => work.run());
     this.#works.set(work, ended.finally(end));
   }
@@ -134,7 +135,7 @@ export class WorkflowWorker {
     }
   }
 
-  /** Waits until no work is under way, at most this long. */
+  /** Waits until no work is in progress, at most this long. */
   async #endedWithin(ms: number): Promise<void> {
     const enough = new AbortController();
     const ended = Promise.all(this.#works.values()).then(() => enough.abort());

@@ -43,11 +43,17 @@ function checkNeeds(dag: string, tasks: TasksByName): void {
       throw new DagInvalid(dag, `${JSON.stringify(name)} is not a task. Create it with task() or each().`);
     const twin = seen.get(task);
     if (twin !== undefined)
-      throw new DagInvalid(dag, `${JSON.stringify(twin)} and ${JSON.stringify(name)} are the same task. Define it twice.`);
+      throw new DagInvalid(
+        dag,
+        `${JSON.stringify(twin)} and ${JSON.stringify(name)} are the same task. Define it twice.`,
+      );
     seen.set(task, name);
     for (const [need, needed] of Object.entries(task.needs)) {
       if (!Object.hasOwn(tasks, need))
-        throw new DagInvalid(dag, `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in the DAG. Add it.`);
+        throw new DagInvalid(
+          dag,
+          `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in the DAG. Add it.`,
+        );
       if (tasks[need] !== needed)
         throw new DagInvalid(
           dag,

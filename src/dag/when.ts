@@ -50,7 +50,8 @@ function rule<Names extends string>(
   names: readonly Names[] | undefined,
   holds: (states: readonly Outcome["state"][]) => boolean,
 ): Rule<Names> {
-  if (names !== undefined && !Array.isArray(names)) throw new InvalidInput("when", "needs must be given as a list of names");
+  if (names !== undefined && !Array.isArray(names))
+    throw new InvalidInput("when", "needs must be given as a list of names");
   const judge = (outcomes: OutcomesOf) =>
     holds((names ?? Object.keys(outcomes)).map((name) => outcomes[name]?.state ?? "skipped"));
   return Object.assign(judge, { needs: names ?? [] }) as Rule<Names>;

@@ -24,15 +24,15 @@ export function checkPlan(name: string, { start, nodes, edges }: Pick<GraphPlan,
     throw new GraphInvalid(name, "unknown node", `it starts at ${quote(start)}, which is not one of its nodes.`);
   for (const node of Object.keys(nodes)) {
     if (!Object.hasOwn(edges, node))
-      throw new GraphInvalid(
-        name,
-        "bad edge",
-        `${quote(node)} has no edge. Add one, to "end" if it is the last node.`,
-      );
+      throw new GraphInvalid(name, "bad edge", `${quote(node)} has no edge. Add one, to "end" if it is the last node.`);
   }
   for (const [node, edge] of Object.entries(edges)) {
     if (!isNode(node))
-      throw new GraphInvalid(name, "unknown node", `there is an edge from ${quote(node)}, which is not one of its nodes.`);
+      throw new GraphInvalid(
+        name,
+        "unknown node",
+        `there is an edge from ${quote(node)}, which is not one of its nodes.`,
+      );
     for (const target of targetsOf(edge))
       if (target !== END && !isNode(target))
         throw new GraphInvalid(

@@ -57,7 +57,9 @@ export class StateFailed extends NeedsPeople {
 
   constructor(by: StateFailed["by"], cause: unknown) {
     const said = by === "init" ? "`init` threw" : "a reducer threw on a recorded update";
-    super(`The run's state cannot be rebuilt: ${said}. The run continues on a node whose code can rebuild it.`, { cause });
+    super(`The run's state cannot be rebuilt: ${said}. The run continues on a node whose code can rebuild it.`, {
+      cause,
+    });
     this.by = by;
   }
 }

@@ -14,23 +14,25 @@ import { createLeases, type Leases, type LeasesOptions } from "./leases.js";
 
 export type LeaderOptions = LeasesOptions &
   LeaderTiming & {
-    /** What is led: of all who campaign for this name, one leads. */
+    /** The name of the leadership: of all candidates for it, one leads. */
     readonly key: string;
     readonly onElected?: (term: Term) => unknown;
-    /** Called before the lease ends, in whatever way it does. */
+    /** Called before the lease ends, for whatever reason. */
     readonly onResigned?: (term: Term, reason: ResignReason) => unknown;
-    /** A call failed, or a callback threw. It goes on. */
+    /** A call failed, or a callback threw. The leader continues. */
     readonly onError?: (error: unknown) => void;
   };
 
 export interface Leader extends AsyncDisposable {
   /** Begins to campaign. */
   start(): void;
-  /** True only while the lease is surely held: judged by this process's monotonic clock, at the moment it is asked. */
+  /**
+   * True only while the lease is certainly held: judged by this process's monotonic clock, at the moment of the call.
+   */
   isLeader(): boolean;
-  /** The present term; null when this process does not lead. */
+  /** The current term; null when this process does not lead. */
   readonly term: Term | null;
-  /** Hands over at once, and lets others go first: it campaigns again after a lease's time. */
+  /** Hands over at once and lets others go first: it campaigns again after the duration of a lease. */
   resign(): Promise<void>;
   /** Resigns and campaigns no more. */
   stop(): Promise<void>;

@@ -3,7 +3,7 @@
 import type { World } from "../kernel/world.js";
 
 export interface Renewable {
-  /** Rejects when the answer did not come, or said that the lease is lost. */
+  /** Rejects when there was no answer, or when the lease is lost. */
   renew(): Promise<void>;
   /** Nothing is left to renew: lost or ended. */
   isOver(): boolean;
@@ -15,21 +15,21 @@ export interface RenewerOptions {
   readonly world: World;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** The renewer itself broke; it goes on after this. */
+  /** The renewer itself failed; it continues afterwards. */
   readonly onRestart: (error: unknown) => void;
 }
 
-/** After an error it asks again sooner: 8 more times within a lease that is renewed at a third. */
+/** After an error it asks sooner: 8 more times within a lease that is renewed at a third. */
 const RETRIES_PER_INTERVAL = 4;
 
-/** Answers a function that stops it. */
+/** Returns a function that stops it. */
 export function keepRenewed(lease: Renewable, { world, leaseMs, renewEveryMs, onRestart }: RenewerOptions): () => void {
   const retryMs = Math.max(1, Math.floor(renewEveryMs / RETRIES_PER_INTERVAL));
   let stopped = false;
   let cancelTimer = () => {};
   let cancelPatience = () => {};
 
-  /** A store that never answers must not end the renewing: after a lease's time the next call is made. */
+  /** A store that never answers must not stop the renewing: after the duration of a lease the next call is made. */
   async function renewWithin(ms: number): Promise<boolean> {
     const patience = new Promise<boolean>((resolve) => {
       cancelPatience = world.after(ms, () => resolve(false));
@@ -52,7 +52,7 @@ export function keepRenewed(lease: Renewable, { world, leaseMs, renewEveryMs, on
       if (stopped || lease.isOver()) return;
       renewed = await renewWithin(leaseMs);
     } catch (error) {
-      // Not the store's answer but a mistake in here. A lease must not run out because of one.
+      // Not the store's answer but a bug in here. A lease must not expire because of one.
       onRestart(error);
     }
     arm(renewed ? untilDue() : retryMs);

@@ -1,4 +1,5 @@
-// What the steps of an instance leave behind, gathered until it is written: events, timers, told events, effects.
+// Collects what the steps of an instance produce until it is written: events, timers, events to other instances,
+// effects.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { formatDuration } from "../kernel/duration.js";
@@ -9,7 +10,7 @@ import { instanceKey, timerId } from "./instance-key.js";
 import { type InstanceState, saveState } from "./instance-state.js";
 import type { AfterBranch, MachineEvent, Order, Step } from "./logic.js";
 
-/** Where steps are made: what names and ids are made of. */
+/** What steps need from the process: where the instance lives, and how ids are drawn and values encoded. */
 export interface Place {
   readonly codecs: Codecs;
   readonly env: string;
@@ -24,12 +25,12 @@ export interface Fired {
   readonly generation: number;
 }
 
-/** What a timer brings when its time has come. */
+/** The payload of a timer. */
 export type Ring =
   | { readonly kind: "after"; readonly branch: AfterBranch; readonly generation: number }
   | { readonly kind: "raise"; readonly event: MachineEvent; readonly name: string; readonly generation: number };
 
-/** A timer that lives in memory. */
+/** A timer kept in memory. */
 export interface LocalTimer {
   readonly delayMs: number;
   readonly ring: Ring;
@@ -43,7 +44,7 @@ interface Kept {
   readonly told: ReadonlyMap<string, NewTold>;
   readonly effects: readonly NewRun[];
   readonly local: readonly LocalTimer[];
-  /** From emit() and log(), to be told when all is written. */
+  /** From emit() and log(), to be published after the write. */
   readonly said: readonly Extract<Order, { kind: "emit" | "log" }>[];
 }
 
@@ -71,7 +72,7 @@ export class Draft {
     this.#kept = { ...kept };
   }
 
-  /** A step that fails is made on a copy, which is thrown away. */
+  /** A step is made on a copy, which is dropped if the step fails. */
   copy(): Draft {
     return new Draft(this.#machine, this.#place, this.#state, this.#kept);
   }
@@ -98,7 +99,7 @@ export class Draft {
     this.#tellParent();
   }
 
-  /** Goes on to the state of the step, and takes its orders down. */
+  /** Moves to the state of the step, and collects its orders. */
   move({ live, orders }: Step): void {
     const { status } = this.#machine.logic.view(live);
     this.#state = { ...this.#state, live, status, seq: this.#state.seq + 1 };
@@ -117,7 +118,8 @@ export class Draft {
     const { logic, version, snapshotEvery } = this.#machine;
     const { seq, snapshotSeq, live, status } = this.#state;
     const { events, timers, told, effects } = this.#kept;
-    // What another version has written is not left to this one's reading of its events.
+    // A snapshot of another version is replaced at once, so that this version's events never have to be read on top of
+    // it.
     const due = seq - snapshotSeq >= snapshotEvery || status !== "active" || this.#state.version !== version;
     this.#state = { ...this.#state, version, snapshotSeq: due ? seq : snapshotSeq };
     return {
@@ -240,7 +242,7 @@ export class Draft {
   }
 }
 
-/** Where the timers of a machine's instances are looked for. */
+/** The group under which the timers of a machine's instances are claimed. */
 export function timerGroup(env: string, stack: string | null, machine: string): RunGroup {
   return { env, stack, queue: machine, program: machine, version: null };
 }

@@ -1,4 +1,4 @@
-// `holdfast/machine`: state machines whose timers survive. Needs XState, version 5.
+// `holdfast/machine`: state machines with durable timers. Needs XState, version 5.
 
 export type { EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
 export { InstanceNotDone } from "./effect-program.js";

@@ -1,4 +1,4 @@
-// The instances of machines, as a node or a client reaches them: started, sent to, looked at. It never looks for timers.
+// The machine instances of a node or a client: start, send, read. It never claims timers.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -64,7 +64,7 @@ export class Instances {
   readonly #boxes = new Map<string, Mailbox>();
   readonly #load: (key: string) => Promise<LoadedInstance | null>;
   readonly #cancels = new Set<() => void>();
-  /** Somebody in this process may have work: effects were enqueued, or a timer set that is due in so many ms. */
+  /** Called when this process may have work: effects were enqueued, or a timer was set that is due in this many ms. */
   onEffects: () => void = () => {};
   onTimer: (inMs: number) => void = () => {};
 
@@ -85,12 +85,12 @@ export class Instances {
     return instanceKey(this.env, machine, dedupeKey(id, "id"));
   }
 
-  /** Answers its id. The same id and input again: the instance that is there. */
+  /** Returns the id. The same id and input return the existing instance. */
   async start(machine: AnyMachine, input: unknown, options: StartInstance): Promise<string> {
     return this.startParsed(machine, await parseInput(machine, input), options);
   }
 
-  /** The input has been through the machine's schema. */
+  /** The input has been parsed by the machine's schema. */
   async startParsed(machine: AnyMachine, input: unknown, { id, tx, parent }: StartInstance): Promise<string> {
     const name = id ?? this.world.id();
     const { instance, draft } = this.#newInstance(machine, input, name, parent ?? null);
@@ -114,7 +114,7 @@ export class Instances {
     return box.add(incoming, () => this.#boxes.delete(key));
   }
 
-  /** What was read together with its timers. Throws InstanceQuarantined. */
+  /** Caches an instance that was read together with its timers. Throws InstanceQuarantined. */
   async offer(machine: AnyMachine, loaded: LoadedInstance): Promise<void> {
     if ((this.#cache.get(loaded.key)?.seq ?? 0) >= loaded.seq) return;
     this.#cache.offer(await this.#read(machine, loaded), loaded.snapshot.data.length);
@@ -133,7 +133,7 @@ export class Instances {
     return { state, loaded };
   }
 
-  /** Local timers are forgotten: the process ends. */
+  /** Drops in-memory timers, because the process ends. */
   stop(): void {
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();

@@ -1,4 +1,4 @@
-// Applies events to an instance, one after the other. Pure: nothing is read and nothing is written here.
+// Applies events to an instance, one after the other. Pure: it reads and writes nothing.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { Append } from "../store/contract/machine/machines.js";
@@ -9,7 +9,7 @@ import type { InstanceState } from "./instance-state.js";
 import type { MachineEvent } from "./logic.js";
 import { renamePath } from "./rename-states.js";
 
-/** `timer`: its row goes with this; null when there is none. */
+/** `timer`: its row is removed with this append; null when there is none. */
 export type Incoming = (
   | {
       readonly kind: "event";
@@ -39,7 +39,7 @@ export class Steps {
 
   readonly #replaying: boolean;
 
-  /** `replaying`: every event is in the log, those that the machine sent to itself, too. */
+  /** `replaying`: every event is in the log, including those that the machine sent to itself. */
   constructor(machine: AnyMachine, place: Place, from: InstanceState, replaying = false) {
     this.#machine = machine;
     this.#replaying = replaying;
@@ -47,7 +47,7 @@ export class Steps {
     this.#draft = new Draft(machine, place, from);
   }
 
-  /** The state after all that was applied, as it will be once it is written. */
+  /** The state after everything that was applied, as it will be once written. */
   get state(): InstanceState {
     return this.#draft.state;
   }
@@ -56,7 +56,7 @@ export class Steps {
     return this.#draft;
   }
 
-  /** The first step of all. Throws what the machine throws. */
+  /** The first step. Throws what the machine throws. */
   begin(input: unknown): void {
     const step = this.#tried("start", () => this.#machine.logic.begin(input));
     const draft = this.#draft.copy();
@@ -107,7 +107,7 @@ export class Steps {
     return { outcome: "applied", seq: draft.state.seq };
   }
 
-  /** What a machine sends to itself is an event of its own, right after. */
+  /** An event that a machine sends to itself is a step of its own, right after. */
   #again(orders: readonly { readonly kind: string }[]): void {
     for (const order of orders) {
       if (order.kind !== "again" || this.#replaying) continue;
@@ -140,7 +140,7 @@ export class Steps {
   }
 }
 
-/** Of an `after` the branch is kept: after an edit its event has another name. */
+/** The branch of an `after` is recorded, because its event's name changes when the definition is edited. */
 function recordIncoming(draft: Draft, incoming: Exclude<Incoming, { kind: "stop" }>, event: MachineEvent): void {
   if (incoming.kind === "event") {
     const { key, by } = incoming;

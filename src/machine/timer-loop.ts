@@ -23,13 +23,13 @@ import type { Incoming } from "./steps.js";
 import { drawSuspects, isSuspect } from "./suspect-timers.js";
 import { TimerPace } from "./timer-pace.js";
 
-/** What could not be tried now is looked at again after so long. */
+/** Delay before a timer that could not be tried is claimed again. */
 const NOT_YET_MS = 250;
-/** Nobody else takes them for so long. */
+/** How long no other node claims them. */
 const LEASE_MS = 5_000;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 5;
-/** A timer that this code does not know, or for an instance that is not there: looked at again after so long. */
+/** Delay for a timer that this code does not know, or whose instance does not exist. */
 const KEPT_MS = 60_000;
 const FAREWELL_MS = 2_000;
 const RETRY = retryPolicy({ attempts: 10, delay: "1s", maxDelay: "5m" });
@@ -62,7 +62,7 @@ export class TimerLoop {
     this.#options = options;
     this.#pace = new TimerPace(options.world, LEASE_MS);
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
-    // A node of a stack also looks after what was started in none.
+    // A node of a stack also serves instances started in no stack.
     const stacks = instances.stack === null ? [null] : [instances.stack, null];
     this.#groups = machines.flatMap(({ name }) => stacks.map((stack) => timerGroup(instances.env, stack, name)));
   }
@@ -139,7 +139,7 @@ export class TimerLoop {
     }
   }
 
-  /** It is under way from the moment it asks: who waits for what fires waits for what is being taken, too. */
+  /** In flight from the moment the claim is sent, so untilFired() also waits for timers still being claimed. */
   async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null }> {
     const { bus, instances } = this.#options;
     const { limit } = this.#pace;
@@ -192,7 +192,7 @@ export class TimerLoop {
     for (const { as, delayMs } of some) if (as !== "dead" && as !== "drop") this.knock(delayMs);
   }
 
-  /** Null: it is over. */
+  /** Null: the timer is done. */
   async #fire(timer: TimerRecord, loaded: LoadedInstance | undefined, now: number): Promise<TimerSettlement | null> {
     const { bus, instances } = this.#options;
     const machine = loaded && this.#machines.get(loaded.group.program);
@@ -201,7 +201,7 @@ export class TimerLoop {
       bus.emit("timer.dead", { ...of, attempts: timer.attempts - 1, problem: timer.problem });
       return null;
     }
-    if (!machine) return this.#failed(timer, of, new Error("There is no such instance (yet)."));
+    if (!machine) return this.#failed(timer, of, new Error("The instance does not exist (yet)."));
     try {
       await instances.offer(machine, loaded);
       const delivered = await instances.deliver(machine, loaded.id, incomingOf(instances, timer));
@@ -224,7 +224,7 @@ export class TimerLoop {
         bus.emit("timer.fired", { ...of, lateMs: now - timer.dueAt });
         return null;
       case "strange":
-        return this.#keep(timer, of, "No branch of this definition is its own.");
+        return this.#keep(timer, of, "No branch of the current definition matches this timer.");
       case "failed":
         if (!(delivered.error instanceof InstanceEnded)) return this.#failed(timer, of, delivered.error);
         bus.emit("timer.skipped", of);
@@ -267,7 +267,7 @@ function settlement({ id, generation, attempts }: TimerRecord, as: TimerSettleme
   return { id, generation, attempts, as, delayMs: 0, problem: null };
 }
 
-/** Not counted. */
+/** Released without counting an attempt. */
 function untried(timer: TimerRecord, delayMs: number): TimerSettlement {
   return { ...settlement(timer, "untried"), delayMs };
 }
