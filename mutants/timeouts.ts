@@ -47,7 +47,7 @@ export const timeouts: readonly Mutant[] = [
         put: "where o.generation = f.generation",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the second is told who claimed it" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the second caller learns who claimed it" }],
   },
   {
     name: "a timeout scheduled anew keeps its generation",

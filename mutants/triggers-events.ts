@@ -253,6 +253,6 @@ export const triggersEvents: readonly Mutant[] = [
         put: "    else true\n",
       },
     ],
-    killedBy: [{ ...CONFORMANCE, test: "when its time is over one may try" }],
+    killedBy: [{ ...CONFORMANCE, test: "when its time has passed one may probe" }],
   },
 ];

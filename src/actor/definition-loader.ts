@@ -1,7 +1,7 @@
-// Loads the definitions of an env and finds out when they have changed: by a hint, and by a look now and then.
+// Loads the definitions of an env and detects changes: by a wake-up, and by polling.
 //
-// What was saved over is not dropped at once: runs go on with the version they began with. A version is kept while runs wait
-// for it, and for a while after; one that was dropped too early is there again with the next look.
+// An overwritten version is not dropped at once: runs continue with the version they began with. A version is kept
+// while runs wait for it, and for a while after; one that was dropped too early is loaded again by the next poll.
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep, type World } from "../kernel/world.js";

@@ -1,5 +1,4 @@
-// Tells whether any live node could claim a run: it claims from the run's group, and its build is not known to be a
-// misfit.
+// Whether any live node could claim a run: it claims from the run's group, and its build is not known to be a misfit.
 
 import type { RunGroup } from "../kernel/run/new-run.js";
 import type { NodeRecord } from "../store/contract/node/nodes.js";

@@ -80,7 +80,7 @@ export class JobWork {
       if (signal.aborted) return;
       try {
         const { ok } = await queue.heartbeat(this.job, undefined, workerId);
-        // While its end is being written, only the answer to that write tells who owns the job.
+        // While its end is being written, only the answer to that write shows who owns the job.
         if (!ok && this.#phase === "working") this.#lose();
       } catch (error) {
         this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });

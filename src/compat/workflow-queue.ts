@@ -50,7 +50,7 @@ export class WorkflowQueue {
     return dequeueJob(this.#parts, workerId, options.onDeadLetter);
   }
 
-  /** Done. Also ends a paused job, whoever calls it, because it has no holder. */
+  /** Done. Also ends a paused job for any caller, because it has no holder. */
   async ack(job: JobRef, workerId?: string): Promise<boolean> {
     const output = this.#parts.settings.codecs.encode(null);
     if (await settleJob(this.#parts, job, workerId, () => ({ kind: "complete", output }))) return true;

@@ -161,7 +161,7 @@ function taskProgram({ name: dag, version }: AnyDag, task: string, household: Ho
   return { ...program, kind: "task", limits: [], breaker: null, execute };
 }
 
-/** The fan-out and its items share one program name; the input tells them apart. */
+/** The fan-out and its items share one program name; the input distinguishes them. */
 function isItem(codecs: Codecs, input: Payload): boolean {
   return (codecs.decode(input) as TaskStart).index !== undefined;
 }

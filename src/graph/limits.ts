@@ -1,4 +1,4 @@
-// Limits that end a run that would go on too long: its number of nodes, and its budgets.
+// Limits that end a run that would loop for too long: its number of nodes, and its budgets.
 
 import { InvalidInput } from "../kernel/error.js";
 import { PermanentError } from "../replay/step-call.js";

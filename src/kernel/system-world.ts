@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { uuidv7 } from "./id.js";
 import type { World } from "./world.js";
 
-/** setTimeout takes 31 bits; a longer delay would fire after 1 ms. So long waits consist of shorter ones. */
+/** setTimeout takes 31 bits; a longer delay would fire after 1 ms. A long wait therefore consists of shorter ones. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** One per process: its ids are ordered, and callers that wait on the same store share one watcher. */

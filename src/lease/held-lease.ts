@@ -1,7 +1,7 @@
 // A lease held by its owner: its operations, from the grant to its single end.
 //
 // Three sources of truth, in this order: a rejected call proves the loss, and aborts at once. An accepted renewal
-// proves that the lease was held. Between them this process's monotonic clock tells when the lease is in doubt: then
+// proves that the lease was held. Between them this process's monotonic clock decides when the lease is in doubt: then
 // nothing new should begin, but running work continues, and its end is accepted if no other owner took over.
 
 import { InvalidInput } from "../kernel/error.js";

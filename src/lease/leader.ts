@@ -1,8 +1,8 @@
-// One leader among many processes: campaigns for a named lease, leads while it is surely held, hands over at once.
+// One leader among many processes: campaigns for a named lease, leads while it is certainly held, hands over at once.
 //
-// A term ends before the lease can: when no renewal was accepted for nine tenths of the lease, this process no longer leads,
-// though nobody else does yet. An answer "lost" ends it at once. An error ends nothing: the next try comes soon, and there are
-// several within a lease.
+// A term ends before the lease can expire: when no renewal was accepted for nine tenths of the lease, this process no
+// longer leads, although no other process does yet. An answer "lost" ends it at once. An error ends nothing: the next
+// attempt comes soon, and several fit within a lease.
 
 import { leaseKey } from "../kernel/name.js";
 import { systemWorld } from "../kernel/system-world.js";
@@ -128,13 +128,13 @@ class Campaign implements Leader {
     over.abort("over");
   }
 
-  /** A callback that throws disturbs nobody. */
+  /** A throwing callback must not affect the leader. */
   #tell(callback: () => unknown): void {
     const failed = (error: unknown) => {
       try {
         this.#options.onError?.(error);
       } catch {
-        // There is nobody left to tell.
+        // The error handler itself failed.
       }
     };
     try {

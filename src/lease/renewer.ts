@@ -1,4 +1,4 @@
-// The renewer: prolongs a lease again and again, a while before its time is over, until it is stopped.
+// The renewer: renews a lease repeatedly, well before it expires, until it is stopped.
 
 import type { World } from "../kernel/world.js";
 

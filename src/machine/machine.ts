@@ -134,7 +134,7 @@ export function machine<
 export function instance<Ev extends EventObject, In, Out, Value, Context>(
   of: MachineDefinition<string, In, Out, Ev, Value, Context>,
   id: string,
-  // biome-ignore lint/suspicious/noExplicitAny: nobody looks at its snapshot
+  // biome-ignore lint/suspicious/noExplicitAny: its snapshot is never read
 ): ActorRef<any, Ev>;
 export function instance(of: { readonly name: string }, id: string): unknown {
   return { "~instance": { machine: of.name, id } } satisfies Target;

@@ -1,5 +1,5 @@
-// Fires the timers of a node's machines: sleeps until the next known deadline by the store's clock, takes what is due, and hands it to
-// the instances. Firing is an append that names its timer, so whoever is late finds it gone.
+// Fires the timers of a node's machines: sleeps until the next known deadline by the store's clock, claims due timers,
+// and passes them to the instances. Firing is an append that names its timer, so a late node finds the timer gone.
 
 import { failureDetail } from "../kernel/failure-detail.js";
 import type { RunGroup } from "../kernel/run/new-run.js";
@@ -82,7 +82,7 @@ export class TimerLoop {
     over.abort("over");
   }
 
-  /** A timer may be due in so many ms. */
+  /** A timer may be due in this many ms. */
   knock(inMs: number): void {
     const at = this.#options.world.monotonicNow() + inMs;
     if (at >= this.#wakeAt) return;
@@ -90,7 +90,7 @@ export class TimerLoop {
     this.#interrupt?.();
   }
 
-  /** Somebody else has told of these groups; none: any. */
+  /** Another process has set timers in these groups; empty: any group. */
   hear(groupIds: readonly number[]): void {
     if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.knock(0);
   }
@@ -108,7 +108,7 @@ export class TimerLoop {
   async #run(): Promise<void> {
     const { world, bus, lookEveryMs } = this.#options;
     while (!this.#stopped.signal.aborted) {
-      // What is told from now on is after this look.
+      // A wake-up from now on counts for the next round.
       this.#wakeAt = world.monotonicNow() + lookEveryMs * (0.8 + world.random() * 0.2);
       let pauseMs = SHORTEST_PAUSE_MS;
       try {
@@ -120,7 +120,7 @@ export class TimerLoop {
         bus.emit("timers.failed", { error });
       }
       if (pauseMs > 0) await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
-      // Nobody waits for a slow one as long as there is room beside it.
+      // A slow timer does not delay the others as long as there is capacity.
       while (this.#pace.isFull && this.#underWay.size > 0) await Promise.race(this.#underWay);
       if (pauseMs > 0) await this.#pause();
     }

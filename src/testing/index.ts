@@ -1,4 +1,4 @@
-// The public face of `holdfast/testing`.
+// Public exports of `holdfast/testing`.
 
 export { type ClaimsCase, type ClaimsHarness, claimsConformance } from "./claims-conformance.js";
 export type { ConformanceCase } from "./conformance/case.js";

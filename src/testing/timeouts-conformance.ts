@@ -1,10 +1,10 @@
-// What every timeout store must do, as cases for any test runner:
+// The contract of a timeout store as cases for any test runner:
 // `for (const c of timeoutsConformance) test(c.name, async () => c.run(await freshHarness()))`.
 
 import type { ClaimedTimeout, ClaimResult, ScheduledTimeout, TimeoutStore } from "../timeout/timeout-store.js";
 import { holds, matches, same, some } from "./conformance/expect.js";
 
-/** One that nobody has used before, for each case. */
+/** Unused before, for each case. */
 export interface TimeoutsHarness {
   readonly timeouts: TimeoutStore;
   /** Moves the clock that judges deadlines and claims; a store on a real clock may wait instead. */
@@ -46,7 +46,7 @@ async function powerless(timeouts: TimeoutStore, claim: ClaimedTimeout): Promise
   same(await timeouts.complete(claim), false, "complete");
   same(await timeouts.release(claim), false, "release");
   same(await timeouts.release(claim, { retryInMs: 5 }), false, "release after a failure");
-  same(await timeouts.get(claim.instance), before, "what stands there");
+  same(await timeouts.get(claim.instance), before, "the stored timeout");
 }
 
 const scheduling: TimeoutsCase[] = [
@@ -72,7 +72,7 @@ const scheduling: TimeoutsCase[] = [
     },
   },
   {
-    name: "an instance has one: scheduled anew it has another generation and deadline",
+    name: "an instance has one: scheduled again it has another generation and deadline",
     async run({ timeouts, advance }) {
       const first = await timeouts.schedule("i", { ...PENDING, in: 10 });
       const second = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
@@ -145,7 +145,7 @@ const looking: TimeoutsCase[] = [
     },
   },
   {
-    name: "what is claimed is not found until the claim is over",
+    name: "a claimed timeout is not found until the claim has expired",
     async run(harness) {
       const { timeouts, advance } = harness;
       await claimed(harness);
@@ -169,7 +169,7 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "the second is told who claimed it and until when, the same node too",
+    name: "the second caller learns who claimed it and until when, the same node too",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -191,7 +191,7 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "one that is over is claimed by the next, and its late owner can do nothing",
+    name: "an expired claim goes to the next node, and its late owner can do nothing",
     async run(harness) {
       const { timeouts, advance } = harness;
       const late = await claimed(harness);
@@ -215,13 +215,13 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "what was read and scheduled anew since is not claimed, and its future is not touched",
+    name: "a timeout that was read and scheduled again since is not claimed, and its future is not changed",
     async run({ timeouts, advance }) {
       const read = await timeouts.schedule("i", { ...PENDING, in: 10 });
       await advance(20);
       const anew = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
       same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim");
-      same(await timeouts.get("i"), anew, "it stands as it was scheduled");
+      same(await timeouts.get("i"), anew, "it is stored as it was scheduled");
       const due = await timeouts.schedule("i", { state: "pending", sequence: 5, in: 0 });
       same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim of one that is due, too");
       same(await timeouts.get("i"), due, "it waits for who reads it");
@@ -251,7 +251,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "a claim on what was scheduled anew completes and releases nothing",
+    name: "a claim on a timeout that was scheduled again completes and releases nothing",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -260,7 +260,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "a claim on what was cancelled and scheduled anew for the same state completes nothing",
+    name: "a claim on a timeout that was cancelled and scheduled again for the same state completes nothing",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -281,7 +281,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "a claim whose time is over completes what nobody took",
+    name: "an expired claim completes a timeout that no other node took",
     async run(harness) {
       const claim = await claimed(harness);
       await harness.advance(OVER_MS);
@@ -298,12 +298,12 @@ const ending: TimeoutsCase[] = [
       same(await timeouts.release(claim), true, "the same call repeated");
       matches(await timeouts.get("i"), { attempts: 0, claimedBy: null, claimedUntil: null }, "released");
       same(await instances(timeouts), ["i"], "due");
-      same(await timeouts.complete(claim), false, "it is nobody's");
+      same(await timeouts.complete(claim), false, "it is unclaimed");
       same(claimOf(await claimBy(timeouts, claim, "b")).attempts, 1, "attempts");
     },
   },
   {
-    name: "released after a failure it is due later and stands behind the others, its attempts counted",
+    name: "released after a failure it is due later and comes after the others, its attempts counted",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
@@ -318,12 +318,12 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "given up it is kept and shown, never due and never claimed, until it is redriven",
+    name: "given up it is kept and shown, never due and never claimed, until it is retried",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
       same(await timeouts.dead(10), [], "nothing was given up");
-      same(await timeouts.redrive("i"), false, "one that is alive is not redriven");
+      same(await timeouts.redrive("i"), false, "a live one is not retried");
       same(await timeouts.giveUp(claim, "no way"), true, "give up");
       same(await timeouts.giveUp(claim, "no way"), true, "the same call repeated");
       await advance(OVER_MS);
@@ -335,11 +335,11 @@ const ending: TimeoutsCase[] = [
       same(await timeouts.redrive("i"), true, "redrive");
       same(await timeouts.dead(10), [], "none is dead");
       same(await instances(timeouts), ["i"], "due again");
-      matches(claimOf(await claimBy(timeouts, claim)), { attempts: 1, dead: false, problem: null }, "begun anew");
+      matches(claimOf(await claimBy(timeouts, claim)), { attempts: 1, dead: false, problem: null }, "started over");
     },
   },
   {
-    name: "scheduled anew, one that was given up is alive; the dead come by pages",
+    name: "scheduled again, one that was given up is alive; the dead come by pages",
     async run(harness) {
       const { timeouts } = harness;
       for (const instance of ["b", "a", "c"]) await timeouts.giveUp(await claimed(harness, instance), "no");

@@ -48,17 +48,17 @@ const refused = (tasks: unknown, name = "bad", options: unknown = {}) =>
 test("what cannot be run is refused where it is defined", () => {
   refused({}).toThrow(/no tasks/);
   refused({ b }).toThrow(/"b" needs "a", which is not in the DAG/);
-  refused({ a: task(async () => 1), b }).toThrow(/needs another task than the DAG's own "a"/);
-  refused({ a, again: a }).toThrow(/"a" and "again" are one task/);
+  refused({ a: task(async () => 1), b }).toThrow(/needs a task other than the DAG's own "a"/);
+  refused({ a, again: a }).toThrow(/"a" and "again" are the same task/);
   refused({ a: { kind: "task" } }).toThrow();
-  refused({ a: 1 }).toThrow(/"a" is no task/);
+  refused({ a: 1 }).toThrow(/"a" is not a task/);
   refused({ "no spaces": a }).toThrow(/must be segments/);
   refused({ a }, "no spaces").toThrow(/must be segments/);
   refused({ ["x".repeat(120)]: a }, "long-name").toThrow(/length/);
   refused(Object.fromEntries(Array.from({ length: 501 }, (_, i) => [`t${i}`, task(async () => i)]))).toThrow(
     /501 tasks/,
   );
-  refused({ a }, "bad", { result: ["b"] }).toThrow(/asks for "b"/);
+  refused({ a }, "bad", { result: ["b"] }).toThrow(/names "b"/);
   refused({ a }, "bad", { onFailure: "explode" }).toThrow(/finish/);
   refused({ a }, "bad", { retries: 3 }).toThrow(/not an option of a DAG/);
 });

@@ -35,7 +35,7 @@ async function pauseRun(call: Call): Promise<Report> {
 function textOf(id: string, answer: Extract<Paused, { outcome: "paused" | "requested" }>): string {
   if (answer.outcome === "paused") return `Run ${id} is paused.`;
   if (!answer.acknowledged) return `Run ${id} is running; its holder was asked to pause it, but has not answered yet.`;
-  return `Run ${id} is being paused: nothing more of it begins, and running steps were aborted. "holdfast show" tells when they have ended.`;
+  return `Run ${id} is being paused: nothing more of it begins, and running steps were aborted. "holdfast show" shows when they have ended.`;
 }
 
 async function resumeRun(call: Call): Promise<Report> {

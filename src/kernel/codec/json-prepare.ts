@@ -213,7 +213,7 @@ class Preparation {
 
   #expectNoProperties(value: object, kind: string, depth: number): void {
     if (Reflect.ownKeys(value).length === 0) return;
-    this.#refuse(depth, `a ${kind} with properties of its own cannot be stored; move them into an object beside it`);
+    this.#refuse(depth, `a ${kind} with properties of its own cannot be stored; move them into a separate object`);
   }
 
   #grow(bytes: number, depth: number): void {

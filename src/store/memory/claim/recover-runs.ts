@@ -1,4 +1,4 @@
-// Orphans one by one: who they are, and taking back each as somebody decided.
+// Lists orphaned runs, and reclaims each with the policy that a caller decided.
 
 import { checkDecisions, checkOrphanFilter } from "../../check/claim/recovery.js";
 import { checkDelay, refuse } from "../../check/value.js";

@@ -1,4 +1,4 @@
-// Appends to an instance that is still where its caller has read it.
+// Appends to an instance that is still at the sequence its caller has read.
 
 import type { Append, AppendAnswer } from "../../contract/machine/machines.js";
 import { copyPayload } from "../table/payload.js";

@@ -1,4 +1,4 @@
-// Timers that are due: taken for a lease's time, and settled when they could not be fired.
+// Claims due timers for the duration of a lease, and settles those that could not be fired.
 
 import { checkSettlements, checkTimerClaim } from "../../check/machine/machine.js";
 import { refuse } from "../../check/value.js";
@@ -20,7 +20,7 @@ export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
     .sort(byDeadline)
     .map((row): TimerRow => {
       const dies = row.attempts >= mostAttempts;
-      const problem = dies ? (row.problem ?? "Whoever took it never came back.") : row.problem;
+      const problem = dies ? (row.problem ?? "The node that claimed this timer died before firing it.") : row.problem;
       const next = { attempts: row.attempts + 1, claimedUntilUs: nowUs + toUs(leaseMs), problem };
       return { ...row, ...next, state: dies ? "dead" : "pending" };
     });

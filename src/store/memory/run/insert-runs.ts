@@ -1,4 +1,4 @@
-// Inserts runs: each once per id, and once per key as long as that key is taken.
+// Inserts runs: each once per id, and once per key while that key is taken.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import { checkRun, idOf } from "../../check/run/run.js";
@@ -9,7 +9,7 @@ import { addRun } from "./add-run.js";
 
 export function insertRuns(tables: Tables, runs: readonly NewRun[]): readonly InsertAnswer[] {
   const nowUs = tables.nowUs();
-  // What is refused takes no place; of what stands there twice the first counts.
+  // A rejected run takes no position; of duplicates the first counts.
   const answered = new Map<string, InsertAnswer>();
   return runs.map((run) => {
     const error = checkRun("", run, run?.key);

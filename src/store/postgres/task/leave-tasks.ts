@@ -38,4 +38,4 @@ export async function leave(db: Database, runIds: readonly string[], by: string)
   await db.run(leaveTasks, [busy]);
 }
 
-export const ANEW = "its run begins anew";
+export const ANEW = "its run starts over";

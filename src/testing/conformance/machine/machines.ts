@@ -1,4 +1,4 @@
-// Instances of machines: written at the sequence that was read, with their timers and effects, or not at all.
+// Machine instances: written at the sequence that was read, with their timers and effects, or not at all.
 
 import type {
   Append,
@@ -112,7 +112,7 @@ export const machineCases = cases("machines", {
       matches(some((await s.store.machines.load([one.key]))[0], "row"), { seq: 2, value: '"b"' }, "row");
     },
 
-  "without a snapshot the last one stays, and tells where it belongs": async (s) => {
+  "without a snapshot the last one stays, with its own sequence": async (s) => {
     const one = await created(s);
     await s.store.machines.append([append(s, one, 1, { snapshot: null })]);
     const [loaded] = await s.store.machines.load([one.key]);
@@ -120,7 +120,7 @@ export const machineCases = cases("machines", {
     same(loaded!.snapshot, one.snapshot, "snapshot");
   },
 
-  "a timer set again is replaced, its kind too, and begins anew in its new generation": async (s) => {
+  "a timer set again is replaced, its kind too, and starts over in its new generation": async (s) => {
     const set = timer(s, { delayMs: 60_000 });
     const one = await created(s, { timers: [set] });
     await s.advance(10);
@@ -144,7 +144,7 @@ export const machineCases = cases("machines", {
     same(await s.store.machines.append([gone]), [{ outcome: "moved", seq: 2 }], "once more");
   },
 
-  "a timer that fires and is set anew in one append is there, in its new generation": async (s) => {
+  "a timer that fires and is set again in one append exists, in its new generation": async (s) => {
     const set = timer(s);
     const one = await created(s, { timers: [set] });
     const fired = [{ id: set.id, generation: 1 }];
@@ -152,7 +152,7 @@ export const machineCases = cases("machines", {
     matches(some((await s.store.machines.timers(one.key))[0], "the timer"), { generation: 2 }, "timer");
   },
 
-  "an ended instance takes nothing, and keeps no timer but what others have told it": async (s) => {
+  "an ended instance takes nothing, and keeps only timers that carry events sent to it": async (s) => {
     const one = await created(s, { timers: [timer(s)] });
     const message = told(s, one);
     await s.store.machines.tell([message]);
@@ -175,7 +175,7 @@ export const machineCases = cases("machines", {
     };
     same(await s.store.machines.append([keyed(1)]), [{ outcome: "accepted", seq: 2 }], "first");
     same(await s.store.machines.append([keyed(2)]), [{ outcome: "taken", keys: ["k"] }], "second");
-    same(await s.store.machines.append([append(s, newInstance(s), 1)]), [{ outcome: "unknown" }], "of nobody");
+    same(await s.store.machines.append([append(s, newInstance(s), 1)]), [{ outcome: "unknown" }], "of no instance");
   },
 
   "one bad append is refused alone": async (s) => {
@@ -188,24 +188,24 @@ export const machineCases = cases("machines", {
     same(apart!.outcome, "refused", "cancelled and set");
   },
 
-  "what is told waits as a timer, once, until an append takes its key": async (s) => {
+  "an event sent to an instance waits as a timer, once, until an append takes its key": async (s) => {
     const one = await created(s);
     const message = told(s, one);
     same(
       await s.store.machines.tell([message, message]),
       [{ outcome: "accepted" }, { outcome: "accepted" }],
-      "told twice",
+      "sent twice",
     );
     same(await timerIds(s, one), [message.id], "in line once");
     const [event] = change(s).events;
     const events = [{ ...event!, key: message.id }];
     await s.store.machines.append([append(s, one, 1, { events, fired: [{ id: message.id, generation: 0 }] })]);
-    same(await s.store.machines.tell([message]), [{ outcome: "accepted" }], "told after it was taken");
+    same(await s.store.machines.tell([message]), [{ outcome: "accepted" }], "sent after it was taken");
     same(await timerIds(s, one), [], "not again in line");
-    same(await s.store.machines.tell([told(s, newInstance(s))]), [{ outcome: "unknown" }], "to nobody");
+    same(await s.store.machines.tell([told(s, newInstance(s))]), [{ outcome: "unknown" }], "to no instance");
   },
 
-  "what is told waits where its instance is served, not where its sender is": async (s) => {
+  "an event waits where its instance is served, not where its sender is": async (s) => {
     const there = s.group({ queue: "m", program: "m", stack: "there" });
     const [one, sender] = [await created(s, { group: there }), await created(s)];
     await s.store.machines.tell([told(s, one)]);
@@ -215,9 +215,7 @@ export const machineCases = cases("machines", {
     same((await s.store.machines.claimTimers(claim(s, { groups: [there] }))).timers.length, 2, "where it is");
   },
 
-  "in a transaction, instances and told events are there when it commits, and not when it is rolled back": async (
-    s,
-  ) => {
+  "in a transaction, instances and sent events exist when it commits, and not when it is rolled back": async (s) => {
     const [kept, undone] = [newInstance(s, { timers: [timer(s)] }), newInstance(s)];
     const one = await created(s);
     await s.transaction("commit", async (tx) => {
@@ -225,7 +223,7 @@ export const machineCases = cases("machines", {
       same(
         await s.store.machines.tell([told(s, kept), told(s, one)], { tx }),
         [...[{ outcome: "accepted" }, { outcome: "accepted" }]],
-        "told in it",
+        "sent in it",
       );
       same((await s.store.machines.load([kept.key], { tx })).length, 1, "seen in it");
       same(await s.store.machines.load([kept.key]), [null], "seen outside");
@@ -262,7 +260,7 @@ export const machineCases = cases("machines", {
     holds(taken.nextMs !== null && taken.nextMs > 1_000, "the next one is known");
     same((await s.store.machines.claimTimers(claim(s))).timers, [], "taken for a while");
     await s.advance(PAST_MS);
-    same((await s.store.machines.claimTimers(claim(s))).timers.length, 2, "when the lease is over");
+    same((await s.store.machines.claimTimers(claim(s))).timers.length, 2, "when the lease has expired");
     same(
       (await s.store.machines.claimTimers(claim(s, { groups: [s.group({ queue: "x", program: "x" })] }))).timers,
       [],
@@ -270,7 +268,7 @@ export const machineCases = cases("machines", {
     );
   },
 
-  "timers that somebody has are passed over, and looked at again when his time is over": async (s) => {
+  "claimed timers are passed over, and considered again when the claim has expired": async (s) => {
     const [first, second, third] = [timer(s), timer(s), timer(s)];
     await created(s, { timers: [first, second, third] });
     await s.advance(1);
@@ -282,10 +280,10 @@ export const machineCases = cases("machines", {
     const rest = await take(2);
     same(rest.ids, [third.id], "the one behind them");
     holds(rest.nextMs !== null && rest.nextMs > 1_000 && rest.nextMs <= 60_000, "when the first two are free again");
-    same((await take(2)).ids, [], "nobody else's");
+    same((await take(2)).ids, [], "no one else's");
   },
 
-  "a taken timer that is set anew is free, and so is a dead one that is opened again": async (s) => {
+  "a claimed timer that is set again is free, and so is a dead one that is retried": async (s) => {
     const [anew, dies] = [timer(s), timer(s)];
     const one = await created(s, { timers: [anew, dies] });
     await s.advance(1);
@@ -301,12 +299,12 @@ export const machineCases = cases("machines", {
     await s.store.machines.append([append(s, one, 1, { timers: [{ ...anew, generation: 2 }] })]);
     await s.advance(1);
     const free = async () => (await s.store.machines.claimTimers(claim(s))).timers.map(({ id }) => id);
-    same(await free(), [anew.id], "set anew");
+    same(await free(), [anew.id], "set again");
     same(await s.store.machines.redriveTimers(one.key), 1, "opened");
-    same(await free(), [dies.id], "opened again");
+    same(await free(), [dies.id], "retried");
   },
 
-  "a timer that is taken too often without an end is dead, and can be opened again": async (s) => {
+  "a timer that is claimed too often without an outcome is dead, and can be retried": async (s) => {
     const one = await created(s, { timers: [timer(s)] });
     await s.advance(1);
     for (let n = 1; n <= 3; n++) {
@@ -332,7 +330,7 @@ export const machineCases = cases("machines", {
     );
   },
 
-  "settled, a timer is tried later, kept, given back, given up or gone, in its generation only": async (s) => {
+  "settled, a timer is tried later, kept, released, given up or gone, in its generation only": async (s) => {
     const [retry, keep, untried, dead, drop, other] = Array.from({ length: 6 }, () => timer(s));
     const one = await created(s, { timers: [retry!, keep!, untried!, dead!, drop!, other!] });
     await s.advance(1);
@@ -357,7 +355,7 @@ export const machineCases = cases("machines", {
     same([states.get(dead!.id), states.get(drop!.id), states.get(other!.id)], ["dead", undefined, "pending"], "states");
   },
 
-  "lists go by pages, newest first; a problem is shown until somebody goes on": async (s) => {
+  "lists go by pages, newest first; a problem is shown until the instance continues": async (s) => {
     const ones: NewInstance[] = [];
     for (let n = 0; n < 3; n++) {
       ones.push(await created(s));

@@ -1,4 +1,5 @@
-// Timeouts: what each scope promises (in timeouts-conformance.ts), that scopes are apart, and what transactions carry.
+// Timeouts: the contract of each scope (in timeouts-conformance.ts), that scopes are separate, and what transactions
+// carry.
 
 import { timeoutStore } from "../../../timeout/store-timeouts.js";
 import { timeoutsConformance } from "../../timeouts-conformance.js";
