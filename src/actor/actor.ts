@@ -97,7 +97,14 @@ function episodeOf(
   const stacks = ofActor.stacks?.map((stack) => stackName(stack, "stacks"));
   const { kind, queue, version, limits, breaker, recovery } = parts;
   return {
-    ...{ kind, name, queue, version, limits, breaker, recovery: recovery ?? "resume", triggers },
+    kind,
+    name,
+    queue,
+    version,
+    limits,
+    breaker,
+    recovery: recovery ?? "resume",
+    triggers,
     schema: options.input ?? null,
     ...(stacks && { stacks }),
     serve: (household) => [episodeProgram(parts, household)],

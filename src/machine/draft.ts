@@ -212,7 +212,10 @@ export class Draft {
     const id = timerId(key, sendId === null ? `tell:#${seq}.${n}` : `tell:${sendId}`);
     const said = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
     const told: NewTold = {
-      ...{ id, generation: seq, name: event.type, delayMs },
+      id,
+      generation: seq,
+      name: event.type,
+      delayMs,
       instanceKey: instanceKey(env, machine, order.id),
       group: timerGroup(env, stack, machine),
       payload: codecs.encode(said, "event"),
@@ -235,7 +238,9 @@ export class Draft {
     const run: NewRun = {
       id: newId(),
       group: { env, stack, queue, program, version: null },
-      ...{ priority: 0, delayMs: 0, crashLimit },
+      priority: 0,
+      delayMs: 0,
+      crashLimit,
       input: codecs.encode({ id: this.#state.id, ...what }, "effect"),
     };
     this.#kept.effects = [...this.#kept.effects, run];

@@ -144,15 +144,27 @@ export class Instances {
     const group = timerGroup(this.env, this.stack, machine.name);
     const nowhere: Live = null;
     const steps = new Steps(machine, this.#place, {
-      ...{ key, id, group, parent, live: nowhere, seq: 0, snapshotSeq: Number.NEGATIVE_INFINITY },
-      ...{ status: "active", version: machine.version, entered: {}, armed: {} },
+      key,
+      id,
+      group,
+      parent,
+      live: nowhere,
+      seq: 0,
+      snapshotSeq: Number.NEGATIVE_INFINITY,
+      status: "active",
+      version: machine.version,
+      entered: {},
+      armed: {},
     });
     steps.begin(input);
     const { draft } = steps;
     const change = draft.change();
     const inputHash = payloadHash(input, "input");
     const instance: NewInstance = {
-      ...{ key, id, group, inputHash },
+      key,
+      id,
+      group,
+      inputHash,
       redact: machine.redact,
       ...change,
       snapshot: change.snapshot!,
@@ -163,7 +175,13 @@ export class Instances {
   #newBox(machine: AnyMachine, key: string, id: string): Mailbox {
     const { store, world } = this;
     return new Mailbox({
-      ...{ machine, key, id, world, store: store.machines, place: this.#place, cache: this.#cache },
+      machine,
+      key,
+      id,
+      world,
+      store: store.machines,
+      place: this.#place,
+      cache: this.#cache,
       load: async () => (await this.state(machine, id)).state,
       alone: (work) => (machine.locking === "lease" ? this.#underLease(key, id, work) : work()),
       onWritten: (draft) => this.#written(machine, draft),

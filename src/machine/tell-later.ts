@@ -26,7 +26,10 @@ export async function tellLater(instances: Instances, later: Later): Promise<voi
   const told = {
     // With a sender's key, the same event sent twice is stored once.
     id: key === null ? world.token() : timerId(instanceKey, `key:${key}`),
-    ...{ instanceKey, generation: 0, name: event.type, delayMs },
+    instanceKey,
+    generation: 0,
+    name: event.type,
+    delayMs,
     group: timerGroup(env, stack, machine),
     payload: codecs.encode({ event, by, ...(key !== null && { key }) }, "event"),
   };

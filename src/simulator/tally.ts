@@ -1,4 +1,4 @@
-// Counts what a simulation has shown, so that one can see whether the interesting things happen at all.
+// Counts what a simulation has covered, to see whether the interesting things happen at all.
 
 import type { Applied } from "./applied.js";
 
@@ -34,6 +34,6 @@ export class Tally {
     if (applied.op === "commit")
       this.add("misfit", applied.commits.filter(({ effects }) => effects.at(-1)?.kind === "misfit").length);
     if (applied.op === "commit" && applied.commits.some(({ effects }) => effects.at(-1)?.kind === "continue"))
-      this.add("begun anew");
+      this.add("continued as new");
   }
 }

@@ -72,7 +72,13 @@ export function colourOf(status: InstanceStatus): Colour | undefined {
 export function instanceJson(record: InstanceRecord): Readonly<Record<string, unknown>> {
   const { group, id, version, status, seq, value, problem, createdAt, updatedAt, endedAt } = record;
   return {
-    ...{ machine: group.program, stack: group.stack, id, version, status, seq, problem },
+    machine: group.program,
+    stack: group.stack,
+    id,
+    version,
+    status,
+    seq,
+    problem,
     state: JSON.parse(value) as unknown,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),

@@ -1,4 +1,4 @@
-// Leads each operation of the store to the check that knows it.
+// Dispatches each store operation to its check.
 
 import type { Applied } from "../applied.js";
 import { checkBreakers, checkProbe } from "./breakers.js";

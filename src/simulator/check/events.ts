@@ -1,4 +1,5 @@
-// Checks events (S10): whoever is declared is found, a subject's run begins with its last event and not before it is quiet.
+// Checks events (S10): every declared subscription is found; a subject's run begins with its last event, and not before
+// it is quiet.
 
 import { readTicket, writeTicket } from "../../kernel/run/debounce-ticket.js";
 import { eventRun } from "../../kernel/run/event-run.js";
@@ -11,13 +12,13 @@ import type { ModelRun } from "./model.js";
 
 type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
-/** All nodes of a simulation have the same code: nothing is ever removed, whoever comes and goes. */
+/** All nodes of a simulation have the same code, so nothing is ever removed. */
 export function checkSubscribe(history: History, { subscriptions, removed }: Of<"subscribe">): void {
   if (removed > 0) history.broken("S10", null, `${removed} subscriptions were removed that every node declares`);
   for (const one of subscriptions) history.subscriptions.set(one.id, one);
 }
 
-/** From the moment in which it was declared, whoever emits finds it. */
+/** From the moment it was declared, every emit finds it. */
 export function checkMatch(history: History, { events, answers }: Of<"match">): void {
   for (const [i, event] of events.entries()) checkMatched(history, event, answers[i]!);
 }
@@ -30,7 +31,7 @@ function checkMatched(history: History, event: EventToMatch, matched: readonly S
   }
 }
 
-/** Found as by a match, and each run as if it had been inserted by itself. */
+/** Found as by a match, and each run as if it had been inserted alone. */
 export function checkStart(history: History, { events, answers }: Of<"start">): void {
   for (const [i, event] of events.entries()) {
     const answer = answers[i]!;
@@ -74,7 +75,7 @@ export function checkDebounce(history: History, { events, answers }: Of<"debounc
     if (history.runs.has(run.id)) continue;
     const known = history.runs.get(history.gathering.get(subject)?.runId ?? "");
     const expected = known && !isEnded(known.state) ? known.id : run.id;
-    if (answer.runId !== expected) history.broken("S10", answer.runId, `gathers ${subject} beside ${expected}`);
+    if (answer.runId !== expected) history.broken("S10", answer.runId, `gathers ${subject} next to ${expected}`);
     if (answer.runId === run.id) history.add(run, writeTicket(ticket));
     const gatherer = history.runs.get(answer.runId);
     if (!gatherer || !gathers(gatherer)) history.broken("S10", answer.runId, `does not gather, and got ${subject}`);
@@ -86,7 +87,7 @@ function gathers({ journal, baseSeq }: ModelRun): boolean {
   return readTicket(journal[baseSeq]?.key) !== null;
 }
 
-/** The fence holds as for a commit; the run's log tells whether this very call was written before. */
+/** The fence holds as for a commit; the run's journal shows whether this very call was written before. */
 export function checkSettle(history: History, applied: Of<"settle">): void {
   const { claim, expectedSeq, answer } = applied;
   const run = history.runs.get(claim.runId);

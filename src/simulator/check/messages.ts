@@ -1,5 +1,5 @@
-// Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder, ended runs that
-// are opened again.
+// Checks operations from outside: inserts once per key, messages once per key, cancels that respect the holder, retries
+// of ended runs.
 
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Applied } from "../applied.js";
@@ -45,7 +45,7 @@ export function checkSend(history: History, { messages, answers }: Of<"send">): 
   }
 }
 
-/** An approval's time is over: not before it is. A holder that a failover took by surprise may send it, too. */
+/** The timeout of an approval: not before it is due. A holder surprised by a failover may send it, too. */
 function checkTimeout(history: History, run: ModelRun, name: string, key: string): void {
   if (history.disturbedAt >= 0) return;
   const nth = decidedCall(key).slice(name.length + 1);
@@ -66,7 +66,7 @@ export function checkCancel(history: History, { runId, answer }: Of<"cancel">): 
     return;
   }
   if (answer.outcome === "cancelled" && run.state !== "cancelled") {
-    history.expect(run.state !== "running", "S3", run, "cancelled while somebody holds it");
+    history.expect(run.state !== "running", "S3", run, "cancelled while a node holds it");
     history.expect(!isEnded(run.state), "S16", run, `cancelled after ${run.state}`);
     history.append(run, null, { kind: "cancelled", name: "", key: null, payload: null });
     history.end(run, "cancelled");
@@ -82,18 +82,18 @@ export function checkExpire(history: History, { runIds }: Of<"expire">): void {
   for (const runId of runIds) checkCancel(history, { op: "cancel", runId, answer: { outcome: "cancelled" } });
 }
 
-/** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
+/** S16: only failed, dead and quarantined runs are retried, and only as a new generation. */
 export function checkRedrive(history: History, { runIds, options, answers }: Of<"redrive">): void {
   for (const [i, runId] of runIds.entries()) {
     const run = history.runs.get(runId);
     if (!run || answers[i]!.outcome !== "redriven") continue;
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
-    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
+    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `retried while ${run.state}`);
     const tasks = tasksOf(history, run);
     opened(history, runId);
     reopen(history, run, options);
-    // Begun anew, it has left them: what waited is cancelled.
+    // Started over, it has left its tasks: waiting ones are cancelled.
     if (options.fromStart) for (const { id } of tasks) followStore(history, id);
     else if (tasks.length > 0) followStore(history, runId);
     history.observe(run);

@@ -17,7 +17,13 @@ export function appendOne(tables: Tables, one: Append, nowUs: number, positions:
   const ended = status !== "active";
   tables.instances.set(key, {
     ...row,
-    ...{ seq, status, version, value, problem: null, updatedAtUs: nowUs, endedAtUs: ended ? nowUs : null },
+    seq,
+    status,
+    version,
+    value,
+    problem: null,
+    updatedAtUs: nowUs,
+    endedAtUs: ended ? nowUs : null,
     ...(snapshot && { snapshot: copyPayload(snapshot), snapshotSeq: seq }),
   });
   for (const id of [...cancelled, ...fired.map((timer) => timer.id)]) tables.timers.delete(id);

@@ -34,7 +34,12 @@ export function createOne(
     return { outcome: known.inputHash === inputHash ? "existing" : "conflict" };
   }
   tables.instances.set(key, {
-    ...{ key, id, inputHash, version, status, value },
+    key,
+    id,
+    inputHash,
+    version,
+    status,
+    value,
     groupId: tables.groups.idOf(group),
     group: copyGroup(group),
     redact: [...redact],
@@ -80,7 +85,7 @@ export function writeChange(
   for (const { id, generation, kind, name, payload, delayMs } of change.timers) {
     const atUs = nowUs + toUs(delayMs + positions.timer++ * 0.001);
     if (base === 0 && tables.timers.has(id)) continue;
-    tables.timers.set(id, { ...{ id, generation, kind, name, groupId }, instanceKey: key, ...pending(payload, atUs) });
+    tables.timers.set(id, { id, generation, kind, name, groupId, instanceKey: key, ...pending(payload, atUs) });
   }
   for (const told of change.told) {
     const position = positions.told++;

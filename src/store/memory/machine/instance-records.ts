@@ -30,7 +30,13 @@ export function lookAtUs({ tryAtUs, claimedUntilUs }: TimerRow): number {
 export function instanceRecord(row: InstanceRow): InstanceRecord {
   const { key, id, version, status, seq, value, problem } = row;
   return {
-    ...{ key, id, version, status, seq, value, problem },
+    key,
+    id,
+    version,
+    status,
+    seq,
+    value,
+    problem,
     group: copyGroup(row.group),
     redact: [...row.redact],
     createdAt: toMs(row.createdAtUs),

@@ -1,74 +1,10 @@
 // Machine instances: written at the sequence that was read, with their timers and effects, or not at all.
 
-import type {
-  Append,
-  Change,
-  NewInstance,
-  NewTimer,
-  NewTold,
-  TimerClaim,
-} from "../../../store/contract/machine/machines.js";
+import type { NewInstance, NewTimer } from "../../../store/contract/machine/machines.js";
 import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
-import { PAST_MS, payload, type Scene, SHORT_MS } from "../scene.js";
-
-const group = (s: Scene) => s.group({ queue: "m", program: "m" });
-
-function change(s: Scene, more: Partial<Change> = {}): Change {
-  const event = { kind: "event" as const, name: "GO", key: null, payload: payload({ type: "GO" }), by: null };
-  return {
-    ...{ token: s.token(), events: [event], status: "active", value: '"a"', version: null },
-    ...{ snapshot: payload("state"), timers: [], told: [], effects: [], ...more },
-  };
-}
-
-function newInstance(s: Scene, more: Partial<NewInstance> = {}): NewInstance {
-  const start = { kind: "start" as const, name: "start", key: null, payload: payload(null), by: null };
-  return {
-    ...change(s, { events: [start] }),
-    ...{ key: s.token(), id: s.token(), group: group(s), inputHash: "h", redact: [], snapshot: payload("state 1") },
-    ...more,
-  };
-}
-
-async function created(s: Scene, more: Partial<NewInstance> = {}): Promise<NewInstance> {
-  const one = newInstance(s, more);
-  same(await s.store.machines.create([one]), [{ outcome: "created" }], "create");
-  return one;
-}
-
-function append(s: Scene, { key }: NewInstance, expectedSeq: number, more: Partial<Append> = {}): Append {
-  return { ...change(s), key, group: group(s), expectedSeq, fired: [], cancelled: [], ...more };
-}
-
-const timer = (s: Scene, more: Partial<NewTimer> = {}): NewTimer => ({
-  ...{ id: s.token(), generation: 1, kind: "after", name: "after 1s", payload: payload(1), delayMs: 0, ...more },
-});
-
-const told = (s: Scene, { key: instanceKey }: NewInstance, more: Partial<NewTold> = {}): NewTold => ({
-  ...{
-    id: s.token(),
-    generation: 0,
-    instanceKey,
-    group: group(s),
-    name: "HI",
-    payload: payload(1),
-    delayMs: 0,
-    ...more,
-  },
-});
-
-const claim = (s: Scene, more: Partial<TimerClaim> = {}): TimerClaim => ({
-  ...{ groups: [group(s)], limit: 100, leaseMs: SHORT_MS, mostAttempts: 3, ...more },
-});
-
-async function timerIds(s: Scene, { key }: NewInstance): Promise<readonly string[]> {
-  return (await s.store.machines.timers(key)).map(({ id }) => id);
-}
-
-async function log(s: Scene, { key }: NewInstance): Promise<readonly number[]> {
-  return (await s.store.machines.events(key, { after: 0, limit: 100 })).map(({ seq }) => seq);
-}
+import { PAST_MS, SHORT_MS } from "../scene.js";
+import { append, change, claim, created, group, log, newInstance, timer, timerIds, told } from "./machine-family.js";
 
 export const machineCases = cases("machines", {
   "an instance is created once with what belongs to it; the same again is the same, another input a conflict": async (
@@ -336,7 +272,12 @@ export const machineCases = cases("machines", {
     await s.advance(1);
     await s.store.machines.claimTimers(claim(s, { leaseMs: 60_000 }));
     const settle = (of: NewTimer, as: "retry" | "keep" | "untried" | "dead" | "drop", generation = 1) => ({
-      ...{ id: of.id, generation, attempts: 1, as, delayMs: SHORT_MS, problem: as },
+      id: of.id,
+      generation,
+      attempts: 1,
+      as,
+      delayMs: SHORT_MS,
+      problem: as,
     });
     const all = [settle(retry!, "retry"), settle(keep!, "keep"), settle(untried!, "untried"), settle(dead!, "dead")];
     const rest = [settle(drop!, "drop"), settle(other!, "drop", 2), { ...settle(other!, "drop"), attempts: 2 }];
