@@ -108,7 +108,7 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/make-context.ts",
-        find: "if (this.#told <= (memory.told.get(id) ?? 0)) return;",
+        find: "if (this.#told <= (memory.progressCounts.get(id) ?? 0)) return;",
         put: "",
       },
     ],

@@ -8,7 +8,7 @@ import { sleep, type World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
 import type { DefinitionRecord, DefinitionStore, OlderDefinition } from "../store/contract/definition/definitions.js";
 import type { Telemetry } from "../telemetry/bus.js";
-import type { ActorEvents } from "./events.js";
+import type { ActorEvents } from "./definition-events.js";
 
 const FAREWELL_MS = 2_000;
 /**

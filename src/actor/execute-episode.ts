@@ -7,7 +7,7 @@ import type { Effect } from "../kernel/run/effect.js";
 import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import type { Household } from "../program/household.js";
 import { callId, readRecorded } from "../replay/recorded.js";
-import { type Outcome, Replay } from "../replay/replay.js";
+import { Replay, type SessionOutcome } from "../replay/replay.js";
 import { StepCall } from "../replay/step-call.js";
 import { misfit, play, settlement } from "../workflow/execute.js";
 import type { Surroundings } from "../workflow/workflow-context.js";
@@ -94,7 +94,7 @@ class Episode {
     return this.#drive.run(input);
   }
 
-  #settlement(outcome: Outcome): Effect {
+  #settlement(outcome: SessionOutcome): Effect {
     const { codecs } = this.#household;
     const { timeoutMs } = this.#parts.budget;
     if (outcome.kind === "timeout")
@@ -112,7 +112,7 @@ class Episode {
     return settlement(this.#answer(error, onBudgetExhausted), this.#household.codecs, this.#session);
   }
 
-  #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): Outcome {
+  #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): SessionOutcome {
     if (!answer) return { kind: "threw", error };
     const { limit, spent } = error;
     try {

@@ -7,7 +7,7 @@ import type { Effect } from "../kernel/run/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/run/retry.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
-import { type Outcome as Played, Replay } from "../replay/replay.js";
+import { type SessionOutcome as Played, Replay } from "../replay/replay.js";
 import { PermanentError } from "../replay/step-call.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { isOfTheStore } from "../store/contract/trouble.js";

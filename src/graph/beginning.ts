@@ -11,7 +11,7 @@ import { StateFailed } from "./needs-people.js";
 import { parsePosition } from "./position.js";
 
 /** How long watchers wait for the first node. In the commit of a quick node, the entry costs no commit of its own. */
-const TELL_AFTER_MS = 50;
+const WRITE_AFTER_MS = 50;
 const NOTHING: readonly AppendEffect[] = [];
 
 export class Beginning {
@@ -23,7 +23,7 @@ export class Beginning {
     this.#session = session;
     // After a node's entry it would be meaningless, and would name the wrong node as the first.
     this.#effects = memory.begun || memory.recorded > 0 || !memory.isQuiet ? NOTHING : effectsOf(memory, codecs);
-    this.#cancel = this.#effects.length === 0 ? () => {} : session.world.after(TELL_AFTER_MS, () => this.tell());
+    this.#cancel = this.#effects.length === 0 ? () => {} : session.world.after(WRITE_AFTER_MS, () => this.write());
   }
 
   /** For the head of a commit. Returned once. */
@@ -36,7 +36,7 @@ export class Beginning {
   }
 
   /** Not awaited: a late entry changes nothing, and the next commit notices a lost claim. */
-  tell(): void {
+  write(): void {
     const effects = this.take();
     if (effects.length > 0) this.#session.commit(effects).catch(() => {});
   }

@@ -7,7 +7,7 @@ import { LimitExceeded } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
-import { type Outcome, Replay } from "../replay/replay.js";
+import { Replay, type SessionOutcome } from "../replay/replay.js";
 import { messageTaker } from "../replay/take-messages.js";
 import { misfit, settlement } from "../workflow/execute.js";
 import { Beginning } from "./beginning.js";
@@ -81,7 +81,7 @@ async function begin(graph: AnyGraph, household: Household, under: Under): Promi
   return new GraphRun({ ...under, plan: graph.plan, codecs, services }).run();
 }
 
-function settle(outcome: Outcome, household: Household, session: Session): Effect {
+function settle(outcome: SessionOutcome, household: Household, session: Session): Effect {
   const end =
     outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, household, session);
   return end || settlement(outcome, household.codecs, session);

@@ -14,7 +14,7 @@ import {
   END,
   type FrameId,
   frameId,
-  type Place,
+  type NodePlace,
   type Position,
   parentOf,
   parsePosition,
@@ -99,7 +99,7 @@ function next(
       return memory;
     case "node.tried":
     case "item.tried":
-      memory.told.delete(frameId({ path: name, visit: key! }));
+      memory.progressCounts.delete(frameId({ path: name, visit: key! }));
       memory.calls.push(entry);
       return memory;
     case "approval.begun":
@@ -117,7 +117,7 @@ function next(
       spend(memory, value() as Readonly<Record<string, number>>);
       return memory;
     case "progress":
-      tell(memory, frameId({ path: name, visit: key!.slice(0, key!.indexOf(":")) }));
+      countProgress(memory, frameId({ path: name, visit: key!.slice(0, key!.indexOf(":")) }));
       return memory;
     case "redriven":
       return reopen(memory, at, value() as { readonly rewind?: Rewind } | undefined);
@@ -146,7 +146,7 @@ function begun(memory: Memory, record: FrameRecord): Memory {
   return memory;
 }
 
-export function enter(memory: Memory, place: Place, { state, start }: FrameRecord): void {
+export function enter(memory: Memory, place: NodePlace, { state, start }: FrameRecord): void {
   const frame: Frame = {
     state: frozen(state),
     at: positionOf(start, 1),
@@ -158,7 +158,7 @@ export function enter(memory: Memory, place: Place, { state, start }: FrameRecor
 }
 
 /** A node has ended: its frame moves on with its update, or its result waits for the parallel ones. */
-export function leave(memory: Memory, plan: GraphPlan, place: Place, record: NodeRecord): void {
+export function leave(memory: Memory, plan: GraphPlan, place: NodePlace, record: NodeRecord): void {
   const { next: position, took, failure } = record;
   if (took !== undefined) memory.mail = memory.mail.filter(({ key }) => key !== took);
   if (position === undefined) {
@@ -181,7 +181,7 @@ export function leave(memory: Memory, plan: GraphPlan, place: Place, record: Nod
 }
 
 /** A recorded update was accepted once; code changed since may no longer accept it. */
-function leaveAgain(memory: Memory, plan: GraphPlan, place: Place, record: NodeRecord): void {
+function leaveAgain(memory: Memory, plan: GraphPlan, place: NodePlace, record: NodeRecord): void {
   try {
     leave(memory, plan, place, record);
   } catch (error) {
@@ -190,7 +190,7 @@ function leaveAgain(memory: Memory, plan: GraphPlan, place: Place, record: NodeR
 }
 
 /** The updates of an ended node, in the order in which they are applied. */
-export function updatesOf(memory: Memory, place: Place, { update, gather }: NodeRecord): readonly Fields[] {
+export function updatesOf(memory: Memory, place: NodePlace, { update, gather }: NodeRecord): readonly Fields[] {
   if (!gather) return update ? [update] : [];
   if ("into" in gather) {
     const results = Array.from({ length: gather.count }, (_, i) => {
@@ -206,7 +206,7 @@ export function updatesOf(memory: Memory, place: Place, { update, gather }: Node
   });
 }
 
-export function keep(memory: Memory, place: Place, result: { value: unknown } | { error: StoredError }): void {
+export function keep(memory: Memory, place: NodePlace, result: { value: unknown } | { error: StoredError }): void {
   memory.results.set(frameId(place), { place, ...result });
 }
 
@@ -214,8 +214,8 @@ export function spend(memory: Memory, amounts: Readonly<Record<string, number>>)
   for (const [budget, amount] of Object.entries(amounts)) memory.spent[budget] = (memory.spent[budget] ?? 0) + amount;
 }
 
-export function tell(memory: Memory, node: string): void {
-  memory.told.set(node, (memory.told.get(node) ?? 0) + 1);
+export function countProgress(memory: Memory, node: string): void {
+  memory.progressCounts.set(node, (memory.progressCounts.get(node) ?? 0) + 1);
 }
 
 /** An operator retried the run: failed work is repeated, completed work is kept. */

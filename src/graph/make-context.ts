@@ -2,28 +2,34 @@
 
 import { decodeError } from "../kernel/codec/recorded-error.js";
 import type { StepInfo } from "../replay/step-call.js";
-import { tell } from "./fold.js";
+import { countProgress } from "./fold.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import { frameId } from "./position.js";
-import type { Scene, Walker } from "./scene.js";
+import type { NodeVisit, Walker } from "./scene.js";
 import type { Spending } from "./spending.js";
 
-export function nodeContext(run: Walker, scene: Scene, info: StepInfo, spending: Spending): NodeContext {
+export function nodeContext(run: Walker, scene: NodeVisit, info: StepInfo, spending: Spending): NodeContext {
   return new Attending(run, scene, info, spending);
 }
 
-export function itemContext(run: Walker, scene: Scene, info: StepInfo, spending: Spending, index: number): ItemContext {
+export function itemContext(
+  run: Walker,
+  scene: NodeVisit,
+  info: StepInfo,
+  spending: Spending,
+  index: number,
+): ItemContext {
   return Object.assign(new Attending(run, scene, info, spending), { index });
 }
 
 class Attending implements NodeContext {
   readonly #run: Walker;
-  readonly #scene: Scene;
+  readonly #scene: NodeVisit;
   readonly #info: StepInfo;
   readonly #spending: Spending;
   #told = 0;
 
-  constructor(run: Walker, scene: Scene, info: StepInfo, spending: Spending) {
+  constructor(run: Walker, scene: NodeVisit, info: StepInfo, spending: Spending) {
     this.#run = run;
     this.#scene = scene;
     this.#info = info;
@@ -74,9 +80,9 @@ class Attending implements NodeContext {
     replay.throwIfOver();
     const id = frameId(this.#scene.place);
     this.#told++;
-    if (this.#told <= (memory.told.get(id) ?? 0)) return;
+    if (this.#told <= (memory.progressCounts.get(id) ?? 0)) return;
     const payload = codecs.encode(value, `progress of ${path}`);
-    tell(memory, id);
+    countProgress(memory, id);
     await replay.session.commit([
       ...this.#run.parts.beginning.take(),
       { kind: "append", entry: { kind: "progress", name: path, key: `${visit}:${this.#told}`, payload } },

@@ -6,7 +6,7 @@ import type { Payload } from "../kernel/codec/payload.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
 import { JournalCorrupt, type JournalEntry } from "../store/contract/journal/journal.js";
 import { frozen } from "./frozen.js";
-import { type FrameId, isWithin, type Place, type Position } from "./position.js";
+import { type FrameId, isWithin, type NodePlace, type Position } from "./position.js";
 import type { Fields } from "./reducer.js";
 
 /** A graph in progress: the run's own, or one inside a node. */
@@ -23,8 +23,8 @@ export interface Frame {
 
 /** The result of a branch or an item, or the failure of a node that has not ended. */
 export type Result =
-  | { readonly place: Place; readonly value: unknown }
-  | { readonly place: Place; readonly error: StoredError };
+  | { readonly place: NodePlace; readonly value: unknown }
+  | { readonly place: NodePlace; readonly error: StoredError };
 
 /** A message that was taken into the journal and not delivered yet. */
 export type Mail = Pick<JournalEntry, "seq" | "name" | "key" | "payload" | "at">;
@@ -52,7 +52,7 @@ export class Memory {
   calls: JournalEntry[] = [];
   mail: Mail[] = [];
   /** How often a node in progress has reported progress. */
-  readonly told = new Map<string, number>();
+  readonly progressCounts = new Map<string, number>();
   spent: Record<string, number> = {};
   /** Nodes ended, in all frames. */
   iterations = 0;
@@ -75,7 +75,7 @@ export class Memory {
     const copy = new Memory();
     for (const [id, frame] of this.frames) copy.frames.set(id, frame);
     for (const [key, result] of this.results) copy.results.set(key, result);
-    for (const [key, times] of this.told) copy.told.set(key, times);
+    for (const [key, times] of this.progressCounts) copy.progressCounts.set(key, times);
     copy.calls = [...this.calls];
     copy.mail = [...this.mail];
     copy.spent = { ...this.spent };
@@ -89,12 +89,13 @@ export class Memory {
   }
 
   /** Work inside a node ends with the node. */
-  forget(place: Place, { results }: { readonly results: boolean }): void {
+  forget(place: NodePlace, { results }: { readonly results: boolean }): void {
     this.calls =
       this.calls.length === 0 ? this.calls : this.calls.filter((call) => !isWithin(placeOfCall(call), place));
     if (this.frames.size > 1)
       for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
-    if (this.told.size > 0) for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
+    if (this.progressCounts.size > 0)
+      for (const id of this.progressCounts.keys()) if (isWithin(placeOfId(id), place)) this.progressCounts.delete(id);
     if (!results || this.results.size === 0) return;
     for (const [id, result] of this.results) if (isWithin(result.place, place)) this.results.delete(id);
   }
@@ -124,11 +125,11 @@ export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: numb
 }
 
 /** The entries of a wait are named after its signal; their key is its place. */
-function placeOfCall({ kind, name, key }: JournalEntry): Place {
+function placeOfCall({ kind, name, key }: JournalEntry): NodePlace {
   return kind.startsWith("wait.") ? placeOfId(key!) : { path: name, visit: key! };
 }
 
-function placeOfId(id: string): Place {
+function placeOfId(id: string): NodePlace {
   const colon = id.lastIndexOf(":");
   return { path: id.slice(0, colon), visit: id.slice(colon + 1) };
 }

@@ -10,7 +10,7 @@ export type Position = `${string}:${number}` | typeof END;
 export const END = "end";
 
 /** A node's place in the journal: the name and key of its entries. */
-export interface Place {
+export interface NodePlace {
   readonly path: string;
   readonly visit: string;
 }
@@ -18,7 +18,7 @@ export interface Place {
 /** The graph inside a node. The outermost one has an empty path. */
 export type FrameId = string;
 
-export const ROOT: Place = { path: "", visit: "" };
+export const ROOT: NodePlace = { path: "", visit: "" };
 
 export function positionOf(node: string, visit: number): Position {
   return `${node}:${visit}`;
@@ -29,17 +29,17 @@ export function parsePosition(position: string): { readonly node: string; readon
   return { node: position.slice(0, colon), visit: Number(position.slice(colon + 1)) };
 }
 
-export function placeIn(frame: Place, node: string, visit: number): Place {
+export function placeIn(frame: NodePlace, node: string, visit: number): NodePlace {
   if (frame.path === "") return { path: node, visit: String(visit) };
   return { path: `${frame.path}/${node}`, visit: `${frame.visit}.${visit}` };
 }
 
-export function frameId({ path, visit }: Place): FrameId {
+export function frameId({ path, visit }: NodePlace): FrameId {
   return path === "" ? "" : `${path}:${visit}`;
 }
 
 /** The frame that a node belongs to, and the node's own name in it. */
-export function parentOf({ path, visit }: Place): { readonly frame: Place; readonly node: string } {
+export function parentOf({ path, visit }: NodePlace): { readonly frame: NodePlace; readonly node: string } {
   const slash = path.lastIndexOf("/");
   if (slash === -1) return { frame: ROOT, node: path };
   const frame = { path: path.slice(0, slash), visit: visit.slice(0, visit.lastIndexOf(".")) };
@@ -47,7 +47,7 @@ export function parentOf({ path, visit }: Place): { readonly frame: Place; reado
 }
 
 /** Whether a place is this one or lies inside it. */
-export function isWithin(place: Place, outer: Place): boolean {
+export function isWithin(place: NodePlace, outer: NodePlace): boolean {
   if (place.path === outer.path) return place.visit === outer.visit || place.visit.startsWith(`${outer.visit}.`);
   return place.path.startsWith(`${outer.path}/`) && place.visit.startsWith(`${outer.visit}.`);
 }

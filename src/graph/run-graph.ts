@@ -12,10 +12,10 @@ import type { Memory } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
 import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
 import { own } from "./plan-at.js";
-import { END, frameId, type Place, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
+import { END, frameId, type NodePlace, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
 import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode } from "./run-node.js";
-import type { RunParts, Scene, Walker } from "./scene.js";
+import type { NodeVisit, RunParts, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 import { Spending } from "./spending.js";
 
@@ -35,7 +35,7 @@ export class GraphRun implements Walker {
   }
 
   /** From the frame's position to its end. */
-  async walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields> {
+  async walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields> {
     const { memory } = this.parts;
     for (;;) {
       const frame = memory.frames.get(frameId(place))!;
@@ -66,14 +66,14 @@ export class GraphRun implements Walker {
       const { failed } = edge;
       const rescue = (error: StoredError) =>
         failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
-      const scene: Scene = { place: here, state, failure, finish, rescue, alone, isLast: false };
+      const scene: NodeVisit = { place: here, state, failure, finish, rescue, alone, isLast: false };
       const record = await this.node(spec, scene);
       leave(memory, this.parts.plan, here, record);
     }
   }
 
   /** Runs a node to its end; recorded results are not repeated. */
-  async node(spec: AnyNode, scene: Scene): Promise<NodeRecord> {
+  async node(spec: AnyNode, scene: NodeVisit): Promise<NodeRecord> {
     const { memory } = this.parts;
     const id = frameId(scene.place);
     const done = memory.results.get(id);
@@ -84,14 +84,14 @@ export class GraphRun implements Walker {
   }
 
   /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
-  close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord> {
+  close(scene: NodeVisit, record: () => NodeRecord): Promise<NodeRecord> {
     return this.call("node", scene, ONCE, () => scene.finish(record()));
   }
 
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
-    scene: Scene,
+    scene: NodeVisit,
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T> {
@@ -110,7 +110,7 @@ export class GraphRun implements Walker {
         ahead: () => beginning.take(),
         along: (written, payload) => {
           // Each attempt reports its progress from the start; an earlier attempt's is forgotten, here as in the fold.
-          if (written.endsWith(".tried")) memory.told.delete(frameId(scene.place));
+          if (written.endsWith(".tried")) memory.progressCounts.delete(frameId(scene.place));
           const spent = spending.effects(scene.place, codecs);
           const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
           return more.length === 0 ? spent : [...spent, ...more];
@@ -127,7 +127,7 @@ export class GraphRun implements Walker {
   }
 
   /** Further effects in the commit in which a frame moves on: the end of the run, or a snapshot. */
-  #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
+  #afterwards(scene: NodeVisit, payload: Payload): readonly Effect[] {
     const { memory, plan, codecs, replay } = this.parts;
     const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
     if (!scene.isLast && !isDue) return NOTHING;
@@ -151,7 +151,7 @@ export class GraphRun implements Walker {
     }
   }
 
-  #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: Place): void {
+  #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: NodePlace): void {
     const { memory } = this.parts;
     const { bounds } = this.parts.plan;
     const next = `${path}:${visit}`;

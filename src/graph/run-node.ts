@@ -13,7 +13,7 @@ import { NeedsPeople, PlanChanged } from "./needs-people.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
 import type { Fields } from "./reducer.js";
-import type { Scene, Walker } from "./scene.js";
+import type { NodeVisit, Walker } from "./scene.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: over any state
 type Any = any;
@@ -21,10 +21,10 @@ type Any = any;
 /**
  * A node's work comes first, then one entry that records its end. A failure in between is recorded as the node's own.
  */
-export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise<NodeRecord> {
+export async function runNode(run: Walker, spec: AnyNode, scene: NodeVisit): Promise<NodeRecord> {
   if (spec.kind === "function") return runFunction(run, spec, scene);
   // The first entry of such a node is not its own, so the beginning cannot travel with it.
-  if (spec.kind !== "map") run.parts.beginning.tell();
+  if (spec.kind !== "map") run.parts.beginning.write();
   let record: () => NodeRecord;
   try {
     record = await work(run, spec, scene);
@@ -37,7 +37,7 @@ export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise
   return run.close(scene, record);
 }
 
-function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: Scene): Promise<() => NodeRecord> {
+function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: NodeVisit): Promise<() => NodeRecord> {
   switch (spec.kind) {
     case "map":
       return runMap(run, spec, scene);
@@ -52,7 +52,7 @@ function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: Sce
   }
 }
 
-function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promise<NodeRecord> {
+function runFunction(run: Walker, spec: FunctionNode<Any>, scene: NodeVisit): Promise<NodeRecord> {
   return run.call("node", scene, spec.rules, async (info, spending) => {
     const update = await spec.run(nodeContext(run, scene, info, spending), scene.state);
     return scene.finish(updateOf(update));
@@ -60,7 +60,7 @@ function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promis
 }
 
 /** Items begin in order, a bounded number at once. After a failure no more begin, and running ones finish. */
-async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function runMap(run: Walker, spec: MapNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
   const items = spec.items(scene.state);
   if (!Array.isArray(items)) throw new PermanentError(`The items of ${scene.place.path} must be a list.`);
   const failures = new Map<number, unknown>();
@@ -76,7 +76,7 @@ async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<()
   return () => ({ gather: { into: spec.into, count: items.length } });
 }
 
-async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unknown, index: number): Promise<void> {
+async function runItem(run: Walker, spec: MapNode<Any>, scene: NodeVisit, item: unknown, index: number): Promise<void> {
   const { memory } = run.parts;
   const place = { path: scene.place.path, visit: `${scene.place.visit}.${index}` };
   const done = memory.results.get(frameId(place));
@@ -90,13 +90,13 @@ async function runItem(run: Walker, spec: MapNode<Any>, scene: Scene, item: unkn
 }
 
 /** All branches finish; of several failures, the first in branch order is thrown. */
-async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
   const { memory, plan } = run.parts;
   const branches = Object.entries(spec.branches);
   const ends = await Promise.allSettled(
     branches.map(async ([name, branch]) => {
       const place = placeIn(scene.place, name, 1);
-      const inner: Scene = { ...scene, place, finish: (record) => record, rescue: null, alone: false };
+      const inner: NodeVisit = { ...scene, place, finish: (record) => record, rescue: null, alone: false };
       leave(memory, plan, place, await run.node(branch, inner));
     }),
   );
@@ -105,7 +105,7 @@ async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): 
   return () => ({ gather: { branches: branches.map(([name]) => name) } });
 }
 
-async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
   const { memory, replay, codecs } = run.parts;
   const { place } = scene;
   const { plan } = spec.graph;
@@ -122,7 +122,7 @@ async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): 
   return () => updateOf(spec.apply(scene.state, plan.output(last) as never));
 }
 
-async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
   const { path: name, visit: key } = scene.place;
   const { timeoutMs, ...rules } = spec.rules;
@@ -147,7 +147,7 @@ function isSamePlan(asked: Question, now: Question): boolean {
   return payloadHash(asked.plan ?? null) === payloadHash(now.plan ?? null);
 }
 
-async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
   const { name } = spec.signal;
   const key = frameId(scene.place);

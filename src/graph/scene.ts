@@ -10,7 +10,7 @@ import type { Beginning } from "./beginning.js";
 import type { NodeRecord } from "./fold.js";
 import type { Memory } from "./memory.js";
 import type { AnyNode, GraphPlan } from "./plan.js";
-import type { Place } from "./position.js";
+import type { NodePlace } from "./position.js";
 import type { Fields } from "./reducer.js";
 import type { Spending } from "./spending.js";
 
@@ -24,8 +24,8 @@ export interface RunParts {
 }
 
 /** A node to be run: its place, its state, and what happens at its end. */
-export interface Scene {
-  readonly place: Place;
+export interface NodeVisit {
+  readonly place: NodePlace;
   readonly state: Fields;
   readonly failure: { readonly node: string; readonly error: StoredError } | null;
   /** Adds the frame's next position, and determines whether that is the end of the run. */
@@ -40,15 +40,15 @@ export interface Scene {
 export interface Walker {
   readonly parts: RunParts;
   /** From the frame's position to its end. */
-  walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields>;
+  walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields>;
   /** Runs a node to its end; recorded results are not repeated. */
-  node(spec: AnyNode, scene: Scene): Promise<NodeRecord>;
+  node(spec: AnyNode, scene: NodeVisit): Promise<NodeRecord>;
   /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
-  close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord>;
+  close(scene: NodeVisit, record: () => NodeRecord): Promise<NodeRecord>;
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
-    scene: Scene,
+    scene: NodeVisit,
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T>;

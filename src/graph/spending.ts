@@ -7,7 +7,7 @@ import { spend } from "./fold.js";
 import { exceeded } from "./limits.js";
 import type { Memory } from "./memory.js";
 import type { Bounds } from "./plan.js";
-import type { Place } from "./position.js";
+import type { NodePlace } from "./position.js";
 
 const NOTHING: readonly AppendEffect[] = [];
 
@@ -32,7 +32,7 @@ export class Spending {
   }
 
   /** The spending that is not recorded yet. */
-  effects({ path, visit }: Place, codecs: Codecs): readonly AppendEffect[] {
+  effects({ path, visit }: NodePlace, codecs: Codecs): readonly AppendEffect[] {
     if (!this.#pending) return NOTHING;
     const payload = codecs.encode(this.#pending);
     this.#pending = null;

@@ -7,7 +7,7 @@ import type { World } from "./world.js";
 export interface LaneOptions<Item> extends BatchLimits<Item> {
   readonly world: World;
   /** How many batches may be in flight at once, all but one of them full. Default 1, which keeps answers in order. */
-  readonly abreast?: number;
+  readonly inFlight?: number;
 }
 
 interface Waiting<Item, Answer> {
@@ -18,7 +18,7 @@ interface Waiting<Item, Answer> {
 
 export function lane<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { world, abreast = 1, ...limits }: LaneOptions<Item>,
+  { world, inFlight = 1, ...limits }: LaneOptions<Item>,
 ): (item: Item) => Promise<Answer> {
   let waiting: Waiting<Item, Answer>[] = [];
   let onTheirWay = 0;
@@ -73,6 +73,6 @@ export function lane<Item, Answer>(
       limits.sizeOf(item);
       waiting.push({ item, resolve, reject });
       if (onTheirWay === 0 && !turning) void sendSoon();
-      else if (onTheirWay > 0 && onTheirWay < abreast && waiting.length >= limits.maxRows) void send();
+      else if (onTheirWay > 0 && onTheirWay < inFlight && waiting.length >= limits.maxRows) void send();
     });
 }

@@ -9,8 +9,8 @@ import { failureDetail } from "../kernel/failure-detail.js";
 import type { World } from "../kernel/world.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseLost, LeaseMisused } from "./error.js";
-import type { LeaseEvents } from "./events.js";
 import type { Gate } from "./gate.js";
+import type { LeaseEvents } from "./lease-events.js";
 import { keepRenewed } from "./renewer.js";
 import type { Granted, WorkClaims } from "./work-claims.js";
 

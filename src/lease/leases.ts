@@ -8,9 +8,9 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseUnsupported } from "./error.js";
-import type { LeaseEvents } from "./events.js";
 import { gate } from "./gate.js";
 import { HeldLease } from "./held-lease.js";
+import type { LeaseEvents } from "./lease-events.js";
 import { storeClaims } from "./store-claims.js";
 import type { LeaseInfo, WorkClaims } from "./work-claims.js";
 

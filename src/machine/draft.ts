@@ -11,7 +11,7 @@ import { type InstanceState, saveState } from "./instance-state.js";
 import type { AfterBranch, MachineEvent, Order, Step } from "./logic.js";
 
 /** What steps need from the process: where the instance lives, and how ids are drawn and values encoded. */
-export interface Place {
+export interface InstanceWorld {
   readonly codecs: Codecs;
   readonly env: string;
   readonly stack: string | null;
@@ -26,14 +26,14 @@ export interface Fired {
 }
 
 /** The payload of a timer. */
-export type Ring =
+export type TimerPayload =
   | { readonly kind: "after"; readonly branch: AfterBranch; readonly generation: number }
   | { readonly kind: "raise"; readonly event: MachineEvent; readonly name: string; readonly generation: number };
 
 /** A timer kept in memory. */
 export interface LocalTimer {
   readonly delayMs: number;
-  readonly ring: Ring;
+  readonly ring: TimerPayload;
 }
 
 interface Kept {
@@ -61,11 +61,11 @@ const NOTHING: Kept = {
 
 export class Draft {
   readonly #machine: AnyMachine;
-  readonly #place: Place;
+  readonly #place: InstanceWorld;
   readonly #kept: { -readonly [Name in keyof Kept]: Kept[Name] };
   #state: InstanceState;
 
-  constructor(machine: AnyMachine, place: Place, state: InstanceState, kept: Kept = NOTHING) {
+  constructor(machine: AnyMachine, place: InstanceWorld, state: InstanceState, kept: Kept = NOTHING) {
     this.#machine = machine;
     this.#place = place;
     this.#state = state;
@@ -141,7 +141,7 @@ export class Draft {
       case "after": {
         const { branch, delayMs } = order;
         this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
-        const ring: Ring = { kind: "after", branch, generation: seq };
+        const ring: TimerPayload = { kind: "after", branch, generation: seq };
         this.#set(`after:${branch.path}:${branch.delay}`, shownBranch(branch), delayMs, ring, branch);
         break;
       }
@@ -152,7 +152,7 @@ export class Draft {
       case "raise": {
         const { event, delayMs } = order;
         const name = order.id === null ? `raise:#${seq}.${n}` : `raise:${order.id}`;
-        const ring: Ring = { kind: "raise", event, name, generation: seq };
+        const ring: TimerPayload = { kind: "raise", event, name, generation: seq };
         this.#set(name, `raise ${event.type}`, delayMs, ring, event);
         break;
       }
@@ -175,7 +175,7 @@ export class Draft {
     }
   }
 
-  #set(name: string, shown: string, delayMs: number, ring: Ring, value: unknown): void {
+  #set(name: string, shown: string, delayMs: number, ring: TimerPayload, value: unknown): void {
     const { key, seq, armed } = this.#state;
     if (this.#machine.timers === "memory") {
       this.#state = { ...this.#state, armed: { ...armed, [name]: seq } };

@@ -12,7 +12,7 @@ import { type HistoryEntry, historyOf } from "./history.js";
 import type { Found, Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
-import { tellLater } from "./tell-later.js";
+import { tellLater } from "./store-event.js";
 import { waitForState } from "./wait-for.js";
 
 /** Options for starting an instance. */

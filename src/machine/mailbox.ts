@@ -4,11 +4,11 @@
 import { sleep, type World } from "../kernel/world.js";
 import type { AppendAnswer, MachineStore } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
-import type { Draft, Place } from "./draft.js";
+import type { Draft, InstanceWorld } from "./draft.js";
 import { InstanceUnknown, SequenceConflict } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
 import type { StateCache } from "./state-cache.js";
-import { type Incoming, type Outcome, Steps } from "./steps.js";
+import { type Incoming, type StepOutcome, Steps } from "./steps.js";
 
 /** After this many lost races the caller gets an error. */
 const MOST_CONFLICTS = 10;
@@ -18,13 +18,13 @@ const BUSY_PAUSE_MS = 3;
 const LONGEST_BUSY_PAUSE_MS = 100;
 
 /** `duplicate`: an event with this key was accepted before. */
-export type Delivered = (Outcome | { readonly outcome: "duplicate" }) & { readonly state: InstanceState };
+export type Delivered = (StepOutcome | { readonly outcome: "duplicate" }) & { readonly state: InstanceState };
 
 export interface MailboxParts {
   readonly machine: AnyMachine;
   readonly key: string;
   readonly id: string;
-  readonly place: Place;
+  readonly place: InstanceWorld;
   readonly store: MachineStore;
   readonly world: World;
   readonly cache: StateCache;
@@ -150,7 +150,7 @@ export class Mailbox {
   }
 }
 
-function answer(items: readonly Item[], outcomes: readonly Outcome[], state: InstanceState): void {
+function answer(items: readonly Item[], outcomes: readonly StepOutcome[], state: InstanceState): void {
   for (const [i, { resolve }] of items.entries()) resolve({ ...outcomes[i]!, state });
 }
 

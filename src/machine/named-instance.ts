@@ -12,7 +12,7 @@ import type { Accepted, InstanceTimer } from "./instance.js";
 import type { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import { redact } from "./redact.js";
-import { tellLater } from "./tell-later.js";
+import { tellLater } from "./store-event.js";
 
 export interface NamedState extends Omit<InstanceRecord, "value" | "key" | "redact"> {
   readonly value: unknown;

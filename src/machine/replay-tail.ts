@@ -2,7 +2,7 @@
 
 import type { InstanceEvent, LoadedInstance } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
-import type { Place } from "./draft.js";
+import type { InstanceWorld } from "./draft.js";
 import { InstanceQuarantined } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
 import type { AfterBranch, MachineEvent } from "./logic.js";
@@ -12,7 +12,7 @@ import { type Incoming, Steps } from "./steps.js";
 /** Throws InstanceQuarantined when the code does not arrive at the stored state: it was changed, or it is not pure. */
 export function replayTail(
   machine: AnyMachine,
-  place: Place,
+  place: InstanceWorld,
   state: InstanceState,
   loaded: LoadedInstance,
   events: readonly InstanceEvent[],
@@ -38,7 +38,7 @@ export function replayTail(
 
 function incomingOf(
   machine: AnyMachine,
-  { codecs }: Place,
+  { codecs }: InstanceWorld,
   { entered }: InstanceState,
   { kind, key, by, payload }: InstanceEvent,
 ): Incoming {

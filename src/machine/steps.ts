@@ -3,7 +3,7 @@
 import { HoldfastError } from "../kernel/error.js";
 import type { Append } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
-import { Draft, type Fired, type Place, type Ring, shownBranch } from "./draft.js";
+import { Draft, type Fired, type InstanceWorld, shownBranch, type TimerPayload } from "./draft.js";
 import { InstanceEnded, SequenceConflict, TransitionFailed } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
 import type { MachineEvent } from "./logic.js";
@@ -18,11 +18,11 @@ export type Incoming = (
       readonly by: string | null;
       readonly expectedSeq?: number | undefined;
     }
-  | Ring
+  | TimerPayload
   | { readonly kind: "stop"; readonly by: string | null; readonly reason: string | null }
 ) & { readonly timer: Fired | null };
 
-export type Outcome =
+export type StepOutcome =
   | { readonly outcome: "applied"; readonly seq: number }
   /** No transition takes it. */
   | { readonly outcome: "unhandled" }
@@ -40,7 +40,7 @@ export class Steps {
   readonly #replaying: boolean;
 
   /** `replaying`: every event is in the log, including those that the machine sent to itself. */
-  constructor(machine: AnyMachine, place: Place, from: InstanceState, replaying = false) {
+  constructor(machine: AnyMachine, place: InstanceWorld, from: InstanceState, replaying = false) {
     this.#machine = machine;
     this.#replaying = replaying;
     this.#from = from.seq;
@@ -66,7 +66,7 @@ export class Steps {
     this.#again(step.orders);
   }
 
-  apply(incoming: Incoming): Outcome {
+  apply(incoming: Incoming): StepOutcome {
     try {
       return this.#apply(incoming);
     } catch (error) {
@@ -80,7 +80,7 @@ export class Steps {
     return this.#draft.kept.events.length === 0 ? null : this.#draft.append(this.#from);
   }
 
-  #apply(incoming: Incoming): Outcome {
+  #apply(incoming: Incoming): StepOutcome {
     const { id, seq, status } = this.state;
     if (incoming.kind === "event" && (incoming.expectedSeq ?? seq) !== seq) {
       throw new SequenceConflict(id, incoming.expectedSeq!, seq);
@@ -116,7 +116,7 @@ export class Steps {
     }
   }
 
-  #eventOf(incoming: Exclude<Incoming, { kind: "stop" }>): { readonly event: MachineEvent } | Outcome {
+  #eventOf(incoming: Exclude<Incoming, { kind: "stop" }>): { readonly event: MachineEvent } | StepOutcome {
     const { entered, armed } = this.state;
     if (incoming.kind === "event") return { event: incoming.event };
     if (incoming.kind === "raise") {

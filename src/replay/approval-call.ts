@@ -95,7 +95,7 @@ export class ApprovalCall implements Call {
       () => {
         this.running = false;
         this.#arm(replay.session.databaseNow());
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
@@ -111,13 +111,13 @@ export class ApprovalCall implements Call {
     replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name).then(
       () => {
         this.running = false;
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
   }
 
-  tell({ key, payload }: JournalEntry): void {
+  deliver({ key, payload }: JournalEntry): void {
     const { codecs, resolve, reject, question } = this.#options;
     const { choices, otherwise } = question;
     const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;

@@ -26,9 +26,9 @@ export interface Call {
   /** Called at the deadline: writes the ending that says so, or resumes. */
   expire(): void;
   /** Called when a message was taken into the journal. */
-  hear?(message: JournalEntry): void;
+  onMessage?(message: JournalEntry): void;
   /** How many children must end before waking is useful. */
   wakeAfter?(): number;
   /** Delivers the ending, as the journal has it. */
-  tell(entry: JournalEntry): void;
+  deliver(entry: JournalEntry): void;
 }

@@ -50,7 +50,7 @@ export class ChildCall implements Call {
     if (begun) {
       this.#childId = begun.key;
       const news = replay.messageOf(`child:${begun.key}`);
-      if (news) this.hear(news);
+      if (news) this.onMessage(news);
       return;
     }
     const run = newRun();
@@ -59,7 +59,7 @@ export class ChildCall implements Call {
     replay.session.commit([{ kind: "enqueue", name, run }]).then(
       () => {
         this.running = false;
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
@@ -72,13 +72,13 @@ export class ChildCall implements Call {
   }
 
   /** The message says only that the child ended; the result is read from the child's own journal and recorded here. */
-  hear({ key, name: state }: JournalEntry): void {
+  onMessage({ key, name: state }: JournalEntry): void {
     if (this.running || key !== `child:${this.#childId}`) return;
     this.running = true;
     this.#record(state).catch((error) => this.#options.replay.fail(error));
   }
 
-  tell({ payload }: JournalEntry): void {
+  deliver({ payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve, reject } = this.#options;
     const { state, value } = codecs.decode(payload!) as ChildEnd;

@@ -1,5 +1,4 @@
-// Runs a function over its journal: recorded calls are answered from it, new ones are made, and when the function only
-// waits for outside events the run releases its claim.
+// Runs a function over its journal: answers recorded calls, makes new ones, and releases the claim when only waits are left.
 //
 // The function receives one ending at a time, one turn of the event loop apart, in journal order; also the first time.
 // So `Promise.race` decides in a replay as it did when the journal was written.
@@ -23,13 +22,13 @@ export class RunOver extends HoldfastError {
 }
 
 /** How a session ended. */
-export type Outcome =
+export type SessionOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
   /** The function waits only for outside events. `wakeAt` is the earliest deadline on the database's clock. */
   | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
   /** Continue as new with this input; the messages in `reopen` were not delivered. */
-  | { readonly kind: "anew"; readonly input: Payload; readonly reopen: readonly string[] }
+  | { readonly kind: "continueAsNew"; readonly input: Payload; readonly reopen: readonly string[] }
   /** The run's own timeout has passed. */
   | { readonly kind: "timeout" }
   /** The journal has grown beyond the limit. */
@@ -53,7 +52,7 @@ export interface ReplayLimits {
 }
 
 /** Replaces a call whose ending was delivered. */
-const OVER: Call = {
+const ENDED: Call = {
   id: "",
   title: "",
   started: true,
@@ -61,7 +60,7 @@ const OVER: Call = {
   deadline: null,
   start() {},
   expire() {},
-  tell() {},
+  deliver() {},
 };
 
 export class Replay {
@@ -71,17 +70,17 @@ export class Replay {
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
   /** Calls that hold back all endings while they are being recorded. */
-  readonly #firsts = new Set<Call>();
+  readonly #holdingBack = new Set<Call>();
   readonly #messages: Map<string, JournalEntry>;
   /** Endings recorded or just written but not yet delivered, in journal order. */
-  readonly #untold: Set<Ending>;
+  readonly #undelivered: Set<Ending>;
   /** True when the run has ended while work continues: cancelled, timed out, or returned without awaiting it. */
   #isOver = false;
   /** Created on first use: most runs never ask for the signal, and an AbortController is not cheap. */
   #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
-  #settled: Extract<Outcome, { kind: "returned" | "threw" }> | null = null;
+  #settled: Extract<SessionOutcome, { kind: "returned" | "threw" }> | null = null;
   /** The function returned after it was asked to stop: the result may be partial. */
   endedLate = false;
   #failure: { error: unknown } | null = null;
@@ -91,7 +90,7 @@ export class Replay {
   /** The run is to be released; its row says what happens to it then. */
   #paused = false;
   readonly #retried: boolean;
-  #anew: Payload | null = null;
+  #nextInput: Payload | null = null;
   readonly #historyLimit: number;
   readonly #atWork: boolean;
   #wake: (() => void) | null = null;
@@ -100,7 +99,7 @@ export class Replay {
     const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
     this.session = session;
     this.recorded = recorded;
-    this.#untold = new Set(this.recorded.endings);
+    this.#undelivered = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
     this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
@@ -110,7 +109,7 @@ export class Replay {
   }
 
   /** A stop was requested: nothing more may begin. */
-  get stopped(): Outcome | null {
+  get stopped(): SessionOutcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     return this.#paused ? { kind: "handBack" } : null;
   }
@@ -156,19 +155,19 @@ export class Replay {
     this.#asked++;
     this.#calls.set(call.id, call);
     this.#open.add(call);
-    if (call.first) this.#firsts.add(call);
-    this.poke();
+    if (call.first) this.#holdingBack.add(call);
+    this.wake();
   }
 
   /** Ends this generation: once the function is idle, the run continues as new. */
-  beginAnew(input: Payload): void {
-    this.#anew = input;
-    this.poke();
+  continueAsNew(input: Payload): void {
+    this.#nextInput = input;
+    this.wake();
   }
 
   /** Whether the journal continues beyond the function's position: a call without an entry was not made then. */
   get catchingUp(): boolean {
-    if ([...this.#untold].some(({ entry }) => entry.kind !== "take")) return true;
+    if ([...this.#undelivered].some(({ entry }) => entry.kind !== "take")) return true;
     return [...this.recorded.begun.keys()].some((id) => !this.#calls.has(id));
   }
 
@@ -183,14 +182,14 @@ export class Replay {
   /** Takes an ending that was just written to the journal. */
   ended(ending: Ending): void {
     this.#keep(ending);
-    this.poke();
+    this.wake();
   }
 
   /** Writers in one batch resume in any order; the function receives endings in journal order. */
   #keep(ending: Ending): void {
-    const later = [...this.#untold].filter(({ entry }) => entry.seq > ending.entry.seq);
-    for (const one of later) this.#untold.delete(one);
-    for (const one of [ending, ...later]) this.#untold.add(one);
+    const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);
+    for (const one of later) this.#undelivered.delete(one);
+    for (const one of [ending, ...later]) this.#undelivered.add(one);
   }
 
   /** The message with this inbox key, if it was taken in. */
@@ -205,8 +204,8 @@ export class Replay {
     if (entry.key?.startsWith("pause:")) this.#pause();
     const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#keep(ending);
-    for (const call of this.#open) call.hear?.(entry);
-    this.poke();
+    for (const call of this.#open) call.onMessage?.(entry);
+    this.wake();
   }
 
   /** Aborts running work and waits for it, as when the node stops: after a release, two nodes could do it at once. */
@@ -219,15 +218,15 @@ export class Replay {
   /** A call failed in a way that ends the whole session: the claim is lost, or there is a bug. */
   fail(error: unknown): void {
     this.#failure ??= { error };
-    this.poke();
+    this.wake();
   }
 
-  async run(body: Promise<unknown>, mail: Mail): Promise<Outcome> {
+  async run(body: Promise<unknown>, mail: Mail): Promise<SessionOutcome> {
     body.then(
       (value) => this.#settle({ kind: "returned", value }),
       (error) => this.#settle({ kind: "threw", error: tamed(error) }),
     );
-    this.session.onChange = () => this.poke();
+    this.session.onChange = () => this.wake();
     try {
       return await this.#loop(mail);
     } finally {
@@ -236,13 +235,13 @@ export class Replay {
     }
   }
 
-  #settle(as: Extract<Outcome, { kind: "returned" | "threw" }>): void {
+  #settle(as: Extract<SessionOutcome, { kind: "returned" | "threw" }>): void {
     this.#settled = as;
     this.endedLate = this.session.workSignal.aborted;
-    this.poke();
+    this.wake();
   }
 
-  async #loop(mail: Mail): Promise<Outcome> {
+  async #loop(mail: Mail): Promise<SessionOutcome> {
     for (;;) {
       await this.#untilIdle();
       const outcome = this.#judge();
@@ -271,7 +270,7 @@ export class Replay {
       await this.session.world.turn();
       if (this.#failure) throw this.#failure.error;
       if (this.session.signal.aborted) throw this.session.signal.reason;
-      const next = this.#tellable();
+      const next = this.#deliverable();
       if (next) this.#tell(next);
       else if (this.#asked === before) return;
     }
@@ -281,21 +280,21 @@ export class Replay {
    * The first ending whose call is open. An ending whose call has ended another way (a race with its timeout) is
    * dropped.
    */
-  #tellable(): { ending: Ending; call: Call } | null {
+  #deliverable(): { ending: Ending; call: Call } | null {
     if (this.#heldBack()) return null;
-    for (const ending of this.#untold) {
+    for (const ending of this.#undelivered) {
       const call = this.#callOf(ending);
       if (!call) continue;
       if (this.#open.has(call)) return { ending, call };
-      this.#untold.delete(ending);
+      this.#undelivered.delete(ending);
     }
     return null;
   }
 
   /** Whether a call must be in the journal before any ending is delivered. */
   #heldBack(): boolean {
-    for (const call of this.#firsts) {
-      if (this.#open.has(call) && call.running && ![...this.#untold].some(({ id }) => id === call.id)) return true;
+    for (const call of this.#holdingBack) {
+      if (this.#open.has(call) && call.running && ![...this.#undelivered].some(({ id }) => id === call.id)) return true;
     }
     return false;
   }
@@ -307,19 +306,19 @@ export class Replay {
   }
 
   #tell({ ending, call }: { ending: Ending; call: Call }): void {
-    this.#untold.delete(ending);
+    this.#undelivered.delete(ending);
     this.#open.delete(call);
     // Marks the call as ended without keeping it: it references its step's data, and a graph may loop for ever.
-    this.#calls.set(call.id, OVER);
-    call.tell(ending.entry);
+    this.#calls.set(call.id, ENDED);
+    call.deliver(ending.entry);
   }
 
   /** Only when the function is idle: parallel branches may make their calls in another order than before. */
-  #judge(): Outcome | null {
+  #judge(): SessionOutcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
-    const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
+    const missing = [...this.#undelivered].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
     if (missing.length > 0 && !this.#elsewhere()) {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
       return { kind: "mismatch", missing, asked };
@@ -327,14 +326,14 @@ export class Replay {
     // A task has only its result, which a release would lose.
     if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };
     if (this.#settled) return this.#settled;
-    if (this.#anew) return { kind: "anew", input: this.#anew, reopen: this.#untoldSignals() };
+    if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undeliveredSignals() };
     if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };
     const { length } = this.session;
     return length >= this.#historyLimit ? { kind: "tooLong", length } : null;
   }
 
-  #untoldSignals(): string[] {
-    return [...this.#untold].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
+  #undeliveredSignals(): string[] {
+    return [...this.#undelivered].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
   }
 
   #startCalls(): boolean {
@@ -365,12 +364,11 @@ export class Replay {
   }
 
   /**
-   * Whether the function awaits something outside the context, such as an import or a hash: it makes no call and has
-   * not ended. Parked, it would sleep for ever, so it is waited for; afterwards it may still make the calls that the
-   * journal has.
+   * Whether the function awaits something outside the context, such as an import: it makes no call and has not ended.
+   * Parked, it would sleep for ever, so it is waited for; afterwards it may still make the journal's calls.
    */
   #elsewhere(): boolean {
-    return this.#open.size === 0 && this.#settled === null && this.#anew === null;
+    return this.#open.size === 0 && this.#settled === null && this.#nextInput === null;
   }
 
   /** Whether this process is working for the run: a step or a write. */
@@ -394,7 +392,7 @@ export class Replay {
   }
 
   /** A call has changed: look again. */
-  poke(): void {
+  wake(): void {
     this.#wake?.();
     this.#wake = null;
   }

@@ -132,7 +132,7 @@ export class StepCall implements Call {
   }
 
   /** Always decodes the stored form, the first time too, so that user code sees the same values after a crash. */
-  tell({ kind, payload }: JournalEntry): void {
+  deliver({ kind, payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve, reject } = this.#options;
     const value = payload ? codecs.decode(payload) : undefined;
@@ -147,7 +147,7 @@ export class StepCall implements Call {
       if (!(error instanceof NodeStopping)) return replay.fail(error);
       // The step ended without a result, and nothing is recorded: the next holder starts it again.
       this.running = false;
-      replay.poke();
+      replay.wake();
     });
   }
 
@@ -233,7 +233,7 @@ export class StepCall implements Call {
     this.running = false;
     this.deadline = at + delayMs;
     this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
-    replay.poke();
+    replay.wake();
     return delayMs;
   }
 

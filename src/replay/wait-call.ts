@@ -54,7 +54,7 @@ export class WaitCall implements Call {
       ({ at }) => {
         this.running = false;
         this.deadline = at + timeoutMs;
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
@@ -69,7 +69,7 @@ export class WaitCall implements Call {
     );
   }
 
-  tell({ kind, key, payload }: JournalEntry): void {
+  deliver({ kind, key, payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve } = this.#options;
     const isMessage = kind === "take";

@@ -3,7 +3,7 @@
 import type { HoldfastError } from "../kernel/error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { StartAnswer } from "../store/contract/event/events.js";
-import type { Judged } from "./wish.js";
+import type { Judged } from "./planned-run.js";
 
 export interface Emitted {
   /** One per matching trigger, sorted by program. */

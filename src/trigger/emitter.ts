@@ -12,11 +12,11 @@ import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
+import type { TriggerEvents } from "./emit-events.js";
 import { type Answer, type Emitted, emitted, startedBy } from "./emitted.js";
 import type { EventType } from "./event.js";
-import type { TriggerEvents } from "./events.js";
 import { type Occurrence, occurrenceOf } from "./occurrence.js";
-import { type Judged, type Wish, wishesOf } from "./wish.js";
+import { type Judged, type PlannedRun, plannedRunsOf } from "./planned-run.js";
 
 export interface EmitOptions {
   /** Identifies the event: emitting it again starts nothing. Default: a hash of the payload. */
@@ -48,7 +48,7 @@ type InTransaction = { readonly tx?: Transaction };
  * With ten runs each, a statement has a thousand rows; more gain nothing. Two batches in flight use two of the server's
  * cores.
  */
-const AT_ONCE = { maxRows: 100, maxBytes: 4 * 1024 * 1024, abreast: 2 };
+const AT_ONCE = { maxRows: 100, maxBytes: 4 * 1024 * 1024, inFlight: 2 };
 
 export class Emitter {
   readonly #options: EmitterOptions;
@@ -130,7 +130,7 @@ export class Emitter {
     // Subscriptions apply to all nodes: a program that is disabled here is executed by other nodes.
     const { gate } = this.#options;
     const stamp = (program: string) => (gate?.isDisabled(program) === false ? gate.stamp(program) : {});
-    const plans = pairs.map(({ occurrence, matched }) => wishesOf(occurrence, matched, stamp));
+    const plans = pairs.map(({ occurrence, matched }) => plannedRunsOf(occurrence, matched, stamp));
     const passed = await this.#pass(
       plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan)),
       inTransaction,
@@ -141,11 +141,11 @@ export class Emitter {
   }
 
   /** The runs that no circuit breaker rejects. */
-  async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
+  async #pass(wishes: readonly PlannedRun[], inTransaction: InTransaction): Promise<ReadonlySet<PlannedRun>> {
     const { store, env, telemetry } = this.#options;
     const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
     const verdicts = await judge(store.breakers, guarded, inTransaction);
-    const passed = new Set<Wish>();
+    const passed = new Set<PlannedRun>();
     for (const [i, { outcome, probe }] of verdicts.entries()) {
       const { program, runId } = guarded[i]!;
       const tries = probe !== null && (await store.breakers.takeProbe(probe, inTransaction));

@@ -15,7 +15,7 @@ import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../s
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
 import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
-import type { TriggerEvents } from "./events.js";
+import type { TriggerEvents } from "./emit-events.js";
 import type { ScheduleEvents } from "./schedule-events.js";
 import { isoOf, tickOf, windowKey } from "./schedule-run.js";
 import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";

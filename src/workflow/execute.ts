@@ -8,7 +8,7 @@ import { HoldfastError } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { Household } from "../program/household.js";
 import { readRecorded } from "../replay/recorded.js";
-import { type Outcome, Replay } from "../replay/replay.js";
+import { Replay, type SessionOutcome } from "../replay/replay.js";
 import { messageTaker } from "../replay/take-messages.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { AnyWorkflow } from "./context.js";
@@ -28,7 +28,7 @@ export class JournalMismatch extends HoldfastError {
   readonly code = "JOURNAL_MISMATCH";
   readonly details: { readonly recorded: readonly object[]; readonly asked: readonly string[] };
 
-  constructor({ missing, asked }: Extract<Outcome, { kind: "mismatch" }>) {
+  constructor({ missing, asked }: Extract<SessionOutcome, { kind: "mismatch" }>) {
     const recorded = missing.map(({ seq, kind, name, key }) => ({ seq, kind, name, key }));
     const lines = recorded.map(({ seq, kind, name }) => `recorded, not made: ${seq} ${kind} ${JSON.stringify(name)}`);
     super(
@@ -79,7 +79,7 @@ export async function play(
   replay: Replay,
   { historyWarning, onLongHistory }: Household,
   begin: () => Promise<{ readonly body: Promise<unknown> }>,
-): Promise<Outcome> {
+): Promise<SessionOutcome> {
   const { session } = replay;
   const mail = messageTaker(replay);
   if (mail.isDue) await mail.take();
@@ -114,7 +114,7 @@ async function begin(
 }
 
 /** The effect with which the claim is released. */
-export function settlement(outcome: Outcome, codecs: Codecs, session: Session): Effect {
+export function settlement(outcome: SessionOutcome, codecs: Codecs, session: Session): Effect {
   switch (outcome.kind) {
     case "returned":
       return complete(outcome.value, codecs);
@@ -128,7 +128,7 @@ export function settlement(outcome: Outcome, codecs: Codecs, session: Session): 
       const wakeInMs = outcome.wakeAt === null ? null : Math.max(Math.ceil(outcome.wakeAt - session.databaseNow()), 0);
       return { kind: "park", wakeInMs, wakeAfter: outcome.wakeAfter, seenInboxSeq: session.inboxSeq };
     }
-    case "anew":
+    case "continueAsNew":
       return { kind: "continue", input: outcome.input, reopen: outcome.reopen };
     case "tooLong":
       return {

@@ -158,7 +158,7 @@ export class WorkflowContext implements Context {
   }
 
   continueAsNew(input: unknown): Promise<never> {
-    this.#replay.beginAnew(this.#codecs.encode(input, "input of continueAsNew"));
+    this.#replay.continueAsNew(this.#codecs.encode(input, "input of continueAsNew"));
     return new Promise<never>(() => {});
   }
 

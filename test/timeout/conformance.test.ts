@@ -49,14 +49,14 @@ test("a store that claims whatever stands there is found", async () => {
   const failed = await failing((good) => ({
     claim: async (timeout, node, options) => good.claim((await good.get(timeout.instance)) ?? timeout, node, options),
   }));
-  expect(failed).toEqual(["a timeout that was read and scheduled again since is not claimed, and its future is not changed"]);
+  expect(failed).toEqual([
+    "a timeout that was read and scheduled again since is not claimed, and its future is not changed",
+  ]);
 });
 
 test("a store whose released timeouts stay at the head of the line is found", async () => {
   const failed = await failing((good) => ({ release: (claim: ClaimedTimeout) => good.release(claim) }));
-  expect(failed).toContain(
-    "released after a failure it is due later and comes after the others, its attempts counted",
-  );
+  expect(failed).toContain("released after a failure it is due later and comes after the others, its attempts counted");
 });
 
 test("a store that judges deadlines by a clock of its own is found", async () => {

@@ -83,7 +83,7 @@ export const breakerCases = cases("breakers", {
     same(await s.store.breakers.isProbe(s.id()), false, "another run");
   },
 
-  "a failing probe opens it again, for as long": async (s) => {
+  "a failing probe reopens it for as long": async (s) => {
     await end(s, "failed", "failed", "failed");
     await s.advance(LATER_MS);
     const run = s.newRun();

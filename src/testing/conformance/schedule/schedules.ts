@@ -190,7 +190,7 @@ export const scheduleCases = cases("schedules", {
     same(await runCount(s), 0, "runs");
   },
 
-  "a window whose key is taken starts nothing, whatever became of its run": async (s) => {
+  "a window whose key is taken starts nothing, however its run ended": async (s) => {
     const row = await declared(s);
     const fire = fireOf(s, row);
     const window = fire.last;

@@ -13,24 +13,24 @@ import { isPerStack, type Matched } from "../store/contract/event/events.js";
 import type { Occurrence } from "./occurrence.js";
 
 /** A run that one occurrence is to start. */
-export interface Wish {
+export interface PlannedRun {
   readonly run: NewRun;
   /** Set when the run gathers events. */
   readonly ticket: DebounceTicket | null;
   readonly breaker: BreakerRule | null;
 }
 
-export type Judged = Wish & { readonly passes: boolean };
+export type Judged = PlannedRun & { readonly passes: boolean };
 
 /**
  * If the payload lacks the key of a limit or a subject, nothing of this event is stored. `stamp`: the mark of a run of
  * this program.
  */
-export function wishesOf(
+export function plannedRunsOf(
   occurrence: Occurrence,
   matched: readonly Matched[],
   stamp: (program: string) => { readonly deferred?: NewDeferral },
-): readonly Wish[] | HoldfastError {
+): readonly PlannedRun[] | HoldfastError {
   try {
     return matched.map((one) => wishOf(occurrence, one, stamp(one.program)));
   } catch (error) {
@@ -39,7 +39,7 @@ export function wishesOf(
   }
 }
 
-function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): Wish {
+function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): PlannedRun {
   const { limits, queue, breaker, debounceMs } = one;
   const limited = limits.length > 0 && { limits: newLimits(limits, queue, occurrence.value) };
   const { key, ...run } = { ...eventRun(occurrence, one), ...stamped, ...limited };
