@@ -48,8 +48,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-node.ts",
-        find: "const { path: name, visit: key } = scene.place;",
-        put: 'const { path: name } = scene.place;\n  const key = "1";',
+        find: "const { path: name, visit: key } = nodeVisit.place;",
+        put: 'const { path: name } = nodeVisit.place;\n  const key = "1";',
       },
     ],
     killedBy: [{ file: "test/graph/people.test.ts", test: "each visit of a gate asks anew" }],

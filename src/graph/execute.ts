@@ -15,8 +15,8 @@ import type { AnyGraph } from "./graph-value.js";
 import { load } from "./load.js";
 import type { Memory } from "./memory.js";
 import { NeedsPeople, StateFailed } from "./needs-people.js";
+import type { RunParts } from "./node-visit.js";
 import { GraphRun } from "./run-graph.js";
-import type { RunParts } from "./scene.js";
 import { beginsEffect } from "./snapshot-effect.js";
 
 export function graphProgram(graph: AnyGraph, household: Household): Program {

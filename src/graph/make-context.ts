@@ -4,34 +4,34 @@ import { decodeError } from "../kernel/codec/recorded-error.js";
 import type { StepInfo } from "../replay/step-call.js";
 import { countProgress } from "./fold.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
+import type { NodeVisit, Walker } from "./node-visit.js";
 import { frameId } from "./position.js";
-import type { NodeVisit, Walker } from "./scene.js";
 import type { Spending } from "./spending.js";
 
-export function nodeContext(run: Walker, scene: NodeVisit, info: StepInfo, spending: Spending): NodeContext {
-  return new Attending(run, scene, info, spending);
+export function nodeContext(run: Walker, nodeVisit: NodeVisit, info: StepInfo, spending: Spending): NodeContext {
+  return new Attending(run, nodeVisit, info, spending);
 }
 
 export function itemContext(
   run: Walker,
-  scene: NodeVisit,
+  nodeVisit: NodeVisit,
   info: StepInfo,
   spending: Spending,
   index: number,
 ): ItemContext {
-  return Object.assign(new Attending(run, scene, info, spending), { index });
+  return Object.assign(new Attending(run, nodeVisit, info, spending), { index });
 }
 
 class Attending implements NodeContext {
   readonly #run: Walker;
-  readonly #scene: NodeVisit;
+  readonly #nodeVisit: NodeVisit;
   readonly #info: StepInfo;
   readonly #spending: Spending;
   #told = 0;
 
-  constructor(run: Walker, scene: NodeVisit, info: StepInfo, spending: Spending) {
+  constructor(run: Walker, nodeVisit: NodeVisit, info: StepInfo, spending: Spending) {
     this.#run = run;
-    this.#scene = scene;
+    this.#nodeVisit = nodeVisit;
     this.#info = info;
     this.#spending = spending;
   }
@@ -53,16 +53,16 @@ class Attending implements NodeContext {
     return this.#run.parts.replay.session.run.runId;
   }
   get node() {
-    return this.#scene.place.path;
+    return this.#nodeVisit.place.path;
   }
   get visit() {
-    return this.#scene.place.visit;
+    return this.#nodeVisit.place.visit;
   }
   get services() {
     return this.#run.parts.services;
   }
   get failure() {
-    const { failure } = this.#scene;
+    const { failure } = this.#nodeVisit;
     return failure && { node: failure.node, error: decodeError(failure.error) };
   }
 
@@ -76,9 +76,9 @@ class Attending implements NodeContext {
    */
   async progress(value: unknown): Promise<void> {
     const { memory, replay, codecs } = this.#run.parts;
-    const { path, visit } = this.#scene.place;
+    const { path, visit } = this.#nodeVisit.place;
     replay.throwIfOver();
-    const id = frameId(this.#scene.place);
+    const id = frameId(this.#nodeVisit.place);
     this.#told++;
     if (this.#told <= (memory.progressCounts.get(id) ?? 0)) return;
     const payload = codecs.encode(value, `progress of ${path}`);
@@ -86,7 +86,7 @@ class Attending implements NodeContext {
     await replay.session.commit([
       ...this.#run.parts.beginning.take(),
       { kind: "append", entry: { kind: "progress", name: path, key: `${visit}:${this.#told}`, payload } },
-      ...this.#spending.effects(this.#scene.place, codecs),
+      ...this.#spending.effects(this.#nodeVisit.place, codecs),
     ]);
   }
 }

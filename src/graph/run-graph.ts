@@ -10,12 +10,12 @@ import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
 import type { Memory } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
+import type { NodeVisit, RunParts, Walker } from "./node-visit.js";
 import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
 import { own } from "./plan-at.js";
 import { END, frameId, type NodePlace, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
 import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode } from "./run-node.js";
-import type { NodeVisit, RunParts, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 import { Spending } from "./spending.js";
 
@@ -51,7 +51,7 @@ export class GraphRun implements Walker {
       const edge = plan.edges[node]!;
       const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
       const leading = (record: NodeRecord, name: string): NodeRecord => {
-        scene.isLast = name === END && place === ROOT;
+        nodeVisit.isLast = name === END && place === ROOT;
         return { ...record, next: target(name) };
       };
       const finish = (record: NodeRecord): NodeRecord => {
@@ -66,37 +66,37 @@ export class GraphRun implements Walker {
       const { failed } = edge;
       const rescue = (error: StoredError) =>
         failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
-      const scene: NodeVisit = { place: here, state, failure, finish, rescue, alone, isLast: false };
-      const record = await this.node(spec, scene);
+      const nodeVisit: NodeVisit = { place: here, state, failure, finish, rescue, alone, isLast: false };
+      const record = await this.node(spec, nodeVisit);
       leave(memory, this.parts.plan, here, record);
     }
   }
 
   /** Runs a node to its end; recorded results are not repeated. */
-  async node(spec: AnyNode, scene: NodeVisit): Promise<NodeRecord> {
+  async node(spec: AnyNode, nodeVisit: NodeVisit): Promise<NodeRecord> {
     const { memory } = this.parts;
-    const id = frameId(scene.place);
+    const id = frameId(nodeVisit.place);
     const done = memory.results.get(id);
     if (done && "error" in done) throw decodeError(done.error);
     if (done) return done.value as NodeRecord;
-    if (spec.kind !== "subgraph" && memory.frames.has(id)) throw new GraphChanged(scene.place.path);
-    return runNode(this, spec, scene);
+    if (spec.kind !== "subgraph" && memory.frames.has(id)) throw new GraphChanged(nodeVisit.place.path);
+    return runNode(this, spec, nodeVisit);
   }
 
   /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
-  close(scene: NodeVisit, record: () => NodeRecord): Promise<NodeRecord> {
-    return this.call("node", scene, ONCE, () => scene.finish(record()));
+  close(nodeVisit: NodeVisit, record: () => NodeRecord): Promise<NodeRecord> {
+    return this.call("node", nodeVisit, ONCE, () => nodeVisit.finish(record()));
   }
 
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
-    scene: NodeVisit,
+    nodeVisit: NodeVisit,
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T> {
     const { replay, codecs, memory, plan, beginning } = this.parts;
-    const { path, visit } = scene.place;
+    const { path, visit } = nodeVisit.place;
     const spending = new Spending(memory, plan.bounds);
     const called = new Promise<T>((resolve, reject) => {
       const call = new StepCall({
@@ -105,14 +105,14 @@ export class GraphRun implements Walker {
         name: path,
         key: visit,
         ...rules,
-        ...(scene.rescue && kind === "node" && { rescue: scene.rescue }),
+        ...(nodeVisit.rescue && kind === "node" && { rescue: nodeVisit.rescue }),
         work: (info) => work(info, spending),
         ahead: () => beginning.take(),
         along: (written, payload) => {
           // Each attempt reports its progress from the start; an earlier attempt's is forgotten, here as in the fold.
-          if (written.endsWith(".tried")) memory.progressCounts.delete(frameId(scene.place));
-          const spent = spending.effects(scene.place, codecs);
-          const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
+          if (written.endsWith(".tried")) memory.progressCounts.delete(frameId(nodeVisit.place));
+          const spent = spending.effects(nodeVisit.place, codecs);
+          const more = written === "node" ? this.#afterwards(nodeVisit, payload) : NOTHING;
           return more.length === 0 ? spent : [...spent, ...more];
         },
         replay,
@@ -127,14 +127,14 @@ export class GraphRun implements Walker {
   }
 
   /** Further effects in the commit in which a frame moves on: the end of the run, or a snapshot. */
-  #afterwards(scene: NodeVisit, payload: Payload): readonly Effect[] {
+  #afterwards(nodeVisit: NodeVisit, payload: Payload): readonly Effect[] {
     const { memory, plan, codecs, replay } = this.parts;
-    const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
-    if (!scene.isLast && !isDue) return NOTHING;
+    const isDue = nodeVisit.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
+    if (!nodeVisit.isLast && !isDue) return NOTHING;
     const after = memory.clone();
-    leave(after, plan, scene.place, codecs.decode(payload) as NodeRecord);
+    leave(after, plan, nodeVisit.place, codecs.decode(payload) as NodeRecord);
     // A run that was asked to stop does not complete: it ends after its resume.
-    if (scene.isLast)
+    if (nodeVisit.isLast)
       return exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING : this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;

@@ -10,10 +10,10 @@ import { WaitCall } from "../replay/wait-call.js";
 import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { itemContext, nodeContext } from "./make-context.js";
 import { NeedsPeople, PlanChanged } from "./needs-people.js";
+import type { NodeVisit, Walker } from "./node-visit.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
 import type { Fields } from "./reducer.js";
-import type { NodeVisit, Walker } from "./scene.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: over any state
 type Any = any;
@@ -21,54 +21,54 @@ type Any = any;
 /**
  * A node's work comes first, then one entry that records its end. A failure in between is recorded as the node's own.
  */
-export async function runNode(run: Walker, spec: AnyNode, scene: NodeVisit): Promise<NodeRecord> {
-  if (spec.kind === "function") return runFunction(run, spec, scene);
+export async function runNode(run: Walker, spec: AnyNode, nodeVisit: NodeVisit): Promise<NodeRecord> {
+  if (spec.kind === "function") return runFunction(run, spec, nodeVisit);
   // The first entry of such a node is not its own, so the beginning cannot travel with it.
   if (spec.kind !== "map") run.parts.beginning.write();
   let record: () => NodeRecord;
   try {
-    record = await work(run, spec, scene);
+    record = await work(run, spec, nodeVisit);
   } catch (error) {
     if (error instanceof NeedsPeople) throw error; // not a failure of the node, and no edge leads out of it
     record = () => {
       throw error;
     };
   }
-  return run.close(scene, record);
+  return run.close(nodeVisit, record);
 }
 
-function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: NodeVisit): Promise<() => NodeRecord> {
+function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   switch (spec.kind) {
     case "map":
-      return runMap(run, spec, scene);
+      return runMap(run, spec, nodeVisit);
     case "parallel":
-      return runBranches(run, spec, scene);
+      return runBranches(run, spec, nodeVisit);
     case "subgraph":
-      return runSubgraph(run, spec, scene);
+      return runSubgraph(run, spec, nodeVisit);
     case "approval":
-      return askPerson(run, spec, scene);
+      return askPerson(run, spec, nodeVisit);
     case "wait":
-      return awaitSignal(run, spec, scene);
+      return awaitSignal(run, spec, nodeVisit);
   }
 }
 
-function runFunction(run: Walker, spec: FunctionNode<Any>, scene: NodeVisit): Promise<NodeRecord> {
-  return run.call("node", scene, spec.rules, async (info, spending) => {
-    const update = await spec.run(nodeContext(run, scene, info, spending), scene.state);
-    return scene.finish(updateOf(update));
+function runFunction(run: Walker, spec: FunctionNode<Any>, nodeVisit: NodeVisit): Promise<NodeRecord> {
+  return run.call("node", nodeVisit, spec.rules, async (info, spending) => {
+    const update = await spec.run(nodeContext(run, nodeVisit, info, spending), nodeVisit.state);
+    return nodeVisit.finish(updateOf(update));
   });
 }
 
 /** Items begin in order, a bounded number at once. After a failure no more begin, and running ones finish. */
-async function runMap(run: Walker, spec: MapNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
-  const items = spec.items(scene.state);
-  if (!Array.isArray(items)) throw new PermanentError(`The items of ${scene.place.path} must be a list.`);
+async function runMap(run: Walker, spec: MapNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
+  const items = spec.items(nodeVisit.state);
+  if (!Array.isArray(items)) throw new PermanentError(`The items of ${nodeVisit.place.path} must be a list.`);
   const failures = new Map<number, unknown>();
   let begun = 0;
   const worker = async () => {
     while (begun < items.length && failures.size === 0) {
       const index = begun++;
-      await runItem(run, spec, scene, items[index], index).catch((error) => failures.set(index, error));
+      await runItem(run, spec, nodeVisit, items[index], index).catch((error) => failures.set(index, error));
     }
   };
   await Promise.all(Array.from({ length: Math.min(spec.limit, items.length) }, worker));
@@ -76,27 +76,33 @@ async function runMap(run: Walker, spec: MapNode<Any>, scene: NodeVisit): Promis
   return () => ({ gather: { into: spec.into, count: items.length } });
 }
 
-async function runItem(run: Walker, spec: MapNode<Any>, scene: NodeVisit, item: unknown, index: number): Promise<void> {
+async function runItem(
+  run: Walker,
+  spec: MapNode<Any>,
+  nodeVisit: NodeVisit,
+  item: unknown,
+  index: number,
+): Promise<void> {
   const { memory } = run.parts;
-  const place = { path: scene.place.path, visit: `${scene.place.visit}.${index}` };
+  const place = { path: nodeVisit.place.path, visit: `${nodeVisit.place.visit}.${index}` };
   const done = memory.results.get(frameId(place));
   if (done && "value" in done) return;
   if (done) throw decodeError(done.error);
-  const inner = { ...scene, place, rescue: null };
+  const inner = { ...nodeVisit, place, rescue: null };
   const value = await run.call("item", inner, spec.rules, (info, spending) =>
-    spec.each(itemContext(run, inner, info, spending, index), item as never, scene.state),
+    spec.each(itemContext(run, inner, info, spending, index), item as never, nodeVisit.state),
   );
   keep(memory, place, { value });
 }
 
 /** All branches finish; of several failures, the first in branch order is thrown. */
-async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
+async function runBranches(run: Walker, spec: ParallelNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { memory, plan } = run.parts;
   const branches = Object.entries(spec.branches);
   const ends = await Promise.allSettled(
     branches.map(async ([name, branch]) => {
-      const place = placeIn(scene.place, name, 1);
-      const inner: NodeVisit = { ...scene, place, finish: (record) => record, rescue: null, alone: false };
+      const place = placeIn(nodeVisit.place, name, 1);
+      const inner: NodeVisit = { ...nodeVisit, place, finish: (record) => record, rescue: null, alone: false };
       leave(memory, plan, place, await run.node(branch, inner));
     }),
   );
@@ -105,12 +111,12 @@ async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: NodeVisi
   return () => ({ gather: { branches: branches.map(([name]) => name) } });
 }
 
-async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
+async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { memory, replay, codecs } = run.parts;
-  const { place } = scene;
+  const { place } = nodeVisit;
   const { plan } = spec.graph;
   if (!memory.frames.has(frameId(place))) {
-    const state = plan.init(parseInputNow(spec.graph, spec.input(scene.state)));
+    const state = plan.init(parseInputNow(spec.graph, spec.input(nodeVisit.state)));
     const payload = codecs.encode({ state, start: plan.start } satisfies FrameRecord, `state of ${place.path}`);
     // Awaited: written after an entry of its own nodes, it would undo them.
     await replay.session.commit([
@@ -118,16 +124,16 @@ async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: NodeVisi
     ]);
     enter(memory, place, codecs.decode(payload) as FrameRecord);
   }
-  const last = await run.walk(place, plan, scene.alone);
-  return () => updateOf(spec.apply(scene.state, plan.output(last) as never));
+  const last = await run.walk(place, plan, nodeVisit.alone);
+  return () => updateOf(spec.apply(nodeVisit.state, plan.output(last) as never));
 }
 
-async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
+async function askPerson(run: Walker, spec: ApprovalNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
-  const { path: name, visit: key } = scene.place;
+  const { path: name, visit: key } = nodeVisit.place;
   const { timeoutMs, ...rules } = spec.rules;
-  const shown = { ask: spec.ask(scene.state), ...rules };
-  const plan = spec.plan?.(scene.state);
+  const shown = { ask: spec.ask(nodeVisit.state), ...rules };
+  const plan = spec.plan?.(nodeVisit.state);
   const question: Question = plan === undefined ? shown : { ...shown, plan };
   const id = callId("approval", name, key);
   const begun = replay.recorded.begun.get(id);
@@ -136,7 +142,7 @@ async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: NodeVisit)
     const resolve = (answer: Answer, took: string) => done({ answer, took });
     replay.ask(new ApprovalCall({ id, name, key, question, timeoutMs, replay, codecs, resolve, reject }));
   });
-  return () => ({ ...updateOf(spec.apply(scene.state, answer as never)), took });
+  return () => ({ ...updateOf(spec.apply(nodeVisit.state, answer as never)), took });
 }
 
 /**
@@ -147,17 +153,17 @@ function isSamePlan(asked: Question, now: Question): boolean {
   return payloadHash(asked.plan ?? null) === payloadHash(now.plan ?? null);
 }
 
-async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: NodeVisit): Promise<() => NodeRecord> {
+async function awaitSignal(run: Walker, spec: WaitNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
   const { name } = spec.signal;
-  const key = frameId(scene.place);
+  const key = frameId(nodeVisit.place);
   const { timeoutMs } = spec;
   const id = callId("wait", name, key);
   const { payload, took } = await new Promise<{ payload: unknown; took: string | null }>((done, reject) => {
     const resolve = (payload: unknown, took: string | null) => done({ payload, took });
     replay.ask(new WaitCall({ kind: "wait", id, name, key, timeoutMs, replay, codecs, resolve, reject }));
   });
-  return () => ({ ...updateOf(spec.apply(scene.state, payload as never)), ...(took !== null && { took }) });
+  return () => ({ ...updateOf(spec.apply(nodeVisit.state, payload as never)), ...(took !== null && { took }) });
 }
 
 function updateOf(update: unknown): NodeRecord {

@@ -45,7 +45,7 @@ interface Kept {
   readonly effects: readonly NewRun[];
   readonly local: readonly LocalTimer[];
   /** From emit() and log(), to be published after the write. */
-  readonly said: readonly Extract<Order, { kind: "emit" | "log" }>[];
+  readonly published: readonly Extract<Order, { kind: "emit" | "log" }>[];
 }
 
 const NOTHING: Kept = {
@@ -56,7 +56,7 @@ const NOTHING: Kept = {
   told: new Map(),
   effects: [],
   local: [],
-  said: [],
+  published: [],
 };
 
 export class Draft {
@@ -171,7 +171,7 @@ export class Draft {
       }
       case "emit":
       case "log":
-        this.#kept.said = [...this.#kept.said, order];
+        this.#kept.published = [...this.#kept.published, order];
     }
   }
 
@@ -210,7 +210,7 @@ export class Draft {
     const { key, seq } = this.#state;
     const { machine, event, delayMs, sendId } = order;
     const id = timerId(key, sendId === null ? `tell:#${seq}.${n}` : `tell:${sendId}`);
-    const said = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
+    const sent = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
     const told: NewTold = {
       id,
       generation: seq,
@@ -218,7 +218,7 @@ export class Draft {
       delayMs,
       instanceKey: instanceKey(env, machine, order.id),
       group: timerGroup(env, stack, machine),
-      payload: codecs.encode(said, "event"),
+      payload: codecs.encode(sent, "event"),
     };
     this.#kept.told = new Map([...this.#kept.told, [id, told]]);
     this.#keep(id);

@@ -174,7 +174,8 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   #sent(delivered: Delivered): Sent<Value> {
     if (delivered.outcome === "failed") throw delivered.error;
     const { state } = delivered;
-    const outcome = delivered.outcome === "stale" || delivered.outcome === "strange" ? "unhandled" : delivered.outcome;
+    const outcome =
+      delivered.outcome === "stale" || delivered.outcome === "unknown branch" ? "unhandled" : delivered.outcome;
     const value = this.#machine.logic.view(state.live).value as Value;
     const seq = delivered.outcome === "applied" ? delivered.seq : state.seq;
     return { outcome, seq, value, status: state.status };

@@ -243,7 +243,7 @@ export class Instances {
 
   #afterwards(machine: AnyMachine, { kept, state }: Draft): void {
     const of = { machine: machine.name, id: state.id };
-    for (const order of kept.said) {
+    for (const order of kept.published) {
       if (order.kind === "emit") {
         this.#bus.emit("machine.emitted", { ...of, event: redact(order.event, "event", machine.redact) });
       } else {

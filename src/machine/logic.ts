@@ -46,7 +46,7 @@ export type Order =
       readonly sendId: string | null;
     }
   /** An event to itself, applied as a step of its own. */
-  | { readonly kind: "again"; readonly event: MachineEvent }
+  | { readonly kind: "toSelf"; readonly event: MachineEvent }
   | { readonly kind: "emit"; readonly event: MachineEvent }
   | { readonly kind: "log"; readonly label: string | null; readonly value: unknown };
 

@@ -29,7 +29,7 @@ export type StepOutcome =
   /** The state was left since the timer was set. */
   | { readonly outcome: "stale" }
   /** The current definition has no such branch. */
-  | { readonly outcome: "strange" }
+  | { readonly outcome: "unknown branch" }
   | { readonly outcome: "failed"; readonly error: HoldfastError };
 
 export class Steps {
@@ -63,7 +63,7 @@ export class Steps {
     draft.record({ kind: "start", name: "start", key: null, by: null }, input);
     draft.move(step);
     this.#draft = draft;
-    this.#again(step.orders);
+    this.#applyOwn(step.orders);
   }
 
   apply(incoming: Incoming): StepOutcome {
@@ -103,14 +103,14 @@ export class Steps {
     recordIncoming(draft, incoming, event);
     draft.move(step);
     this.#draft = draft;
-    this.#again(step.orders);
+    this.#applyOwn(step.orders);
     return { outcome: "applied", seq: draft.state.seq };
   }
 
   /** An event that a machine sends to itself is a step of its own, right after. */
-  #again(orders: readonly { readonly kind: string }[]): void {
+  #applyOwn(orders: readonly { readonly kind: string }[]): void {
     for (const order of orders) {
-      if (order.kind !== "again" || this.#replaying) continue;
+      if (order.kind !== "toSelf" || this.#replaying) continue;
       const { event } = order as unknown as { readonly event: MachineEvent };
       this.apply({ kind: "event", event, key: null, by: "self", timer: null });
     }
@@ -128,7 +128,7 @@ export class Steps {
     const path = renamePath(this.#machine.renamed, incoming.branch.path);
     if (entered[path] !== incoming.generation) return { outcome: "stale" };
     const event = this.#machine.logic.eventOf({ ...incoming.branch, path });
-    return event ? { event } : { outcome: "strange" };
+    return event ? { event } : { outcome: "unknown branch" };
   }
 
   #tried<T>(type: string, work: () => T): T {

@@ -223,7 +223,7 @@ export class TimerLoop {
       case "applied":
         bus.emit("timer.fired", { ...of, lateMs: now - timer.dueAt });
         return null;
-      case "strange":
+      case "unknown branch":
         return this.#keep(timer, of, "No branch of the current definition matches this timer.");
       case "failed":
         if (!(delivered.error instanceof InstanceEnded)) return this.#failed(timer, of, delivered.error);

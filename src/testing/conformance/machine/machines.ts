@@ -4,7 +4,7 @@ import type { NewInstance, NewTimer } from "../../../store/contract/machine/mach
 import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
 import { PAST_MS, SHORT_MS } from "../scene.js";
-import { append, change, claim, created, group, log, newInstance, timer, timerIds, told } from "./machine-family.js";
+import { append, change, claim, created, log, newInstance, timer, timerIds, told } from "./machine-family.js";
 
 export const machineCases = cases("machines", {
   "an instance is created once with what belongs to it; the same again is the same, another input a conflict": async (

@@ -42,13 +42,13 @@ export interface Walker {
   /** From the frame's position to its end. */
   walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields>;
   /** Runs a node to its end; recorded results are not repeated. */
-  node(spec: AnyNode, scene: NodeVisit): Promise<NodeRecord>;
+  node(spec: AnyNode, nodeVisit: NodeVisit): Promise<NodeRecord>;
   /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
-  close(scene: NodeVisit, record: () => NodeRecord): Promise<NodeRecord>;
+  close(nodeVisit: NodeVisit, record: () => NodeRecord): Promise<NodeRecord>;
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
-    scene: NodeVisit,
+    nodeVisit: NodeVisit,
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T>;
