@@ -63,7 +63,7 @@ export const actors: readonly Mutant[] = [
     edits: [
       {
         file: "src/actor/checkpoint.ts",
-        find: 'if (version > current) throw new CheckpointUnreadable(version, current, "it is newer");',
+        find: 'if (version > current) throw new CheckpointUnreadable(version, current, "the checkpoint is newer");',
         put: "if (version > current) return state;",
       },
     ],

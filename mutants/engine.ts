@@ -15,7 +15,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "    const later = [...this.#untold].filter(({ entry }) => entry.seq > ending.entry.seq);\n",
+        find: "    const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);\n",
         put: "    const later: Ending[] = [];\n",
       },
     ],
@@ -28,7 +28,7 @@ export const engine: readonly Mutant[] = [
       {
         file: REPLAY,
         find: "      if (next) this.#tell(next);\n",
-        put: "      if (next) for (let one: typeof next | null = next; one; one = this.#tellable()) this.#tell(one);\n",
+        put: "      if (next) for (let one: typeof next | null = next; one; one = this.#deliverable()) this.#tell(one);\n",
       },
     ],
     killedBy: [{ file: "test/replay/replay.test.ts", test: "one turn apart" }],
@@ -39,8 +39,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "      const next = this.#tellable();\n      if (next)",
-        put: "      if (this.#asked > before) return;\n      const next = this.#tellable();\n      if (next)",
+        find: "      const next = this.#deliverable();\n      if (next)",
+        put: "      if (this.#asked > before) return;\n      const next = this.#deliverable();\n      if (next)",
       },
     ],
     killedBy: [{ file: "test/replay/replay.test.ts", test: "no mismatch" }],
@@ -51,7 +51,7 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: REPLAY,
-        find: "      this.#untold.delete(ending);\n    }\n    return null;",
+        find: "      this.#undelivered.delete(ending);\n    }\n    return null;",
         put: "    }\n    return null;",
       },
     ],
@@ -72,7 +72,7 @@ export const engine: readonly Mutant[] = [
   {
     name: "begun anew without the signals that were told to nobody",
     breaks: "S12",
-    edits: [{ file: REPLAY, find: "reopen: this.#untoldSignals() }", put: "reopen: [] }" }],
+    edits: [{ file: REPLAY, find: "reopen: this.#undeliveredSignals() }", put: "reopen: [] }" }],
     killedBy: [SEEDS],
   },
   {

@@ -48,8 +48,8 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/run-node.ts",
-        find: "const { path: name, visit: key } = scene.place;",
-        put: 'const { path: name } = scene.place;\n  const key = "1";',
+        find: "const { path: name, visit: key } = nodeVisit.place;",
+        put: 'const { path: name } = nodeVisit.place;\n  const key = "1";',
       },
     ],
     killedBy: [{ file: "test/graph/people.test.ts", test: "each visit of a gate asks anew" }],
@@ -108,7 +108,7 @@ export const graph: readonly Mutant[] = [
     edits: [
       {
         file: "src/graph/make-context.ts",
-        find: "if (this.#told <= (memory.told.get(id) ?? 0)) return;",
+        find: "if (this.#told <= (memory.progressCounts.get(id) ?? 0)) return;",
         put: "",
       },
     ],

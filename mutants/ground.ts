@@ -22,7 +22,7 @@ export const ground: readonly Mutant[] = [
     name: "expected sequence taken out of the fence",
     breaks: "S8",
     edits: [{ file: COMMIT, find: " and r.token = f.token and r.seq = f.seq\n", put: " and r.token = f.token\n" }],
-    killedBy: [{ file: CONFORMANCE, test: "another sequence is told" }],
+    killedBy: [{ file: CONFORMANCE, test: "a commit at another sequence learns" }],
   },
   {
     name: "token not cleared when the claim is given back",
@@ -40,7 +40,7 @@ export const ground: readonly Mutant[] = [
         put: 'where ${oneOf(runId("e.ord"), "select run_id from ok")}\n), ended',
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "judged apart|ahead of the log" }],
+    killedBy: [{ file: CONFORMANCE, test: "judged apart|ahead of the journal" }],
   },
   {
     name: "park does not look at inbox_seq",
@@ -128,7 +128,7 @@ export const ground: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "recorded|judged apart|ahead of the log" }],
+    killedBy: [{ file: CONFORMANCE, test: "recorded|judged apart|ahead of the journal" }],
   },
   {
     name: "a lease is taken although its time is not over",

@@ -139,7 +139,7 @@ export const machines: readonly Mutant[] = [
         put: "  set attempts = x.attempts, claimed_until = (select now from t)",
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "a timer that is taken too often without an end is dead" }],
+    killedBy: [{ file: CONFORMANCE, test: "a timer that is claimed too often without an outcome is dead" }],
   },
   {
     name: "a timer is taken while somebody has it",
@@ -151,7 +151,7 @@ export const machines: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "timers that somebody has are passed over" }],
+    killedBy: [{ file: CONFORMANCE, test: "claimed timers are passed over" }],
   },
   {
     name: "nobody waits for the timers of one who died",
@@ -163,7 +163,7 @@ export const machines: readonly Mutant[] = [
         put: "         and n.claimed_until < n.due_at\n",
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "timers that somebody has are passed over" }],
+    killedBy: [{ file: CONFORMANCE, test: "claimed timers are passed over" }],
   },
   {
     name: "a settled timer stays taken",
@@ -181,7 +181,7 @@ export const machines: readonly Mutant[] = [
     name: "a timer that is set anew stays taken",
     breaks: "L4",
     edits: [{ file: SQL, find: "    claimed_until = null, attempts = 0,", put: "    attempts = 0," }],
-    killedBy: [{ file: CONFORMANCE, test: "a taken timer that is set anew is free" }],
+    killedBy: [{ file: CONFORMANCE, test: "a claimed timer that is set again is free" }],
   },
   {
     name: "taking a timer moves it in its indexes",

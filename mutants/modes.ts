@@ -92,7 +92,7 @@ export const modes: readonly Mutant[] = [
         put: "coalesce(null, (select g.recovery",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run that says what becomes of it" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "a run with a recovery policy of its own" }],
   },
   {
     name: "a start does not say what becomes of its run",
@@ -153,7 +153,7 @@ export const modes: readonly Mutant[] = [
         put: "base_seq = r.base_seq",
       },
     ],
-    killedBy: [{ file: CONFORMANCE, test: "restart: an orphan begins anew" }],
+    killedBy: [{ file: CONFORMANCE, test: "restart: an orphan starts over" }],
   },
   {
     name: "the claim does not look at overrides",

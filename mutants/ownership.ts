@@ -283,6 +283,6 @@ export const ownership: readonly Mutant[] = [
         put: "n.seen_at",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "heard of is not gone" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "sign of life is not gone" }],
   },
 ];

@@ -32,7 +32,7 @@ export const triggersEvents: readonly Mutant[] = [
     breaks: "S10",
     edits: [
       {
-        file: "src/trigger/wish.ts",
+        file: "src/trigger/planned-run.ts",
         find: "{ scope, subject: path }: Matched",
         put: "{ id: scope, subject: path }: Matched",
       },
@@ -253,6 +253,6 @@ export const triggersEvents: readonly Mutant[] = [
         put: "    else true\n",
       },
     ],
-    killedBy: [{ ...CONFORMANCE, test: "when its time is over one may try" }],
+    killedBy: [{ ...CONFORMANCE, test: "when its time has passed one may probe" }],
   },
 ];

@@ -30,6 +30,64 @@ const AMBIENT =
 const MAY_TOUCH_TIME = ["kernel/system-world.ts", "testing/virtual-world.ts", "simulator/scheduler.ts"];
 const SQL = /\b(select\s[\s\S]{1,200}?\sfrom\s|insert into\s|delete from\s|update\s+\S+\s+set\s|create table\s)/i;
 
+/**
+ * Phrases that make a reader translate, with what to write instead. Comments and texts name the technical noun and use the
+ * field's usual verb; the vocabulary is in ARCHITECTURE.
+ */
+const PLAIN: readonly (readonly [RegExp, string])[] = [
+  [/\b(is|are|was|were|be|been|being) told\b|\btold (of|to)\b/, "emits, reports, notifies, returns"],
+  [/\bstand(s|ing)? (in|on|at|there|for|before|behind|beside|as)\b/, "is in, is stored in, is listed in"],
+  [/\b(go|goes|going|went|gone) on\b/, "continues, resumes"],
+  [/\banew\b/, "again, from the start"],
+  [/\bwho(m)?ever\b/, "the node, the caller"],
+  [/\b(some|any|every|no)body\b/, "the node, the caller, no node, another process"],
+  [/\b(time|lease|claim|run|grace|wait|timeout)s? (is|are|was|were) over\b/, "has expired, has timed out, has ended"],
+  [/\bmend(s|ed|ing)?\b/, "fix, repair"],
+  [/\bso many\b|\b(for|after|within) so long\b/, "how many, how long, the number itself"],
+  [/\bknock(s|ed)?\b|\b(is|was|were|been) rung\b|\bpoke[sd]?\b/, "wake"],
+  [/\bfarewell\b/, "grace period"],
+  [/\b(bury|buries|buried|doomed|shelf|abreast|deafen|urge)\b/, "the technical noun"],
+  [/\bwish(es)?\b/, "request"],
+  [/\b(beside|aside)\b/, "next to, in addition to, separate"],
+  [/\b(take|takes|taken|taking|took) (it |them |each )?back\b/, "reclaim"],
+  [/\bopen(s|ed|ing)? (it |them )?again\b/, "retry"],
+  [/\bgive(s|n)? (it |them |(the|its) claim )?back\b/, "release"],
+  [/\b(become|becomes|became) of\b/, "happens to"],
+];
+/** Folders whose comments and texts keep to it. */
+const PLAINLY_WORDED = [
+  "actor",
+  "cli",
+  "client",
+  "compat",
+  "dag",
+  "embedded",
+  "graph",
+  "kernel",
+  "lease",
+  "machine",
+  "program",
+  "replay",
+  "simulator",
+  "store/memory",
+  "telemetry",
+  "testing",
+  "trigger",
+  "workflow",
+];
+/** Files in them that are still to be put into plain words; the list only gets shorter. */
+const NOT_YET_PLAIN = [
+  "kernel/run/effect.ts",
+  "simulator/remote-machines.ts",
+  "simulator/remote-presence.ts",
+  "simulator/remote-store.ts",
+  "store/memory/timeout/timeouts.ts",
+];
+/** Where a listed phrase is right: the file, and why. */
+const WORDED_OTHERWISE: Readonly<Record<string, string>> = {
+  "embedded/server-account.ts": "`nobody` is the name of a Unix account",
+};
+
 interface Source {
   readonly name: string;
   readonly text: string;
@@ -48,6 +106,19 @@ const sources: readonly Source[] = readdirSync(SRC, { recursive: true, encoding:
     );
     return { name: name.replaceAll("\\", "/"), text, code, imports };
   });
+
+/** The comments of a file, each line joined to the next, and its string literals of more than one word. */
+function wordsOf(text: string): readonly string[] {
+  const comments = text.match(/\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n?)+|[ \t]\/\/ .*$/gm) ?? [];
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "");
+  const literals = code.match(/"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g) ?? [];
+  const sentences = literals.filter((literal) => / \w/.test(literal));
+  const joined = comments.map((comment) => comment.replace(/\n[ \t]*(\*(?!\/)|\/\/)?/g, " "));
+  // What a template computes is code.
+  return [...joined, ...sentences.map((literal) => literal.replace(/\$\{[^}]*\}/g, "…"))].map((one) =>
+    one.replace(/ +/g, " "),
+  );
+}
 
 const offenders = (bad: (source: Source) => boolean) => sources.filter(bad).map(({ name }) => name);
 const folderOf = (name: string) => (name.includes("/") ? name.split("/")[0]! : "");
@@ -118,6 +189,25 @@ describe("the source", () => {
 
   test("lists its public names one by one", () => {
     expect(offenders(({ code }) => /export \* /.test(code))).toEqual([]);
+  });
+
+  test("says things in plain words", () => {
+    const wrong = sources
+      .filter(
+        ({ name }) =>
+          PLAINLY_WORDED.some((folder) => name.startsWith(`${folder}/`)) &&
+          !NOT_YET_PLAIN.includes(name) &&
+          !WORDED_OTHERWISE[name],
+      )
+      .flatMap(({ name, text }) =>
+        wordsOf(text).flatMap((words) =>
+          PLAIN.flatMap(([phrase, instead]) => {
+            const found = phrase.exec(words);
+            return found ? [`${name}: "${found[0]}" in "${words.trim().slice(0, 80)}"; write ${instead}`] : [];
+          }),
+        ),
+      );
+    expect(wrong).toEqual([]);
   });
 
   test("is made of small files", () => {

@@ -1,4 +1,4 @@
-// An actor as data: reads the body of a definition, refuses what it does not know, and makes the actor of it.
+// An actor as data: parses the body of a definition, rejects unknown fields, and builds the actor.
 
 import { InvalidInput } from "../kernel/error.js";
 import { fields, textField } from "../kernel/fields.js";
@@ -10,7 +10,10 @@ import { type Strategies, strategyOf } from "./named-strategy.js";
 const OF_ACTOR = ["concurrency", "overflow", "stacks", "expectations"];
 const OF_EXPECTATION = ["strategy", "config", "on", "budget", "retry", "recovery", "circuitBreaker", "serial"];
 
-/** Throws InvalidInput with the path of what is wrong, or StrategyUnknown. `strategies` null: they are somebody else's affair. */
+/**
+ * Throws InvalidInput with the path of the problem, or StrategyUnknown. `strategies` null: strategy names are not
+ * checked.
+ */
 export function actorOf(name: string, body: unknown, version: number, strategies: Strategies | null): AnyActor {
   const { expectations, ...limits } = fields("body", body, OF_ACTOR);
   const stacks = limits["stacks"];

@@ -15,13 +15,16 @@ import { type EpisodeParts, episodeProgram } from "./execute-episode.js";
 import type { AnyExpectation, Expectation } from "./expectation.js";
 
 export interface ActorOptions<Expectations extends Readonly<Record<string, AnyExpectation>>> {
-  /** Episodes at work at once, of all its expectations and on all nodes. Default: no limit. */
+  /** Episodes that run at once, of all its expectations and on all nodes. Default: no limit. */
   readonly concurrency?: number;
-  /** What becomes of an episode that finds no place: it waits, it is skipped, or the oldest that waits is. Default: queue. */
+  /**
+   * What happens to an episode without a free slot: it waits, it is skipped, or the oldest waiting one is. Default:
+   * queue.
+   */
   readonly overflow?: "queue" | Overflow;
-  /** Pins new episodes to this version of the actor. Default: any version may go on with them. */
+  /** Pins new episodes to this version of the actor. Default: any version may execute them. */
   readonly version?: string;
-  /** Worked on only by nodes of these stacks. Default: of any. */
+  /** Served only by nodes of these stacks. Default: by any. */
   readonly stacks?: readonly string[];
   readonly expectations: Expectations;
 }
@@ -32,7 +35,7 @@ export type DefinitionOf<Name extends string, Key extends string, E> =
 export interface Actor<Name extends string, Expectations extends Readonly<Record<string, AnyExpectation>>> {
   readonly kind: "actor";
   readonly name: Name;
-  /** What `start`, `ctx.child` and clients take. */
+  /** What `start`, `ctx.child` and clients accept. */
   readonly expectations: { readonly [Key in keyof Expectations & string]: DefinitionOf<Name, Key, Expectations[Key]> };
 }
 
@@ -52,14 +55,14 @@ export function actor<const Name extends string, const Expectations extends Read
   const { overflow = "queue", concurrency } = options;
   if (!OVERFLOWS.includes(overflow)) throw new InvalidInput("overflow", "must be queue, drop or shed-oldest");
   if (overflow !== "queue" && concurrency === undefined)
-    throw new InvalidInput("overflow", "needs a concurrency: without it there is always a place");
+    throw new InvalidInput("overflow", "needs a concurrency: without it there is always a free slot");
   const entries = Object.entries(options.expectations);
-  if (entries.length === 0) throw new InvalidInput("expectations", "must have at least one");
+  if (entries.length === 0) throw new InvalidInput("expectations", "must have at least one expectation");
   const made = entries.map(([key, one]) => [key, episodeOf(name, key, one, options)]);
   return { kind: "actor", name, expectations: Object.fromEntries(made) };
 }
 
-/** A node's list may have actors among its programs: each of their expectations is one. */
+/** A node's programs may include actors: each of their expectations is a program. */
 export function definitionsOf(programs: readonly (AnyDefinition | AnyActor)[]): readonly AnyDefinition[] {
   return programs.flatMap((one) => (isActor(one) ? Object.values(one.expectations) : one));
 }
@@ -94,14 +97,21 @@ function episodeOf(
   const stacks = ofActor.stacks?.map((stack) => stackName(stack, "stacks"));
   const { kind, queue, version, limits, breaker, recovery } = parts;
   return {
-    ...{ kind, name, queue, version, limits, breaker, recovery: recovery ?? "resume", triggers },
+    kind,
+    name,
+    queue,
+    version,
+    limits,
+    breaker,
+    recovery: recovery ?? "resume",
+    triggers,
     schema: options.input ?? null,
     ...(stacks && { stacks }),
     serve: (environment) => [episodeProgram(parts, environment)],
   };
 }
 
-/** Counted over all expectations: its key is the actor's, not a queue's. */
+/** Counted over all expectations: the limit's key is the actor's, not a queue's. */
 function placeRule(
   name: string,
   { concurrency, overflow }: Pick<ActorOptions<Record<string, AnyExpectation>>, "concurrency" | "overflow">,
@@ -127,8 +137,6 @@ function subjectOf(triggers: readonly TriggerSpec[], path: string): readonly str
   const subjects = new Map(events.flatMap(({ subject }) => (subject ? [[subject.join("."), subject]] : [])));
   const [first, ...others] = subjects.values();
   if (first && others.length === 0) return first;
-  const problem = first
-    ? "has triggers with different subjects; give the path instead"
-    : "has no trigger with a subject";
+  const problem = first ? "has triggers with different subjects; give a path instead" : "has no trigger with a subject";
   throw new InvalidInput(`${path}.serial`, `"subject": the expectation ${problem}`);
 }

@@ -1,16 +1,16 @@
-// What an episode may use up: turns, tokens and time at work. Counted from its journal, so no crash gives any of it back.
+// The budget of an episode: turns, tokens and working time. Counted from its journal, so a crash does not reset it.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 
-/** What a user writes; null: no limit. */
+/** Options for users; null: no limit. */
 export interface BudgetOptions {
-  /** Moves of a strategy, or what a function says it has spent. Default 12. */
+  /** Moves of a strategy, or what a function reports with `spend`. Default 12. */
   readonly turns?: number | null;
-  /** As counted by you: `ctx.spend({ tokens })`. Default 25,000. */
+  /** Counted by you: `ctx.spend({ tokens })`. Default 25,000. */
   readonly tokens?: number | null;
-  /** Time at work; waiting for a person, a signal or a time does not count. Default 2 minutes. */
+  /** Working time; waiting for a person, a signal or a time does not count. Default 2 minutes. */
   readonly timeout?: Duration | null;
 }
 
@@ -34,17 +34,17 @@ export type BudgetLimit = "turns" | "tokens" | "timeout";
 
 const DEFAULTS: Budget = { turns: 12, tokens: 25_000, timeoutMs: 120_000 };
 
-/** The episode has used up what it may. */
+/** The episode has used up its budget. */
 export class BudgetExhausted extends HoldfastError {
   readonly code = "BUDGET_EXHAUSTED";
   readonly limit: BudgetLimit;
   readonly spent: Spent;
 
   constructor(limit: BudgetLimit, most: number, spent: Spent) {
-    const what = limit === "timeout" ? `${most} ms at work` : `${most} ${limit}`;
+    const what = limit === "timeout" ? `${most} ms of working time` : `${most} ${limit}`;
     super(
       `The episode has used up its budget of ${what}. Raise budget.${limit}, set it to null for no limit, ` +
-        "or answer something with onBudgetExhausted.",
+        "or return a result with onBudgetExhausted.",
     );
     this.limit = limit;
     this.spent = spent;
@@ -59,11 +59,11 @@ export function budgetOf(options: BudgetOptions = {}, path = "budget"): Budget {
   }
   const timeoutMs =
     timeout === undefined ? DEFAULTS.timeoutMs : timeout === null ? null : toMs(timeout, `${path}.timeout`);
-  if (timeoutMs === 0) throw new InvalidInput(`${path}.timeout`, "must be longer than nothing, or null for no limit");
+  if (timeoutMs === 0) throw new InvalidInput(`${path}.timeout`, "must be longer than zero, or null for no limit");
   return { turns, tokens, timeoutMs };
 }
 
-/** Counts up and never back. */
+/** Only counts up. */
 export class Purse {
   readonly #budget: Budget;
   #turns: number;
@@ -79,12 +79,12 @@ export class Purse {
     return { turns: this.#turns, tokens: this.#tokens };
   }
 
-  /** Throws when more was spent than there is; what was spent stays spent. */
+  /** Throws when the budget is exceeded; the spending still counts. */
   spend(usage: Usage): void {
     const { turns = 0, tokens = 0 } = usage;
     for (const [name, value] of Object.entries({ turns, tokens })) {
       if (!Number.isFinite(value) || value < 0)
-        throw new InvalidInput(`spend.${name}`, "must be a number, not negative");
+        throw new InvalidInput(`spend.${name}`, "must be a number of at least 0");
     }
     this.#turns += turns;
     this.#tokens += tokens;
@@ -95,9 +95,9 @@ export class Purse {
 }
 
 /**
- * How long the run was worked on before this claim, since its start or since somebody opened it again: under each claim the
- * time from its first entry to its last. So neither a wait nor an outage counts; what a node did between its claim and its
- * first entry, or after its last, is not known and does not, either.
+ * How long the run was worked on before this claim, since its start or its last retry: under each claim, the time from
+ * its first entry to its last. So neither a wait nor an outage counts; nor does the unknown time between a claim and
+ * its first entry, or after its last.
  */
 export function workedMs(log: readonly JournalEntry[]): number {
   const from = log.findLastIndex(({ kind }) => kind === "redriven") + 1;

@@ -1,7 +1,7 @@
-// A checkpoint: the state of a strategy as an entry of the journal, with the version it was written in.
+// A checkpoint: the state of a strategy as a journal entry, with the version it was written in.
 //
-// What stands before the last one is not replayed. A run whose checkpoint this code cannot read is left to other code: begun again from
-// nothing, it would do everything a second time.
+// Entries before the last checkpoint are not replayed. A run whose checkpoint this code cannot read is left to other
+// code: started over, it would repeat all its work.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -16,15 +16,15 @@ export interface Checkpoint {
   readonly version: number;
   readonly state: unknown;
   readonly spent: Spent;
-  /** Moves so far: the keys of its steps go on from here. */
+  /** Moves so far: the keys of its steps continue from here. */
   readonly moves: number;
-  /** How often each kind and name of call was made: default keys go on from here. */
+  /** Number of calls by kind and name: default keys continue from here. */
   readonly asked: readonly (readonly [string, number])[];
-  /** By signal: how many messages were taken. The others are still there. */
+  /** By signal: how many messages were consumed. The others are still unread. */
   readonly heard: readonly (readonly [string, number])[];
 }
 
-/** The log is untouched: the run is left to a node with code that can read its checkpoint. */
+/** The journal is unchanged: the run is left to a node with code that can read its checkpoint. */
 export class CheckpointUnreadable extends HoldfastError {
   readonly code = "CHECKPOINT_UNREADABLE";
 
@@ -39,7 +39,7 @@ export class CheckpointUnreadable extends HoldfastError {
 
 export interface Split {
   readonly checkpoint: Checkpoint | null;
-  /** The start, what it began with, messages that nobody has heard yet, and what came after the checkpoint. */
+  /** The start, the definition it began with, messages not yet consumed, and the entries after the checkpoint. */
   readonly log: readonly JournalEntry[];
 }
 
@@ -58,9 +58,9 @@ export function splitAtCheckpoint(log: readonly JournalEntry[], codecs: Codecs):
   return { checkpoint, log: [log[0]!, ...kept, ...log.slice(at + 1)] };
 }
 
-/** The state in this code's version. */
+/** The state, migrated to this code's version. */
 export function migrated({ version, state }: Checkpoint, { version: current, migrate = {} }: Checkpoints): unknown {
-  if (version > current) throw new CheckpointUnreadable(version, current, "it is newer");
+  if (version > current) throw new CheckpointUnreadable(version, current, "the checkpoint is newer");
   let reached = state;
   for (let from = version; from < current; from++) {
     const step = migrate[from];

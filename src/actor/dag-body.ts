@@ -1,6 +1,6 @@
-// A DAG as data: reads the body of a definition, refuses what it does not know, and makes the DAG of it.
+// A DAG as data: parses the body of a definition, rejects unknown fields, and builds the DAG.
 //
-// Its runs are pinned to the version of the definition: one that is changed while they are under way is gone on with as it was.
+// Its runs are pinned to the version of the definition: a change does not affect runs that have begun.
 
 import { dag } from "../dag/dag.js";
 import type { AnyDag } from "../dag/dag-definition.js";
@@ -27,13 +27,13 @@ const OF_EPISODE = ["episode", "needs", "input", "onFailure", "queue"];
 
 export interface DagUse {
   readonly version: number;
-  /** Null: they are somebody else's affair. */
+  /** Null: task names are not checked. */
   readonly tasks: Tasks | null;
-  /** By name; undefined: this node knows no such expectation. Null: they are somebody else's affair. */
+  /** By name; undefined: this node has no such expectation. Null: expectations are not checked. */
   readonly expectationOf: ((name: string) => AnyDefinition | undefined) | null;
 }
 
-/** Throws InvalidInput with the path of what is wrong, DagInvalid, or TaskUnknown. */
+/** Throws InvalidInput with the path of the problem, DagInvalid, or TaskUnknown. */
 export function dagOf(name: string, body: unknown, use: DagUse): AnyDag {
   const { tasks, on, ...options } = fields("body", body, OF_DAG);
   const specs = Object.entries(fields("body.tasks", tasks));
@@ -43,7 +43,7 @@ export function dagOf(name: string, body: unknown, use: DagUse): AnyDag {
     made[key] = taskOf(`body.tasks.${key}`, spec, needs, use);
     return needs;
   });
-  // They may stand in any order, and need each other: that is judged with the whole.
+  // Tasks may be listed in any order and refer to each other, so needs are resolved when all are known.
   for (const needs of needed) for (const need of Object.keys(needs)) needs[need] = made[need];
   const given = { ...options, on: triggersOf("body.on", on), version: String(use.version) };
   return (dag as (...args: unknown[]) => AnyDag)(name, given, made);
@@ -58,7 +58,7 @@ function needsOf(path: string, spec: unknown): Needs {
   return names;
 }
 
-/** Without any, a task gets the DAG's input. */
+/** Without needs, a task receives the DAG's input. */
 function needing(needs: Needs): { readonly needs?: TasksByName } {
   return Object.keys(needs).length > 0 ? { needs: needs as TasksByName } : {};
 }
@@ -92,7 +92,7 @@ function episodeOf(path: string, spec: Fields, needs: Needs, { expectationOf }: 
   if (!expectation)
     throw new InvalidInput(
       `${path}.episode`,
-      `${JSON.stringify(name)} is no expectation of an actor that this node has`,
+      `${JSON.stringify(name)} is not an expectation of an actor that this node has`,
     );
   const names = Object.keys(needs);
   checkTemplate(`${path}.input`, input, names);
@@ -107,7 +107,7 @@ function episodeOf(path: string, spec: Fields, needs: Needs, { expectationOf }: 
   });
 }
 
-/** Each run gets a configuration of its own: what one does to it is not the next one's affair. */
+/** Each run gets its own copy of the configuration, so that changes by one do not affect the next. */
 function namedRun(path: string, named: unknown, config: unknown = null, { tasks }: DagUse) {
   const name = textField(`${path}.task`, named, "the name of a task");
   const found: RegisteredTask = tasks ? taskNamed(name, tasks) : () => undefined;

@@ -9,7 +9,7 @@ import type { World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
 import type { DefinitionRecord, DefinitionStore, OlderDefinition } from "../store/contract/definition/definitions.js";
 import type { Telemetry } from "../telemetry/bus.js";
-import type { ActorEvents } from "./events.js";
+import type { ActorEvents } from "./definition-events.js";
 
 /** A version for which no run has waited for this long is dropped. A run that parks for longer waits for a look when it is woken. */
 export const KEPT_MS = 10 * 60_000;
@@ -21,9 +21,9 @@ export interface LoaderOptions {
   readonly bus: Telemetry<ActorEvents>;
   /** How long it sleeps at most between two looks. */
   readonly lookEveryMs: number;
-  /** Makes programs of one, given those that were made of others; throws what is wrong with it. */
+  /** Builds the programs of a definition, given those built from others; throws if the definition is invalid. */
   readonly read: (record: Readable, made: readonly AnyDefinition[]) => readonly AnyDefinition[];
-  /** All that are good: from now on these and no others. */
+  /** All valid ones: from now on these and no others. */
   readonly onChange: (programs: readonly AnyDefinition[]) => Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export class DefinitionLoader {
   #revision: string | undefined;
   #current: readonly DefinitionRecord[] = [];
   readonly #kept = new Map<string, Kept>();
-  /** The kept ones that were made programs of last. */
+  /** The kept versions from which programs were built last. */
   #served = "";
 
   constructor(options: LoaderOptions) {
@@ -69,7 +69,7 @@ export class DefinitionLoader {
     this.#served = kept;
     for (const { kind, name, version, enabled } of definitions ? loaded : [])
       bus.emit("definition.loaded", { kind, name, version, enabled });
-    // Only now: what failed is tried again with the next look.
+    // Only now: a failed load is repeated at the next poll.
     this.#revision = revision;
   }
 
@@ -91,7 +91,7 @@ export class DefinitionLoader {
     return lookEveryMs * (0.75 + world.random() / 2);
   }
 
-  /** What was current until now, and what runs wait for. */
+  /** Keeps what was current until now, and what runs wait for. */
   #keep(current: readonly DefinitionRecord[], older: readonly OlderDefinition[]): void {
     const now = this.#options.world.monotonicNow();
     const isCurrent = new Set(current.map(keyOf));
@@ -106,7 +106,7 @@ export class DefinitionLoader {
       if (isCurrent.has(key) || now - waitedForAt > KEPT_MS) this.#kept.delete(key);
   }
 
-  /** Actors before DAGs, which may run their expectations; older versions before newer, which take their place. */
+  /** Actors before DAGs, which may use their expectations; older versions before newer, which replace them. */
   async #change(current: readonly DefinitionRecord[]): Promise<readonly DefinitionRecord[]> {
     const all: Readable[] = [...[...this.#kept.values()].map(({ record }) => record), ...current];
     const made = new Map<string, AnyDefinition>();

@@ -1,4 +1,4 @@
-// Drives a strategy over its journal: asks it what to do, does that as a recorded call, and hands it what came of it.
+// Drives a strategy over its journal: asks for the next move, makes it as a recorded call, and passes the result back.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -12,14 +12,12 @@ import { BudgetExhausted, type Purse } from "./budget.js";
 import { CHECKPOINT, type Checkpoint, migrated } from "./checkpoint.js";
 import type { Checkpoints, Counter, Done, FailedCall, Move, StrategyOptions } from "./strategy.js";
 
-/** The strategy asks for nothing but checkpoints: it would do so for ever. */
+/** The strategy asks only for checkpoints and would do so for ever. */
 export class StrategyStuck extends HoldfastError {
   readonly code = "STRATEGY_STUCK";
 
   constructor() {
-    super(
-      "The strategy asked for a checkpoint twice in a row. Let handle move the state on when a checkpoint is done.",
-    );
+    super("The strategy asked for a checkpoint twice in a row. Change the state in handle when a checkpoint is done.");
   }
 }
 
@@ -37,7 +35,7 @@ export interface DriveOptions {
   readonly purse: Purse;
   readonly checkpoint: Checkpoint | null;
   readonly retry: Retry | undefined;
-  /** Of a definition in the database. */
+  /** From a definition in the database. */
   readonly config: unknown;
   readonly onCheckpoint: (version: number) => void;
 }
@@ -50,7 +48,7 @@ export class Drive {
   readonly #ctx: WorkflowContext;
   readonly #counter: Counter;
   #moves: number;
-  /** Where it is, for whoever must answer in its place. */
+  /** The current state, for onBudgetExhausted. */
   state: unknown = undefined;
 
   constructor(options: DriveOptions) {
@@ -123,7 +121,7 @@ export class Drive {
     }
   }
 
-  /** Counts what it takes: a checkpoint knows by that which messages are still to be heard. */
+  /** Counts what it consumes: a checkpoint records which messages are still unread. */
   #hear(name: string, timeout: Duration | undefined): Promise<unknown> {
     const { replay, surroundings } = this.#options;
     const key = String(this.#moves);
@@ -160,7 +158,7 @@ export class Drive {
     return failed(this.state, call, error, this.#counter);
   }
 
-  /** Answers what was stored: the state as the next holder would have it. */
+  /** Returns the stored form: the state as the next holder would read it. */
   #save(): Promise<Checkpoint> {
     const { replay, surroundings, purse, onCheckpoint } = this.#options;
     const { version } = this.#checkpoints;

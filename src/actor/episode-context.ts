@@ -1,4 +1,4 @@
-// The context of an episode whose strategy is a function: a workflow's, with a budget.
+// The context of an episode whose strategy is a function: a workflow's context with a budget.
 
 import { InvalidInput } from "../kernel/error.js";
 import type { Retry } from "../kernel/run/retry.js";
@@ -12,8 +12,8 @@ import type { Purse, Spent, Usage } from "./budget.js";
 export interface EpisodeContext<In = any> extends Context<In> {
   readonly spent: Spent;
   /**
-   * Counts what was used up; throws BudgetExhausted when that is more than there is. Call it between steps, with what they
-   * answered: so it is counted again, and not twice, when the function runs over its journal.
+   * Counts spending; throws BudgetExhausted beyond the budget. Call it between steps, with their results: a replay then
+   * counts the same spending again, once.
    */
   spend(usage: Usage): void;
 }
@@ -37,7 +37,7 @@ export class BudgetedContext extends WorkflowContext implements EpisodeContext {
   }
 
   spend(usage: Usage): void {
-    // A recorded step is not run again, and what it spent would be forgotten.
+    // A recorded step is not run again, so spending inside it would be forgotten.
     if (this.#replay.insideStep)
       throw new InvalidInput("spend", "cannot be called inside a step; call it with its result");
     this.#purse.spend(usage);

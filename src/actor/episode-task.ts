@@ -1,4 +1,4 @@
-// A task of a DAG that runs an episode: an expectation with what it needs, and what becomes of the DAG when it fails.
+// A DAG task that runs an episode: an expectation, its needs, and what happens when the episode fails.
 
 import { type AnyTask, type Task, type TaskOptions, type TasksByName, task, type Values } from "../dag/task.js";
 import type { TaskContext } from "../dag/task-context.js";
@@ -7,23 +7,23 @@ import { textsField } from "../kernel/fields.js";
 import { attemptsLeft, type RetryOptions, retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
 
-/** `abort`: the task fails. `pause`: it waits for somebody to say whether another episode is to try. */
+/** `abort`: the task fails. `pause`: it asks a person whether another episode should try. */
 export type OnEpisodeFailure = "abort" | "pause" | EpisodeRetry;
 
 export interface EpisodeRetry extends RetryOptions {
-  /** Codes or names of errors that are not worth another episode. */
+  /** Codes or names of errors after which no other episode tries. */
   readonly notAfter?: readonly string[];
 }
 
 export interface EpisodeTaskOptions<N extends TasksByName, DagIn, In> extends Pick<TaskOptions, "queue"> {
   readonly needs?: N;
-  /** What the episode is started with: made of what the needs answered, and of the DAG's input. */
+  /** Builds the episode's input from the results of the needs and the DAG's input. */
   readonly input: (needs: Values<N>, input: DagIn) => In;
-  /** Each other try is an episode of its own. Default: abort. */
+  /** Each further attempt is an episode of its own. Default: abort. */
   readonly onFailure?: OnEpisodeFailure;
 }
 
-/** An episode of a DAG failed, and by its policy no other tries. Its `cause` is what the last one failed with. */
+/** An episode of a DAG failed, and its policy allows no further one. `cause` is the last one's error. */
 export class EpisodeFailed extends HoldfastError {
   readonly code = "EPISODE_FAILED";
 
@@ -33,7 +33,7 @@ export class EpisodeFailed extends HoldfastError {
   }
 }
 
-/** The name of the question that a task asks when it is paused. */
+/** The name of the approval that a paused task asks for. */
 const RESUME = "resume";
 
 // biome-ignore lint/complexity/noBannedTypes: without needs there are none
@@ -60,7 +60,7 @@ function policyOf({ notAfter = [], ...retry }: EpisodeRetry) {
   return { retry: retryPolicy({ delay: "5s", ...retry }, "onFailure"), notAfter };
 }
 
-/** Durable by itself: every episode is a child, every pause between two of them a recorded wait. */
+/** Durable: every episode is a child run, every pause between two of them a recorded wait. */
 async function tryEpisodes<In, Out, Parsed>(
   ctx: TaskContext,
   expectation: Definition<string, In, Out, Parsed>,
@@ -89,7 +89,7 @@ async function isResumed(ctx: TaskContext, program: string, error: unknown): Pro
   return answer.outcome === "resume";
 }
 
-/** An episode that was skipped or cancelled says so in the details. */
+/** A skipped or cancelled episode says so in the details. */
 function isClass(error: unknown, wanted: string): boolean {
   const { code, name, details } = (error ?? {}) as { code?: unknown; name?: unknown; details?: { code?: unknown } };
   return code === wanted || name === wanted || details?.code === wanted;

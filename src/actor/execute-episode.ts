@@ -1,4 +1,4 @@
-// Works on one claimed episode: replays its strategy, within its budget, and gives the claim back with what came of it.
+// Executes one claimed episode: replays its strategy, within its budget, and releases the claim with the outcome.
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
@@ -7,7 +7,7 @@ import type { Effect } from "../kernel/run/effect.js";
 import { type Retry, retryPolicy } from "../kernel/run/retry.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { callId, readRecorded } from "../replay/recorded.js";
-import { type Outcome, Replay } from "../replay/replay.js";
+import { Replay, type SessionOutcome } from "../replay/replay.js";
 import { StepCall } from "../replay/step-call.js";
 import { misfit, play, settlement } from "../workflow/execute.js";
 import type { Surroundings } from "../workflow/workflow-context.js";
@@ -61,7 +61,7 @@ class Episode {
     await session.commit([this.#settlement(outcome)]);
   }
 
-  /** The strategy's own promise, boxed: it is under way when this resolves. */
+  /** Returns the strategy's own promise, boxed, so that awaiting this does not await the strategy. */
   async #begin(replay: Replay, checkpoint: Checkpoint | null): Promise<{ body: Promise<unknown> }> {
     const { codecs, newChild, servicesFor } = this.#environment;
     const { strategy, name: program } = this.#parts;
@@ -94,7 +94,7 @@ class Episode {
     return this.#drive.run(input);
   }
 
-  #settlement(outcome: Outcome): Effect {
+  #settlement(outcome: SessionOutcome): Effect {
     const { codecs } = this.#environment;
     const { timeoutMs } = this.#parts.budget;
     if (outcome.kind === "timeout")
@@ -112,7 +112,7 @@ class Episode {
     return settlement(this.#answer(error, onBudgetExhausted), this.#environment.codecs, this.#session);
   }
 
-  #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): Outcome {
+  #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): SessionOutcome {
     if (!answer) return { kind: "threw", error };
     const { limit, spent } = error;
     try {
@@ -132,12 +132,12 @@ interface Work {
   readonly input: unknown;
 }
 
-/** What another node, or this one after a deploy, may be able to go on with. */
+/** Another node, or this one after a deploy, may be able to continue. */
 function isUnknownHere(error: unknown): error is CheckpointUnreadable | StrategyUnknown {
   return error instanceof CheckpointUnreadable || error instanceof StrategyUnknown;
 }
 
-/** What the definition says now, the first time; from then on what it said then. */
+/** The first time, the current definition; from then on, the recorded one. */
 function recordedUse(replay: Replay, codecs: Codecs, used: Used): Promise<Used> {
   return new Promise((resolve, reject) => {
     const call = { kind: "value", id: callId("value", DEFINITION, "1"), name: DEFINITION, key: "1" } as const;

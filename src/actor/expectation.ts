@@ -1,4 +1,4 @@
-// An expectation: what an actor watches for, what it does then, and what that may cost. `actor` gives it its name.
+// An expectation: what an actor watches for, what it does then, and its budget. `actor` gives it its name.
 
 import type { CircuitBreaker } from "../kernel/breaker-rule.js";
 import type { ScalarPath } from "../kernel/input-path.js";
@@ -13,29 +13,29 @@ import type { Strategy } from "./strategy.js";
 
 export type EpisodeFunction<In, Out> = (ctx: EpisodeContext<In>, input: In) => Promise<Out>;
 
-/** What an episode had when its budget was used up. */
+/** The situation of an episode when its budget was used up. */
 export interface Exhausted<In> {
   readonly limit: BudgetLimit;
   readonly spent: Spent;
   readonly input: In;
-  /** Of a strategy in moves; undefined of a function. */
+  /** The state of a strategy with moves; undefined for a function. */
   readonly state: unknown;
 }
 
 export interface ExpectationOptions<In, Out> {
-  /** Default: 12 turns, 25,000 tokens, two minutes at work. */
+  /** Default: 12 turns, 25,000 tokens, two minutes of working time. */
   readonly budget?: BudgetOptions;
-  /** What the episode answers then, instead of failing with BUDGET_EXHAUSTED. */
+  /** The episode's result in that case, instead of failing with BUDGET_EXHAUSTED. */
   readonly onBudgetExhausted?: (exhausted: Exhausted<In>) => Out;
-  /** For its steps, unless they say otherwise. Default: 3 attempts, exponential from 1 s. */
+  /** The default for its steps. Default: 3 attempts, exponential from 1 s. */
   readonly retry?: Retry;
-  /** What becomes of an episode when the process that worked on it died. Default: resume. */
+  /** What happens to an episode when the process that worked on it died. Default: resume. */
   readonly recovery?: Recovery;
-  /** After so many failures in a row, triggers start no episode until one has tried. */
+  /** After this many failures in a row, triggers start no episode until a probe succeeds. */
   readonly circuitBreaker?: CircuitBreaker;
   /**
-   * One episode at a time: for each subject of its triggers, or for each value of a path. Inputs that have none take turns
-   * with each other.
+   * One episode at a time: for each subject of its triggers, or for each value of a path. Inputs without a value share
+   * one key.
    */
   readonly serial?: "subject" | ScalarPath<In>;
 }
@@ -70,12 +70,12 @@ type OutputOfRun<Run> =
   Run extends Strategy<infer _In, infer Out> ? Out : Run extends (...args: never) => Promise<infer Out> ? Out : never;
 
 export function expectation<Run extends AnyRun>(run: Run): Expectation<InputOfRun<Run>, OutputOfRun<Run>>;
-/** With a schema, the input is what it makes of it. */
+/** With a schema, the input is what the schema produces. */
 export function expectation<Takes extends Schema, Out>(
   options: ExpectationOptions<OutputOf<Takes>, NoInfer<Out>> & { readonly input: Takes },
   run: EpisodeFunction<OutputOf<Takes>, Out> | Strategy<OutputOf<Takes>, Out>,
 ): Expectation<InputOf<Takes>, Out, OutputOf<Takes>>;
-/** With triggers, the input is one of what they bring: tell them apart by `type`. */
+/** With several triggers, the input is a union: distinguish by `type`. */
 export function expectation<
   // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings
   const Triggers extends readonly Trigger<any>[],
@@ -84,7 +84,7 @@ export function expectation<
   options: ExpectationOptions<InputOfTriggers<Triggers>, NoInfer<Out>> & { readonly on: Triggers },
   run: EpisodeFunction<InputOfTriggers<Triggers>, Out> | Strategy<InputOfTriggers<Triggers>, Out>,
 ): Expectation<InputOfTriggers<Triggers>, Out>;
-/** Started by calls only: with whatever its function takes. */
+/** Started only by calls, with the input its function takes. */
 export function expectation<Run extends AnyRun>(
   options: ExpectationOptions<InputOfRun<Run>, OutputOfRun<Run>>,
   run: Run,

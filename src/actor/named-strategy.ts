@@ -1,13 +1,15 @@
-// A strategy that is known by its name: what a definition in the database asks for, found in the node's registry.
+// A strategy known by its name: requested by a definition in the database, found in the node's registry.
 //
-// An episode keeps the name and the configuration it began with: they are its journal's first entry, so that a definition
-// may change while it waits.
+// An episode keeps the name and the configuration it began with: they are its journal's first entry, so that a
+// definition may change while it waits.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { EpisodeContext } from "./episode-context.js";
 import type { Strategy } from "./strategy.js";
 
-/** By name: what definitions may ask for. Functions get the definition's configuration as their third argument. */
+/**
+ * By name: the strategies that definitions may use. Functions receive the definition's configuration as third argument.
+ */
 export type Strategies = Readonly<Record<string, RegisteredStrategy>>;
 
 export type RegisteredStrategy =
@@ -20,7 +22,7 @@ export type RegisteredStrategy =
 export interface Used {
   readonly strategy: string;
   readonly config: unknown;
-  /** Of the definition. */
+  /** The version of the definition. */
   readonly version: number;
 }
 
@@ -30,17 +32,17 @@ export interface NamedStrategy {
   readonly registry: Strategies;
 }
 
-/** The entry of the journal. */
+/** The kind of the journal entry. */
 export const DEFINITION = "definition";
 
-/** The log is untouched: the run is left to a node that knows its strategy. */
+/** The journal is unchanged: the run is left to a node that has the strategy. */
 export class StrategyUnknown extends HoldfastError {
   readonly code = "STRATEGY_UNKNOWN";
 
   constructor(name: string) {
     super(
-      `This node has no strategy ${JSON.stringify(name)}. Give it to createNode({ strategies }), ` +
-        "or save the definition with one that it has; an episode that began with it continues on a node that has it.",
+      `This node has no strategy ${JSON.stringify(name)}. Pass it to createNode({ strategies }), ` +
+        "or save the definition with one that the node has; an episode that began with it continues on a node that has it.",
     );
   }
 }

@@ -1,7 +1,8 @@
-// A strategy in single moves: `init` makes a state, `next` says what to do, `handle` makes the next state of what came of it.
+// A strategy of single moves: `init` creates a state, `next` decides the next move, `handle` derives the next state
+// from its result.
 //
-// Decisions are pure and data: what was done stands in the journal, and the state is made of it again after a crash. From a
-// checkpoint on, only of what came after it.
+// Decisions are pure data: results are in the journal, and the state is rebuilt from them after a crash. From a
+// checkpoint on, only from later entries.
 
 import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -13,7 +14,7 @@ import type { StepInfo } from "../replay/step-call.js";
 import type { Decision } from "../workflow/context.js";
 import type { Spent, Usage } from "./budget.js";
 
-/** What a strategy can do: functions by name. */
+/** The functions a strategy can call, by name. */
 // biome-ignore lint/suspicious/noExplicitAny: each takes and returns what it likes
 export type Deeds = Readonly<Record<string, (step: StepInfo, args: any, services: Services) => unknown>>;
 // biome-ignore lint/suspicious/noExplicitAny: each brings what it likes
@@ -24,7 +25,7 @@ type ArgsOf<Deed> = Deed extends (step: any, args: infer Args, ...rest: any) => 
 type ResultOf<Deed> = Deed extends (...args: never) => infer Result ? Awaited<Result> : never;
 type PayloadOf<S> = S extends Signal<infer T> ? T : never;
 
-/** What to do next. */
+/** The next move. */
 export type Move<D extends Deeds, S extends Signals, Out> =
   | {
       [Name in keyof D & string]: {
@@ -32,13 +33,16 @@ export type Move<D extends Deeds, S extends Signals, Out> =
         readonly name: Name;
         readonly retry?: Retry;
         readonly timeout?: Duration;
-        /** Its result counts also when it arrives after the abort of `step.signal`. Default: it is dropped; the call is made again. */
+        /**
+         * The result counts even if it arrives after `step.signal` was aborted. Default: it is dropped, and the call is
+         * made again.
+         */
         readonly finishOnAbort?: boolean;
       } & (undefined extends ArgsOf<D[Name]>
         ? { readonly args?: ArgsOf<D[Name]> }
         : { readonly args: ArgsOf<D[Name]> });
     }[keyof D & string]
-  /** From here on it goes on after a crash, and after a deploy that migrates its state. */
+  /** After a crash, or after a deploy that migrates its state, the strategy resumes from here. */
   | { readonly do: "checkpoint" }
   /** Asks a person. The decision is bound to a hash of the question and the plan: another plan is another question. */
   | {
@@ -50,12 +54,12 @@ export type Move<D extends Deeds, S extends Signals, Out> =
       readonly to?: string;
       readonly timeout?: Duration;
     }
-  /** For a signal; without one in time, its payload is undefined. */
+  /** Waits for a signal; on timeout, its payload is undefined. */
   | { readonly do: "wait"; readonly name: keyof S & string; readonly timeout?: Duration }
   | { readonly do: "sleep"; readonly name: string; readonly for: Duration }
   | { readonly do: "done"; readonly result: Out };
 
-/** What was done, and what came of it. */
+/** A move and its result. */
 export type Done<D extends Deeds, S extends Signals> =
   | {
       [Name in keyof D & string]: {
@@ -83,14 +87,14 @@ export interface FailedCall {
 }
 
 export interface Checkpoints {
-  /** Of the state as this code writes it. */
+  /** The version of the state as this code writes it. */
   readonly version: number;
-  /** By the version it comes from: makes the state of the next version. */
+  /** By old version: converts the state to the next version. */
   // biome-ignore lint/suspicious/noExplicitAny: older states have older types
   readonly migrate?: Readonly<Record<number, (state: any) => unknown>>;
 }
 
-/** `handle` and `failed` count what was used up. */
+/** `handle` and `failed` count spending with it. */
 export interface Counter {
   readonly spent: Spent;
   readonly spend: (usage: Usage) => void;
@@ -101,11 +105,11 @@ export interface StrategyOptions<In, State, D extends Deeds, S extends Signals, 
   readonly signals?: S;
   /** Default: version 1. */
   readonly checkpoints?: Checkpoints;
-  /** Recorded: done once. `config`: what a definition in the database brings. */
+  /** Recorded, so it runs once. `config`: from a definition in the database. */
   readonly init: (step: StepInfo, input: In, services: Services, config: unknown) => State | Promise<State>;
   readonly next: (state: NoInfer<State>, spent: Spent) => Move<D, S, Out>;
   readonly handle: (state: NoInfer<State>, step: Done<D, S>, counter: Counter) => NoInfer<State>;
-  /** When a call has failed for good. Default: the episode fails with it. */
+  /** Called when a call has failed for good. Default: the episode fails with its error. */
   readonly failed?: (state: NoInfer<State>, call: FailedCall, error: unknown, counter: Counter) => NoInfer<State>;
 }
 
@@ -117,7 +121,7 @@ export interface Strategy<In, Out> {
   readonly "~types"?: (input: In) => Out;
 }
 
-/** Write `steps` and `init` first: what follows is inferred from them. */
+/** Write `steps` and `init` first: the types of the rest are inferred from them. */
 export function strategy<In, State, const D extends Deeds, Out, S extends Signals = Record<never, never>>(
   options: StrategyOptions<In, State, D, S, Out>,
 ): Strategy<In, Out> {

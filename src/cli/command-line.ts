@@ -1,4 +1,4 @@
-// Carries out one command line: finds the command, runs it, prints its report or what went wrong.
+// Executes one command line: finds the command, runs it, prints its report or the error.
 
 import { HoldfastError } from "../kernel/error.js";
 import { envName, nodeName } from "../kernel/name.js";
@@ -103,12 +103,12 @@ function actorOf({ env }: Terminal): string {
   try {
     return nodeName(user ? `cli:${user}` : "cli");
   } catch {
-    // A user's name with control characters.
+    // The user's name contains control characters.
     return "cli";
   }
 }
 
-/** A mistake of the user or of the database is a sentence; only what nobody expected comes with its stack. */
+/** An expected error is printed as a sentence; only an unexpected one comes with its stack. */
 function tell(error: unknown, words: readonly string[], terminal: Terminal): void {
   const expected = error instanceof HoldfastError;
   const message = withoutPasswords(error instanceof Error ? error.message : String(error));

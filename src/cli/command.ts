@@ -1,4 +1,4 @@
-// What a command is: what it accepts, what its help says, and a function from a call to a report.
+// The interface of a command: its arguments, its help, and a function from a call to a report.
 
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
@@ -8,14 +8,14 @@ import type { Paint } from "./text/paint.js";
 export interface CommandOption {
   readonly type: "string" | "boolean";
   readonly short?: string;
-  /** In the help: what the value stands for (`--limit N`). */
+  /** Placeholder for the value in the help (`--limit N`). */
   readonly value?: string;
   readonly says: string;
 }
 
 export interface Command {
   readonly name: string;
-  /** The positional arguments, in order; those in brackets may be left out. */
+  /** The positional arguments, in order; those in brackets are optional. */
   readonly takes: readonly string[];
   readonly summary: string;
   /** Further lines of the help. */
@@ -24,7 +24,7 @@ export interface Command {
   run(call: Call): Promise<Report>;
 }
 
-/** One use of a command, with everything it may touch. */
+/** One invocation of a command, with everything it may use. */
 export interface Call {
   readonly arguments: readonly string[];
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
@@ -33,9 +33,9 @@ export interface Call {
   readonly world: World;
   readonly width: number;
   readonly paint: Paint;
-  /** Who acts, for the record: `cli:<user>`, or `cli`. */
+  /** Who acts, for the journal: `cli:<user>`, or `cli`. */
   readonly actor: string;
-  /** Opened and its schema checked at the first use; closed when the call is over. */
+  /** Opened, and its schema checked, on first use; closed when the call ends. */
   store(): Promise<Store>;
 }
 

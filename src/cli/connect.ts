@@ -1,4 +1,4 @@
-// Opens the store for one command: soon told when the database is away, and only on a schema that fits.
+// Opens the store for one command: fails fast when the database is away, and checks that the schema fits.
 
 import type { Duration } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -20,14 +20,14 @@ export interface DatabaseOptions {
   readonly terminal: Pick<Terminal, "env" | "cwd">;
 }
 
-/** A person is waiting. */
+/** Short, because a person is waiting. */
 const RETRY_FOR: Duration = "2s";
 const QUERY_TIMEOUT: Duration = "3s";
 
 /** Long enough for an index on a large table. */
 const MIGRATION_TIMEOUT: Duration = "10m";
 
-/** The store, when its schema is there and fits. */
+/** Opens the store; fails if its schema is missing or does not fit. */
 export async function connect(options: DatabaseOptions): Promise<PostgresStore> {
   const { store, failure } = await reach(options);
   if (failure === null) return store;
@@ -35,7 +35,7 @@ export async function connect(options: DatabaseOptions): Promise<PostgresStore> 
   throw failure;
 }
 
-/** The store, also when its schema is missing or old. */
+/** Opens the store even if its schema is missing or old. */
 export async function connectToMigrate(options: DatabaseOptions): Promise<PostgresStore> {
   const { store, failure, address } = await reach(options);
   await store.close();
@@ -64,14 +64,14 @@ async function reach({ url, schema, terminal }: DatabaseOptions): Promise<Reache
   }
 }
 
-/** The first statement of all fails for good only when the login does. */
+/** A permanent failure of the very first statement means the login failed. */
 function isAway(error: unknown): error is StoreUnavailable | StoreFailed | StoreRefused {
   return error instanceof StoreUnavailable || error instanceof StoreFailed || error instanceof StoreRefused;
 }
 
 function whyNot(address: DatabaseAddress, error: HoldfastError): HoldfastError {
   if ((error.cause as { code?: unknown }).code === "ERR_INVALID_URL") {
-    return new CommandMisused(`${address.from} cannot be read; in a password, write @ / # ? as %40 %2F %23 %3F`);
+    return new CommandMisused(`${address.from} cannot be parsed; in a password, write @ / # ? as %40 %2F %23 %3F`);
   }
   const host = hostOf(address.url);
   const where = `the database${host ? ` at ${host}` : ""} (address from ${address.from})`;
@@ -87,7 +87,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   "3D000": "there is no such database (3D000)",
 };
 
-/** By the code where there is one: the driver's own sentences may name users and hosts. */
+/** By error code where there is one: the driver's own messages may contain users and hosts. */
 function reasonOf(cause: unknown): string {
   const { code, message } = cause as { code?: unknown; message?: unknown };
   if (typeof code === "string") return KNOWN[code] ?? `${code}${message ? `, ${message}` : ""}`;

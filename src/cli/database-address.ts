@@ -1,4 +1,4 @@
-// Which database a command talks to: what was passed, what the environment says, or a running embedded server.
+// Finds the database for a command: the --url option, the environment, or a running embedded server.
 
 import { CommandMisused, DatabaseNotSet } from "./error.js";
 import { EMBEDDED_FOLDER, findEmbedded } from "./find-embedded.js";
@@ -30,13 +30,13 @@ export async function databaseAddress(
 function checked(address: DatabaseAddress): DatabaseAddress {
   if (SCHEMES.test(address.url)) return address;
   throw new CommandMisused(
-    `${address.from} is no PostgreSQL address; it must look like postgres://user@host:5432/database`,
+    `${address.from} is not a PostgreSQL address; it must look like postgres://user@host:5432/database`,
   );
 }
 
 /**
- * Host and port, when it is certain that they are: an unescaped "@", "/" or "#" in a password shifts every part, and what
- * looks like the host then is a piece of the password.
+ * Host and port, only when they are certain: an unescaped "@", "/" or "#" in a password shifts every part, and a piece
+ * of the password may then look like the host.
  */
 export function hostOf(url: string): string | null {
   try {

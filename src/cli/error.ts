@@ -1,4 +1,4 @@
-// What a command line can be refused for, in sentences that say what to do next.
+// Errors of the command line; each message says what to do next.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { RunState } from "../kernel/run/run-state.js";
@@ -14,59 +14,59 @@ export class DatabaseNotSet extends HoldfastError {
   constructor(folder: string) {
     super(
       "No database: set HOLDFAST_DATABASE_URL (or DATABASE_URL), pass --url postgres://user@host:5432/database, " +
-        `or start the embedded server, which was looked for in ${folder}.`,
+        `or start the embedded server; none was found in ${folder}.`,
     );
   }
 }
 
-/** Nobody answers at the address, or the login was refused. */
+/** Nothing answers at the address, or the login was refused. */
 export class DatabaseUnreachable extends HoldfastError {
   readonly code = "DATABASE_UNREACHABLE";
 }
 
-/** Only failed, dead and quarantined runs are opened again. */
+/** Only failed, dead and quarantined runs can be retried. */
 export class RunNotRetried extends HoldfastError {
   readonly code = "RUN_NOT_RETRIED";
 
   constructor(runId: string, state: RunState) {
-    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs are opened again. Nothing was changed.`);
+    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs can be retried. Nothing was changed.`);
   }
 }
 
-/** A task is opened again with its DAG. */
+/** A task is retried with its DAG. */
 export class RunIsTask extends HoldfastError {
   readonly code = "RUN_IS_TASK";
 
   constructor(runId: string, of: string) {
     super(
-      `Run ${runId} is a task of run ${of}. Retry that one: of its tasks, only those that did not succeed run again.`,
+      `Run ${runId} is a task of run ${of}. Retry that run: of its tasks, only those that did not succeed run again.`,
     );
   }
 }
 
-/** Only paused runs are resumed. */
+/** Only paused runs can be resumed. */
 export class RunNotPaused extends HoldfastError {
   readonly code = "RUN_NOT_PAUSED";
 
   constructor(runId: string, state: RunState) {
-    super(`Run ${runId} is ${state}, and not paused. Nothing was changed.`);
+    super(`Run ${runId} is ${state}, not paused. Nothing was changed.`);
   }
 }
 
-/** The run asks nobody for a decision (any more). */
+/** The run is not, or no longer, waiting for a decision. */
 export class NothingToDecide extends HoldfastError {
   readonly code = "NOTHING_TO_DECIDE";
 
   constructor(runId: string, name: string | undefined) {
-    super(`Run ${runId} does not ask for a decision${name === undefined ? "" : ` named ${JSON.stringify(name)}`} now.`);
+    super(`Run ${runId} is not waiting for a decision${name === undefined ? "" : ` named ${JSON.stringify(name)}`}.`);
   }
 }
 
-/** The beginning of an id fits several runs. */
+/** The beginning of an id matches several runs. */
 export class RunAmbiguous extends HoldfastError {
   readonly code = "RUN_AMBIGUOUS";
 
   constructor(prefix: string, ids: readonly string[]) {
-    super(`Several runs begin with ${prefix}, among them ${ids.join(" and ")}. Give more of the id.`);
+    super(`Several runs begin with ${prefix}, among them ${ids.join(" and ")}. Give more characters of the id.`);
   }
 }

@@ -1,14 +1,14 @@
-// What the process ends with, so that scripts need not read sentences.
+// Exit codes, so that scripts need not parse messages.
 
 import { HoldfastError } from "../kernel/error.js";
 
 export const EXIT = {
   ok: 0,
-  /** Not found, refused, or a bug. */
+  /** Not found, rejected, or a bug. */
   failed: 1,
-  /** The command line, or a value on it, was not accepted. */
+  /** The command line, or a value on it, was not valid. */
   usage: 2,
-  /** The database does not answer or does not let us in. */
+  /** The database does not answer, or refuses the login. */
   unreachable: 3,
 } as const;
 

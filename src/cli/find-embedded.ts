@@ -1,4 +1,4 @@
-// Finds the embedded server of a folder if one is running; starts and makes nothing.
+// Finds the running embedded server of a folder; starts and creates nothing.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -8,17 +8,17 @@ import { readPostmaster } from "../embedded/postmaster-file.js";
 
 export const EMBEDDED_FOLDER = join(".holdfast", "postgres");
 
-/** One that is still starting is found too: the store tries again until it answers. */
+/** Also finds a server that is still starting: the store tries again until it answers. */
 export async function findEmbedded(cwd: string): Promise<string | null> {
   const dataDir = join(cwd, EMBEDDED_FOLDER);
-  // Choosing a place makes the folder when it is not there.
+  // Choosing a place creates the folder if it does not exist.
   if (!existsSync(dataDir)) return null;
   try {
     const place = await choosePlace({ dataDir, refuge: defaultRefuge(), onNotice: () => {} });
     const postmaster = await readPostmaster(place.data);
     return postmaster && (await urlOf(place, postmaster.port));
   } catch {
-    // Another user's folder: not ours to use.
+    // Another user's folder must not be used.
     return null;
   }
 }

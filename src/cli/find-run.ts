@@ -1,4 +1,4 @@
-// Finds the run that a command names by its id, or by the beginning of one.
+// Finds a run by its id, or by the beginning of its id.
 
 import { RunUnknown } from "../client/run-handle.js";
 import { isUuid } from "../kernel/id.js";
@@ -14,7 +14,7 @@ export async function findRun(store: Store, env: string, text: string): Promise<
   const highest = wanted + HIGHEST_ID.slice(wanted.length);
   if (wanted.length < SHORTEST_PREFIX || !isUuid(highest)) {
     throw new CommandMisused(
-      `${JSON.stringify(text)} is no run id: a UUID, or at least the first ${SHORTEST_PREFIX} characters of one`,
+      `${JSON.stringify(text)} is not a run id: give a UUID, or at least its first ${SHORTEST_PREFIX} characters`,
     );
   }
   if (isUuid(wanted)) {
@@ -28,7 +28,9 @@ export async function findRun(store: Store, env: string, text: string): Promise<
   throw new RunUnknown(`that begins with ${wanted} in env ${env}`);
 }
 
-/** At most two of the live and two of the archived ones: lists go by id, so each is a short walk on the primary key. */
+/**
+ * Reads at most two live and two archived runs: lists are ordered by id, so each is a short scan of the primary key.
+ */
 async function startingWith(store: Store, env: string, prefix: string, highest: string): Promise<RunRecord[]> {
   const pages = await Promise.all(
     [false, true].map((archived) => store.runs.list({ env, archived }, { limit: 2, before: highest })),

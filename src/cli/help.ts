@@ -1,4 +1,4 @@
-// The help texts, made from what the commands say about themselves.
+// Builds the help texts from the commands' own descriptions.
 
 import type { Command, CommandOption } from "./command.js";
 import { COMMON_OPTIONS } from "./options.js";
@@ -14,7 +14,7 @@ ${aligned(Object.entries(COMMON_OPTIONS).map(optionLine))}
   --version          the version of this package
 
 Exit codes: 0 ok, 1 failed (not found, refused), 2 wrong usage, 3 database unreachable.
-\`holdfast COMMAND --help\` tells more about a command.
+\`holdfast COMMAND --help\` shows the help of a command.
 `;
 }
 
@@ -34,7 +34,7 @@ function optionLine([name, { short, value, says }]: [string, CommandOption]): re
   return [`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`, says];
 }
 
-/** A left side that is wider stands on a line of its own: one long command must not push all others out of the window. */
+/** A wider left side gets a line of its own, so that one long command does not push all others out of the window. */
 const WIDEST_LEFT = 28;
 
 function aligned(lines: readonly (readonly [string, string])[]): string {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The `holdfast` command: hands this process's arguments, streams and environment to the command line.
+// The `holdfast` command: passes this process's arguments, streams and environment to the command line.
 
 import { systemWorld } from "../kernel/system-world.js";
 import { runCommandLine } from "./command-line.js";
@@ -21,7 +21,7 @@ const terminal: Terminal = {
   },
 };
 
-// `holdfast runs | head` closes our output early: that is no error.
+// `holdfast runs | head` closes our output early, which is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
 process.exitCode = await runCommandLine(process.argv.slice(2), terminal, systemWorld());

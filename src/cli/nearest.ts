@@ -1,6 +1,6 @@
-// The word that somebody probably meant: the one that the fewest letters have to be changed for.
+// Suggests the closest known word (edit distance).
 
-/** One letter in three: beyond that it would be a guess. */
+/** One edit per three letters: beyond that, the suggestion would be a guess. */
 const LETTERS_PER_CHANGE = 3;
 
 export function nearest(typed: string, words: readonly string[]): string | null {
@@ -9,7 +9,7 @@ export function nearest(typed: string, words: readonly string[]): string | null 
   return best && best.changes <= best.word.length / LETTERS_PER_CHANGE ? best.word : null;
 }
 
-/** Letters added, left out, exchanged, and neighbours that changed places. */
+/** Insertions, deletions, substitutions and transpositions. */
 function changesTo(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= from.length; i++) {

@@ -1,4 +1,4 @@
-// Which approvals a journal has asked for and nobody has decided.
+// Finds the approvals in a journal that are asked for and not decided.
 
 import { waitKey } from "../replay/recorded.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
@@ -6,22 +6,22 @@ import { decode } from "./text/payload-text.js";
 
 export interface OpenApproval {
   readonly name: string;
-  /** Which time this name is asked for. */
+  /** Which occurrence of this name. */
   readonly nth: string;
   readonly ask: string;
-  /** What is done if they agree; undefined when the question says it all. */
+  /** What will be done if approved; undefined when the question says it all. */
   readonly plan: unknown;
   readonly choices: readonly string[];
   readonly to: string | null;
   readonly deadline: number | null;
-  /** Of what is shown: whoever decides says what they saw. */
+  /** Hash of what is shown; a decision carries it to prove what the person saw. */
   readonly hash: string;
 }
 
 export function openApprovals(entries: readonly JournalEntry[]): OpenApproval[] {
   const baseSeq = (entries[0]?.seq ?? 1) - 1;
   const taken = new Set(entries.filter(({ kind }) => kind === "take").map(({ key }) => key));
-  // A run that was rewound has left the gates it was at.
+  // A rewind leaves the approvals the run was waiting for.
   const rewound = entries.findLastIndex(({ kind, payload }) => kind === "redriven" && payload !== null);
   return entries
     .slice(rewound + 1)

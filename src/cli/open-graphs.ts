@@ -1,4 +1,4 @@
-// What the commands about runs of graphs work with. They need no code of the graph: the run says what program it is of.
+// Shared parts of the commands for graph runs. They need no code of the graph: the run names its program.
 
 import { GraphRuns } from "../client/graph-runs.js";
 import { Runs } from "../client/runs.js";
@@ -15,7 +15,7 @@ export function openGraphs(call: Call, store: Store): GraphRuns {
   return new GraphRuns(place, new Runs(place));
 }
 
-/** Fields of a state, from `--state '{"topic":"tea"}'`. */
+/** State fields, from `--state '{"topic":"tea"}'`. */
 export function stateOption({ values }: Call): object | undefined {
   const json = textOption(values, "state");
   if (json === undefined) return undefined;
@@ -23,7 +23,7 @@ export function stateOption({ values }: Call): object | undefined {
   try {
     state = JSON.parse(json);
   } catch {
-    throw new CommandMisused(`--state is not JSON. Write it like '{"topic":"tea"}'.`);
+    throw new CommandMisused(`--state is not valid JSON. Write it like '{"topic":"tea"}'.`);
   }
   if (typeof state !== "object" || state === null || Array.isArray(state))
     throw new CommandMisused(`--state sets fields: write an object like '{"topic":"tea"}'.`);

@@ -1,27 +1,27 @@
-// The options that every command has, and how values of options are read.
+// The options common to all commands, and parsers for option values.
 
 import { RUN_STATES, type RunState } from "../kernel/run/run-state.js";
 import type { Call, CommandOption } from "./command.js";
 import { CommandMisused } from "./error.js";
 
 export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
-  url: { type: "string", value: "URL", says: "the database; when not given: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
-  schema: { type: "string", value: "NAME", says: "the schema that holds the tables; when not given: holdfast" },
+  url: { type: "string", value: "URL", says: "the database; default: HOLDFAST_DATABASE_URL, then DATABASE_URL" },
+  schema: { type: "string", value: "NAME", says: "the schema that holds the tables; default: holdfast" },
   env: {
     type: "string",
     value: "NAME",
-    says: "the isolated world in that schema; when not given: HOLDFAST_ENV, then default",
+    says: "the isolated namespace in that schema; default: HOLDFAST_ENV, then default",
   },
-  json: { type: "boolean", says: "one JSON document, on the last line" },
+  json: { type: "boolean", says: "print one JSON document, on the last line" },
   help: { type: "boolean", short: "h", says: "this text" },
 };
 
-export const WATCH_OPTION: CommandOption = { type: "boolean", says: "again every second, until ctrl-c" };
+export const WATCH_OPTION: CommandOption = { type: "boolean", says: "repeat every second, until ctrl-c" };
 
 export const LIMIT_OPTION: CommandOption = {
   type: "string",
   value: "N",
-  says: "at most N runs, up to 1000; when not given: 20",
+  says: "at most N runs, up to 1000; default: 20",
 };
 const DEFAULT_LIMIT = 20;
 const LARGEST_LIMIT = 1000;
@@ -43,12 +43,12 @@ export function limitOption(values: Values): number {
   return limit;
 }
 
-/** One state, or several with commas. */
+/** One state, or several separated by commas. */
 export function statesOption(values: Values): readonly RunState[] | undefined {
   const text = textOption(values, "state");
   return text?.split(",").map((name) => {
     const state = RUN_STATES.find((known) => known === name.trim());
     if (state) return state;
-    throw new CommandMisused(`--state ${JSON.stringify(name)} is no state; the states are ${RUN_STATES.join(", ")}`);
+    throw new CommandMisused(`--state ${JSON.stringify(name)} is not a state; the states are ${RUN_STATES.join(", ")}`);
   });
 }

@@ -1,5 +1,5 @@
-// What a journal has begun to wait for and not got: sleeps, signals with a deadline, approvals, children. A wait for a
-// signal without a deadline leaves no record.
+// Finds the open waits in a journal: sleeps, signals with a deadline, approvals, children. A wait for a signal without
+// a deadline leaves no entry.
 
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { openApprovals } from "./open-approvals.js";
@@ -8,7 +8,7 @@ import { decode } from "./text/payload-text.js";
 export interface PendingWait {
   readonly kind: "sleep" | "signal" | "approval" | "child";
   readonly name: string;
-  /** What is asked, or the child's id. */
+  /** The question, or the child's id. */
   readonly detail: string | null;
   readonly deadline: number | null;
 }
@@ -41,7 +41,7 @@ function isAnswered(entries: readonly JournalEntry[], { name, key }: JournalEntr
   const ofName = entries.filter((entry) => entry.name === name);
   const expired = ofName.filter(({ kind }) => kind === "wait.expired").map((entry) => entry.key);
   if (expired.includes(key)) return true;
-  // A graph's wait is named by its node, which says itself when it is over.
+  // A graph's wait is named after its node, whose own entry says when the wait has ended.
   if (key?.includes(":")) return entries.some((entry) => entry.kind === "node" && `${entry.name}:${entry.key}` === key);
   const signals = ofName.filter((entry) => entry.kind === "take" && entry.key?.startsWith("signal:")).length;
   const expiredBefore = expired.filter((other) => Number(other) < Number(key)).length;

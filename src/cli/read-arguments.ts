@@ -1,4 +1,4 @@
-// From the words of a command line to a command and its values.
+// Parses the words of a command line into a command and its values.
 
 import { parseArgs } from "node:util";
 import type { Command } from "./command.js";
@@ -13,7 +13,7 @@ export interface Read {
   readonly arguments: readonly string[];
 }
 
-/** The command is the first word that is no option; common options may stand before it. Null: there is none. */
+/** The command is the first word that is not an option; common options may precede it. Null: there is none. */
 export function findCommand(words: readonly string[]): { name: string; rest: readonly string[] } | null {
   const { tokens } = parseArgs({
     args: [...words],
@@ -26,7 +26,7 @@ export function findCommand(words: readonly string[]): { name: string; rest: rea
   const name = first.value;
   if (COMMAND_NAMES.includes(name)) return { name, rest: words.filter((_, i) => i !== first.index) };
   const meant = nearest(name, COMMAND_NAMES);
-  const hint = meant === null ? `there are ${COMMAND_NAMES.join(", ")}` : `did you mean ${meant}?`;
+  const hint = meant === null ? `the commands are ${COMMAND_NAMES.join(", ")}` : `did you mean ${meant}?`;
   throw new CommandMisused(`Unknown command ${quoted(name)}; ${hint}`);
 }
 
@@ -37,9 +37,9 @@ export function readArguments(command: Command, words: readonly string[]): Read 
   const missing = needed[positionals.length];
   if (missing) throw new CommandMisused(`${missing} is missing`);
   const extra = positionals[command.takes.length];
-  if (extra !== undefined) throw new CommandMisused(`${quoted(extra)} is one word too many`);
+  if (extra !== undefined) throw new CommandMisused(`unexpected argument ${quoted(extra)}`);
   if (values["watch"] && values["json"]) {
-    throw new CommandMisused("--watch is for people: ask again for another JSON document");
+    throw new CommandMisused("--watch and --json cannot be combined; run the command again for another JSON document");
   }
   return { command, values, arguments: positionals };
 }
@@ -53,12 +53,12 @@ function parsed({ options }: Command, words: readonly string[]) {
     });
   } catch (error) {
     if (!String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS")) throw error;
-    // Only the first sentence: the others explain how to pass a word that looks like an option.
+    // Only the first sentence: the rest explains how to pass a word that looks like an option.
     throw new CommandMisused((error as Error).message.split(". ")[0]!);
   }
 }
 
-/** A database's address in the wrong place is still a secret. */
+/** Hides a database address in the wrong place: it contains a password. */
 function quoted(word: string): string {
   return JSON.stringify(word.replace(/:\/\/.*$/s, "://…"));
 }

@@ -1,4 +1,4 @@
-// The claims a run was worked on under: who held each, what was written under it and when, and how it ended.
+// The claims of a run: who held each, what was written under it and when, and how it ended.
 
 import { isEnded, type RunState } from "../kernel/run/run-state.js";
 import type { ClaimRecord, Holder, TakenBack } from "../store/contract/claim/claims.js";
@@ -9,18 +9,18 @@ import { isoTime } from "./text/time-ago.js";
 export interface PastClaim {
   readonly epoch: number;
   readonly holder: Holder | null;
-  /** Written under it, in this generation. */
+  /** Entries written under it, in this generation. */
   readonly entries: number;
   /** When the first and the last of them were written; null when there is none. */
   readonly from: number | null;
   readonly to: number | null;
-  /** `taken back`: its holder died or hung, and did not give it back itself. */
+  /** `reclaimed`: the holder died or hung and did not release the claim itself. */
   readonly ended: string;
   readonly takenBack: TakenBack | null;
 }
 
 const GIVEN_BACK: readonly string[] = ["parked", "retry", "handed-back", "paused", "misfit", "quarantined"];
-/** A run may have been claimed a thousand times; the last ones tell what is wrong. */
+/** A run may have been claimed a thousand times; the last claims show the problem. */
 const MOST = 20;
 
 export function claimsOf(
@@ -28,7 +28,7 @@ export function claimsOf(
   run: Pick<RunRecord, "epoch" | "state" | "baseSeq">,
   known: readonly ClaimRecord[],
 ): PastClaim[] {
-  // In a later generation, claims before its first entry belong to an earlier one.
+  // In a later generation, claims before its first entry belong to an earlier generation.
   const first = run.baseSeq === 0 ? 1 : (journal.find(({ epoch }) => epoch > 0)?.epoch ?? run.epoch);
   const epochs = Array.from({ length: Math.max(run.epoch - first + 1, 0) }, (_, i) => first + i);
   return epochs.slice(-MOST).map((epoch) => {
@@ -36,24 +36,24 @@ export function claimsOf(
     const last = entries.at(-1);
     const { holder = null, takenBack = null } = known.find((claim) => claim.epoch === epoch) ?? {};
     const isHeld = run.state === "running" && epoch === run.epoch;
-    const ended = isHeld ? "held" : takenBack ? "taken back" : endOf(last?.kind);
+    const ended = isHeld ? "held" : takenBack ? "reclaimed" : endOf(last?.kind);
     const times = { from: entries[0]?.at ?? null, to: last?.at ?? null };
     return { epoch, holder, entries: entries.length, ...times, ended, takenBack };
   });
 }
 
 function endOf(kind: string | undefined): string {
-  if (kind === undefined) return "taken back";
-  if (kind === "start") return "began anew";
-  return GIVEN_BACK.includes(kind) || isEnded(kind as RunState) ? kind : "taken back";
+  if (kind === undefined) return "reclaimed";
+  if (kind === "start") return "continued as new";
+  return GIVEN_BACK.includes(kind) || isEnded(kind as RunState) ? kind : "reclaimed";
 }
 
-/** The beginning of its incarnation when nothing else is known of it. */
+/** Falls back to the beginning of the incarnation. */
 export function nameOf({ name, incarnation }: Holder): string {
   return name ?? incarnation.slice(0, 8);
 }
 
-/** By which sweep, and when. */
+/** Which node reclaimed it, and when. */
 export function takenBackText({ at, by }: TakenBack, time: (at: number) => string): string {
   return `${by === null ? "on request" : `by ${nameOf(by)}`} at ${time(at)}`;
 }

@@ -1,4 +1,4 @@
-// A run as programs get it: the record, with its times as ISO 8601.
+// A run as JSON: the record, with its times as ISO 8601.
 
 import type { RunRecord } from "../store/contract/run/runs.js";
 import { isoTime } from "./text/time-ago.js";

@@ -1,4 +1,4 @@
-// What a run is up to, in a few words: who holds it, what it waits for, when it goes on.
+// Describes in a few words what a run is doing: its holder, what it waits for, when it continues.
 
 import { lacksCapableNode, liveBuilds } from "../client/capable-node.js";
 import { isEnded } from "../kernel/run/run-state.js";
@@ -6,7 +6,7 @@ import type { NodeRecord } from "../store/contract/node/nodes.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import { span, timeAgo } from "./text/time-ago.js";
 
-/** A node's name by its incarnation; the beginning of the incarnation when it is not registered. */
+/** A node's name by its incarnation; the beginning of the incarnation if the node is not registered. */
 export type HolderName = (incarnation: string) => string;
 
 function holderNames(nodes: readonly NodeRecord[]): HolderName {
@@ -14,11 +14,11 @@ function holderNames(nodes: readonly NodeRecord[]): HolderName {
   return (incarnation) => names.get(incarnation) ?? incarnation.slice(0, 8);
 }
 
-/** What is known of the nodes around a run. */
+/** What is known about the nodes that could hold a run. */
 export interface Surroundings {
   readonly holder: HolderName;
   readonly lacksNode: (run: RunRecord) => boolean;
-  /** Of those that claim its group. */
+  /** Builds of the live nodes that claim from the run's group. */
   readonly builds: (run: RunRecord) => readonly string[];
 }
 
@@ -30,7 +30,7 @@ export function surroundings(nodes: readonly NodeRecord[]): Surroundings {
   };
 }
 
-/** Whether anything about this run is known from the nodes only. */
+/** Whether describing this run needs the list of nodes. */
 export function needsNodes({ owner, state, deferred, misfit }: RunRecord): boolean {
   return owner !== null || misfit !== null || state === "waiting" || (deferred?.takenBy ?? null) !== null;
 }
@@ -44,15 +44,15 @@ export function doing(run: RunRecord, around: Surroundings, now: number): string
   if (isEnded(run.state)) return run.endedAt === null ? "" : `ended ${timeAgo(run.endedAt, now)}`;
   switch (run.state) {
     case "running":
-      return `claim ${run.epoch} by ${run.owner === null ? "nobody" : holder(run.owner)}, ${lease(run, now)}`;
+      return `claim ${run.epoch} by ${run.owner === null ? "no node" : holder(run.owner)}, ${lease(run, now)}`;
     case "blocked":
       return `waits for ${run.pending} ${run.pending === 1 ? "task" : "tasks"}`;
     case "parked":
       if (run.pending > 0) return `${run.pending} of its tasks ${run.pending === 1 ? "is" : "are"} open`;
-      return run.wakeAt === null ? "waits for a message" : `wakes ${timeAgo(run.wakeAt, now)} or by a message`;
+      return run.wakeAt === null ? "waits for a message" : `wakes ${timeAgo(run.wakeAt, now)} or on a message`;
     case "waiting":
       return [
-        run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "to be claimed",
+        run.availableAt > now ? `due ${timeAgo(run.availableAt, now)}` : "ready to be claimed",
         ...(run.misfit !== null ? [fitting(run, around)] : lacksNode(run) ? ["no capable node"] : []),
       ].join(", ");
     case "quarantined":
@@ -63,7 +63,7 @@ export function doing(run: RunRecord, around: Surroundings, now: number): string
   }
 }
 
-/** Why nobody who is there takes it. */
+/** Why no live node claims it. */
 function fitting(run: RunRecord, { builds }: Surroundings): string {
   const { builds: tried, wanted } = run.misfit!;
   const live = builds(run);
@@ -73,10 +73,10 @@ function fitting(run: RunRecord, { builds }: Surroundings): string {
 
 function lease({ leaseUntil }: RunRecord, now: number): string {
   if (leaseUntil === null) return "no lease";
-  return leaseUntil > now ? `${span(leaseUntil - now)} of lease left` : `lease over ${timeAgo(leaseUntil, now)}`;
+  return leaseUntil > now ? `${span(leaseUntil - now)} of lease left` : `lease expired ${timeAgo(leaseUntil, now)}`;
 }
 
-/** A running claim is counted as a crash until it has made progress. */
+/** A running claim counts as a crash until it has made progress. */
 export function troubles({ failures, crashes, state }: RunRecord): string[] {
   const earlier = state === "running" ? crashes - 1 : crashes;
   return [

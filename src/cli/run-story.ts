@@ -1,4 +1,4 @@
-// A run as it is told to people: the facts, the timeline, what it waits for, what it has not read.
+// Renders a run for people: facts, timeline, waits, unread messages.
 
 import { isEnded } from "../kernel/run/run-state.js";
 import type { ClaimRecord } from "../store/contract/claim/claims.js";
@@ -23,9 +23,9 @@ export interface Story {
   readonly waits: readonly PendingWait[];
   readonly unread: readonly Message[];
   readonly claims: readonly PastClaim[];
-  /** What the store knows of all of them. */
+  /** What the store knows about all claims. */
   readonly known: readonly ClaimRecord[];
-  /** Of a DAG, or of a fan-out. */
+  /** The tasks of a DAG or a fan-out. */
   readonly tasks: readonly ShownTask[];
   readonly around: Surroundings;
 }
@@ -51,7 +51,7 @@ export function storyLines(story: Story, call: Call): string[] {
     ),
     "",
     ...timeline(entries, { width, paint, payloads, holderOf }),
-    // One claim that goes on or has ended in order is told by the timeline.
+    // A single claim that is held or was released is already visible in the timeline.
     ...section("Claims", claims.length > 1 ? claims.map((claim) => claimCells(claim, clockOf(claims))) : [], call),
     ...section(
       "Waits for",
@@ -87,7 +87,7 @@ function factsOf({ run, around, known }: Story, now: number): Cell[][] {
     ...(parentId === null ? [] : [["Parent", parentId]]),
     ...(run.deferred === null ? [] : [["Deferred", deferredText(run.deferred, around, now)]]),
     ...recoveredCells(run, known),
-    ...(baseSeq > 0 ? [["Reopened", `generation ${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
+    ...(baseSeq > 0 ? [["Generation", `${generation}; entries up to ${baseSeq} belong to earlier ones`]] : []),
   ];
 }
 
@@ -95,7 +95,7 @@ function recoveredCells({ recoveries }: RunRecord, known: readonly ClaimRecord[]
   const { holder, takenBack } = known.findLast((claim) => claim.takenBack !== null) ?? {};
   if (!holder || !takenBack) return [];
   const times = recoveries === 1 ? "once," : `${recoveries} times, last`;
-  return [["Recovered", `${times} from ${nameOf(holder)} ${takenBackText(takenBack, isoTime)}`]];
+  return [["Reclaimed", `${times} from ${nameOf(holder)} ${takenBackText(takenBack, isoTime)}`]];
 }
 
 function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings, now: number): string {
@@ -103,7 +103,7 @@ function deferredText({ by, expiresAt, takenBy }: Deferral, around: Surroundings
   return `by ${by}, ${takenBy === null ? `not taken yet${expiry}` : `taken by ${around.holder(takenBy)}`}`;
 }
 
-/** With the day, unless all of it happened on one. */
+/** With the day, unless all claims are from one day. */
 function clockOf(claims: readonly PastClaim[]): (at: number) => string {
   const times = claims.flatMap(({ from, to, takenBack }) => [from ?? [], to ?? [], takenBack?.at ?? []].flat());
   const days = new Set(times.map((at) => isoTime(at).slice(0, 10)));

@@ -1,4 +1,4 @@
-// The tasks of a run, as `holdfast show` lists them: how each stands, who holds it, how often it was tried, how long it took.
+// The tasks of a run for `holdfast show`: state, holder, attempts, duration.
 
 import type { Holder } from "../store/contract/claim/claims.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
@@ -14,11 +14,11 @@ import { span } from "./text/time-ago.js";
 export interface ShownTask {
   readonly name: string;
   readonly run: RunRecord;
-  /** Who holds it, or held it last. */
+  /** Who holds the task, or held it last. */
   readonly holder: Holder | null;
 }
 
-/** Of a fan-out of thousands the first are shown; all have ids in the journal. */
+/** Only the first tasks of a fan-out of thousands are shown; the journal has all ids. */
 const MOST = 200;
 
 export async function tasksOf(store: Store, entries: readonly JournalEntry[]): Promise<readonly ShownTask[]> {

@@ -7,7 +7,7 @@ import type { Terminal } from "./text/terminal.js";
 
 const EVERY_MS = 1_000;
 
-/** From the upper left corner, each line to its end, then the rest of the screen: no flicker. */
+/** Redraws from the upper left corner, clears each line to its end, then the rest of the screen: no flicker. */
 const redrawn = (text: string) => `\x1b[H${text.replaceAll("\n", "\x1b[K\n")}\x1b[J`;
 
 export async function watch(look: () => Promise<Report>, terminal: Terminal, world: World): Promise<void> {
@@ -20,7 +20,7 @@ export async function watch(look: () => Promise<Report>, terminal: Terminal, wor
   }
 }
 
-/** Whoever watches a database restart wants to see it come back. */
+/** Keeps watching through a restart of the database. */
 function stillAway(error: unknown): string {
   if (isStoreTrouble(error)) return "The database does not answer; trying again.\n";
   throw error;

@@ -1,12 +1,12 @@
-// Asks for a run to stop, and waits until whoever works on it has taken that in: from then on nothing more of it begins.
+// Requests that a run stops, and waits until its holder has acknowledged: from then on nothing more of the run begins.
 
 import { isEnded } from "../kernel/run/run-state.js";
 import { sleep, type World } from "../kernel/world.js";
 import type { CancelAnswer, PauseAnswer, RunStore, StopProgress } from "../store/contract/run/runs.js";
 
 /**
- * `acknowledged`: no further step, node or task of the run begins. False: its holder did not answer in time, because it is cut off
- * or its event loop is blocked; it stops as soon as it hears of the request.
+ * `acknowledged`: no further step, node or task of the run begins. False: the holder did not answer in time, because it
+ * is cut off or its event loop is blocked; it stops as soon as it learns of the request.
  */
 export interface Requested {
   readonly outcome: "requested";
@@ -49,7 +49,7 @@ interface Asking<A> extends Pick<Asked, "runs" | "world" | "runId"> {
   readonly ask: () => Promise<A>;
 }
 
-/** `end`: what the request has come to; null while it is under way. */
+/** `end`: the final answer to the request; null while it is pending. */
 async function insist<A extends { readonly outcome: string }, Answer>(
   { runs, world, runId, ask }: Asking<A>,
   end: (progress: StopProgress) => Answer | null,
@@ -64,7 +64,7 @@ async function insist<A extends { readonly outcome: string }, Answer>(
     if (progress.unanswered === 0) return { outcome: "requested", acknowledged: true };
     if (world.monotonicNow() >= until) return { outcome: "requested", acknowledged: false };
     await sleep(world, pauseMs);
-    // Given back meanwhile, it can be stopped without a holder.
+    // The claim was released meanwhile: the run can be stopped without a holder.
     if (progress.state !== "running") answer = await ask();
   }
   return answer as Exclude<A, { readonly outcome: "requested" }>;

@@ -1,4 +1,4 @@
-// `createClient`: starts runs, watches them and tells them things, and never works on one. It knows programs by their types.
+// `createClient`: starts, watches and signals runs, but never executes one. It knows programs by their types.
 
 import type { AnyActor } from "../actor/actor.js";
 import type { Codec } from "../kernel/codec/codec.js";
@@ -32,15 +32,15 @@ import { type Schedules, schedulesOf } from "./schedules.js";
 
 export interface ClientOptions {
   readonly store: Store;
-  /** Default: HOLDFAST_ENV, else `default`. */
+  /** Default: HOLDFAST_ENV, otherwise `default`. */
   readonly env?: string;
-  /** Default: HOLDFAST_STACK, else any. */
+  /** Default: HOLDFAST_STACK, otherwise any. */
   readonly stack?: string;
-  /** The first writes; `json` is always readable. */
+  /** Values are written with the first codec; `json` is always readable. */
   readonly codecs?: readonly Codec[];
 }
 
-/** A program known by its name alone: where its runs wait is said here when it is not that name. */
+/** Options for a program known only by its name. */
 export interface ByName {
   readonly queue?: string;
   /** Pins the run to programs of this version. */
@@ -48,11 +48,11 @@ export interface ByName {
 }
 
 type Listed = readonly (AnyDefinition | AnyActor)[];
-/** An actor's expectations are programs. */
+/** Each expectation of an actor is a program. */
 type Each<P> = P extends AnyActor ? P["expectations"][keyof P["expectations"]] : Extract<P, AnyDefinition>;
 type NameIn<Programs extends Listed> = Each<Programs[number]>["name"];
 type Named<Programs extends Listed, Name> = Extract<Each<Programs[number]>, { readonly name: Name }>;
-/** What the function gets: a program known by its name alone brings no schema that could make it of something else. */
+/** The input after parsing: a program known only by name has no schema here that could transform it. */
 type InputOf<D> = D extends Definition<string, infer _In, infer _Out, infer Parsed> ? Parsed : never;
 type OutputOf<D> = D extends Definition<string, infer _In, infer Out, infer _Parsed> ? Out : never;
 
@@ -68,7 +68,10 @@ export interface Client<Programs extends Listed> {
     name: Name,
     ...rest: StartArguments<InputOf<Named<Programs, Name>>, StartOptions & ByName>
   ): Promise<RunHandle<OutputOf<Named<Programs, Name>>>>;
-  /** With the machine's code, the instance is there at once; by its name alone, a node starts it, and the run is its life. */
+  /**
+   * With the machine's code, the instance is created at once. By name alone, a node creates it, and the run lasts as
+   * long as the instance.
+   */
   start<In, Out, Ev extends MachineEvent, Value, Context>(
     machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
     ...rest: StartArguments<In, InstanceOptions>
@@ -81,9 +84,9 @@ export interface Client<Programs extends Listed> {
     machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
     id: string,
   ): Instance<Ev, Value, Context, Out>;
-  /** By its name alone: what is sent is stored, and applied by a node. */
+  /** By name alone: the event is stored, and a node applies it. */
   instance<Name extends MachineNames<Programs>>(name: Name, id: string): NamedInstance<EventOf<Named<Programs, Name>>>;
-  /** Many in one call to the store; the answers stand in the order of the items. */
+  /** Starts many runs in one call to the store; answers are in the order of the items. */
   startMany<Name extends NameIn<Programs>>(
     name: Name,
     items: readonly StartItem<InputOf<Named<Programs, Name>>>[],
@@ -94,23 +97,23 @@ export interface Client<Programs extends Listed> {
     items: readonly StartItem<In>[],
     options?: { readonly tx?: Transaction },
   ): Promise<StartOutcome<Out>[]>;
-  /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
+  /** Starts a run of every program with a trigger for this event, once per event, even if it is emitted again. */
   emit<Name extends string, Payload extends object>(
     type: EventType<Name, Payload>,
     payload: NoInfer<Payload>,
     options?: EmitOptions,
   ): Promise<Emitted>;
   run<Out = unknown>(id: string): RunHandle<Out>;
-  /** Runs that gave up. */
+  /** Runs that failed for good. */
   readonly dead: DeadLetters;
   readonly queues: Queues;
   /** The nodes of the env, and their modes. */
   readonly nodes: Nodes;
-  /** Where runs of graphs are; forks, rewinds, comparisons. */
+  /** Positions, forks, rewinds and comparisons of graph runs. */
   readonly graphs: GraphRuns;
   readonly schedules: Schedules;
   readonly instances: Instances;
-  /** Programs as data, for nodes that are given `strategies`. */
+  /** Programs stored as data, for nodes that have `strategies`. */
   readonly definitions: Definitions;
 }
 
@@ -164,7 +167,7 @@ export function createClient<Programs extends Listed = readonly []>(
   return client as Client<Programs>;
 }
 
-/** A program known by its name alone has the limits that its nodes declared. */
+/** A program known only by its name has the limits that its nodes declared. */
 async function startable(runs: Runs, program: string | Startable, { queue, version }: ByName): Promise<Startable> {
   if (typeof program !== "string") return program;
   const known = {

@@ -1,4 +1,4 @@
-// Dead letters: runs that gave up, with the reason; an operator opens them again.
+// Dead letters: runs that failed for good, with the reason. An operator can retry them.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
@@ -19,18 +19,21 @@ export interface DeadFilter {
 export type DeadState = (typeof REOPENED_STATES)[number];
 
 export interface DeadLetter extends RunRecord {
-  /** What it failed with. */
+  /** The error the run failed with. */
   readonly reason: RecordedError | null;
 }
 
 export interface RedriveOptions {
-  /** Who asks; stands in the run's journal. Default "client". */
+  /** Who asks; recorded in the run's journal. Default "client". */
   readonly by?: string;
-  /** `last`: goes on where it was, and what failed last is tried again. `start`: begins anew with the same input. */
+  /**
+   * `last`: resumes where the run stopped and tries the last failed call again. `start`: starts over with the same
+   * input.
+   */
   readonly from?: "last" | "start";
 }
 
-/** Opened per call at most; more are opened page by page. */
+/** Runs retried per call at most; larger sets are retried page by page. */
 const PAGE = 500;
 
 export class DeadLetters {
@@ -65,13 +68,16 @@ export class DeadLetters {
     return Object.values(counts).reduce((sum, n) => sum + n, 0);
   }
 
-  /** Opens these runs again. Answers stand in the order of the ids. */
+  /** Retries these runs. Answers are in the order of the ids. */
   redrive(runIds: readonly string[], options: RedriveOptions = {}): Promise<readonly RedriveAnswer[]> {
     const { by = "client", from = "last" } = options;
     return this.#store.runs.redrive(runIds, { by, callId: this.#world.token(), fromStart: from === "start" });
   }
 
-  /** Opens all of them again, page by page; answers how many. Those that die meanwhile are left for another call. */
+  /**
+   * Retries all matching runs, page by page, and returns their number. Runs that fail meanwhile are left for another
+   * call.
+   */
   async redriveAll(filter: DeadFilter = {}, options: RedriveOptions = {}): Promise<number> {
     let opened = 0;
     let before: string | null = null;
@@ -97,7 +103,7 @@ export class DeadLetters {
     };
   }
 
-  /** The last entry of its journal says why it ended. */
+  /** The last journal entry holds the reason the run ended. */
   async #reason({ id, seq }: RunRecord): Promise<RecordedError | null> {
     const page = await this.#store.journal.read(id, { after: seq - 1, limit: 1 });
     const payload = page?.entries[0]?.payload;

@@ -1,4 +1,4 @@
-// Definitions for users: saved, switched on and off, listed, removed, started. What is wrong with one is told before it is saved.
+// Definitions for users: save, enable, disable, list, remove, start. A definition is validated before it is saved.
 
 import { NOTHING_KNOWN, programNames, readDefinition } from "../actor/read-definition.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
@@ -12,40 +12,40 @@ export interface DefinitionInfo extends Omit<DefinitionRecord, "body" | "env"> {
 }
 
 export interface OfKind {
-  /** Default: the one that its body has, or under which the name is found. */
+  /** Default: the kind in the body, or the kind under which the name is found. */
   readonly kind?: DefinitionKind;
 }
 
 export interface SaveOptions extends OfKind {
   readonly by?: string;
-  /** Only over this version; 0: only when there is none yet. */
+  /** Save only over this version; 0: only if none exists yet. */
   readonly over?: number;
 }
 
-/** Somebody has saved another version meanwhile. */
+/** Another version was saved meanwhile. */
 export class DefinitionConflict extends HoldfastError {
   readonly code = "DEFINITION_CONFLICT";
   readonly version: number;
 
   constructor(name: string, version: number) {
-    const found = version === 0 ? "there is none" : `version ${version} is there`;
+    const found = version === 0 ? "it does not exist" : `its current version is ${version}`;
     super(`The definition of ${JSON.stringify(name)} was not saved: ${found}. Read it again, then save.`);
     this.version = version;
   }
 }
 
-/** Runs of it have not ended. */
+/** Runs of the definition have not ended. */
 export class DefinitionInUse extends HoldfastError {
   readonly code = "DEFINITION_IN_USE";
 
   constructor(name: string, live: number) {
     super(
-      `${live} runs of ${JSON.stringify(name)} have not ended. Switch it off, wait for them or cancel them, then remove it.`,
+      `${live} runs of ${JSON.stringify(name)} have not ended. Disable the definition, wait for the runs or cancel them, then remove it.`,
     );
   }
 }
 
-/** There is no such definition, or it is switched off. */
+/** The definition does not exist, or it is disabled. */
 export class DefinitionUnavailable extends HoldfastError {
   readonly code = "DEFINITION_UNAVAILABLE";
 
@@ -53,23 +53,25 @@ export class DefinitionUnavailable extends HoldfastError {
     const what = JSON.stringify(name);
     super(
       problem === "off"
-        ? `The definition of ${what} is switched off. Enable it, then start it.`
-        : `No definition has a program ${what}. See what there is with definitions.list(); an expectation is "actor::name".`,
+        ? `The definition of ${what} is disabled. Enable it, then start it.`
+        : `No definition has a program ${what}. List the definitions with definitions.list(); an expectation is named "actor::name".`,
     );
   }
 }
 
 export interface Definitions {
-  /** Refuses what no node could work on. Answers the version. Nodes load it within seconds, without a restart. */
+  /**
+   * Rejects a body that no node could execute. Returns the version. Nodes load it within seconds, without a restart.
+   */
   save(name: string, body: object, options?: SaveOptions): Promise<number>;
   /** Its triggers start runs again. */
   enable(name: string, options?: Omit<SaveOptions, "over">): Promise<boolean>;
-  /** Nothing starts it any more; what it has begun goes on. */
+  /** Nothing starts the program any more; runs that have begun continue. */
   disable(name: string, options?: Omit<SaveOptions, "over">): Promise<boolean>;
-  /** Refused with DefinitionInUse while runs of it have not ended. */
+  /** Fails with DefinitionInUse while runs of it have not ended. */
   remove(name: string, options?: OfKind): Promise<void>;
   list(): Promise<readonly DefinitionInfo[]>;
-  /** For `start`: the DAG of that name, or an actor's expectation (`actor::name`), as it is defined now. */
+  /** For `start`: the DAG of that name, or an actor's expectation (`actor::name`), as currently defined. */
   program(name: string): Promise<AnyDefinition>;
 }
 

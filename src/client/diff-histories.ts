@@ -1,15 +1,15 @@
-// Compares where two runs of a graph went, node by node. Pure.
+// Compares the paths of two graph runs, node by node. Pure.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Visit } from "./graph-history.js";
 
-/** Two runs at the same step of their ways; `same`: the same node, and it changed the same. */
+/** Two runs at the same step of their paths; `same`: the same node with the same changes. */
 export interface StepDiff {
   readonly index: number;
   readonly same: boolean;
   readonly left: Visit | null;
   readonly right: Visit | null;
-  /** The fields that the node changed in one of them, or to something else. */
+  /** The fields that only one of the nodes changed, or that they changed to different values. */
   readonly fields: readonly FieldDiff[];
 }
 
@@ -20,7 +20,7 @@ export interface FieldDiff {
 }
 
 export interface RunDiff {
-  /** How many nodes they went the same way. */
+  /** Length of the common prefix, in nodes. */
   readonly common: number;
   readonly steps: readonly StepDiff[];
 }

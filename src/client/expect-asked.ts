@@ -1,5 +1,5 @@
-// Whether a run asks what somebody is about to decide. A decision counts once and cannot be taken back, so a wrong one is refused
-// before it is sent.
+// Checks that a run asks what a person is about to decide. A decision counts once and cannot be undone, so a wrong one
+// is rejected before it is sent.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
@@ -8,21 +8,21 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
-/** What was shown to the one who decides is not what the run asks. */
+/** The question shown to the person differs from what the run asks. */
 export class DecisionStale extends HoldfastError {
   readonly code = "DECISION_STALE";
 
   constructor(approval: string) {
-    super(`Approval ${JSON.stringify(approval)} asks something else than what was shown. Read it again, then decide.`);
+    super(`Approval ${JSON.stringify(approval)} asks something other than what was shown. Read it again, then decide.`);
   }
 }
 
-/** The graph's run is not at this gate: it has not come to it, or was taken back from it. */
+/** The graph run is not at this approval: it has not reached it, or was rewound past it. */
 export class GateClosed extends HoldfastError {
   readonly code = "GATE_CLOSED";
 
   constructor(approval: string, nth: string) {
-    super(`The run does not ask for ${approval}:${nth}. See which approval it is at, then decide that one.`);
+    super(`The run is not waiting for ${approval}:${nth}. See which approval it is waiting for, then decide that one.`);
   }
 }
 
@@ -34,7 +34,7 @@ export interface Decided {
   readonly shown: string | undefined;
 }
 
-/** Questions stand near the end of a log, however long it is. */
+/** A question is near the end of a journal, however long the journal is. */
 const LOOK_BACK = 500;
 
 export async function expectAsked(
@@ -48,11 +48,12 @@ export async function expectAsked(
   const asked = questionAt(entries, decided);
   const question = asked?.payload ? (codecs.decode(asked.payload) as Question & { hash: string }) : null;
   if (shown !== undefined && question?.hash !== shown) throw new DecisionStale(approval);
-  // A workflow may be told before it asks. A graph's gates are told apart by their visits: another one is a mistake.
+  // A workflow accepts a decision before it asks. A graph numbers its approvals by visit, so an unknown one is a
+  // mistake.
   if (!question && entries.some(({ kind }) => kind === "begun" || kind === "snapshot" || kind === "node"))
     throw new GateClosed(approval, nth);
   if (question && !question.choices.includes(choice))
-    throw new InvalidInput("choice", `${JSON.stringify(choice)} is none of ${question.choices.join(", ")}`);
+    throw new InvalidInput("choice", `${JSON.stringify(choice)} must be one of ${question.choices.join(", ")}`);
 }
 
 async function lastEntries(store: Store, { id, seq, baseSeq }: RunRecord, decided: Decided) {
@@ -62,7 +63,7 @@ async function lastEntries(store: Store, { id, seq, baseSeq }: RunRecord, decide
   return (await store.journal.read(id))?.entries ?? [];
 }
 
-/** A run that was rewound has left the gates it was at. */
+/** A rewind leaves the approvals the run was waiting for. */
 function questionAt(entries: readonly JournalEntry[], { approval, nth }: Decided): JournalEntry | undefined {
   const rewound = entries.findLastIndex(({ kind, payload }) => kind === "redriven" && payload !== null);
   return entries

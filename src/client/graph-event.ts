@@ -1,4 +1,4 @@
-// What the entries of a graph's run tell those who watch it.
+// Converts journal entries of a graph run into events for watchers.
 
 import type { NodeRecord } from "../graph/fold.js";
 import { END, parentOf, parsePosition, placeIn, ROOT } from "../graph/position.js";
@@ -6,14 +6,14 @@ import { decodeError, type RecordedError, type StoredError } from "../kernel/cod
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 
 export type GraphEvent =
-  /** A node of a graph; inside another with its path (`research/plan`) and the visits on the way (`1.3`). */
+  /** A node of a graph; a node of a subgraph has its path (`research/plan`) and the visits along it (`1.3`). */
   | { readonly type: "node"; readonly name: string; readonly visit: string; readonly state: "begun" }
   | {
       readonly type: "node";
       readonly name: string;
       readonly visit: string;
       readonly state: "done";
-      /** What it changed. Null for one that gathers: its items and branches say it themselves. */
+      /** The state changes. Null for a node that gathers: its items and branches report their own. */
       readonly value: unknown;
       /** Like `plan:2`, or `end`; null for a branch. */
       readonly next: string | null;
@@ -22,12 +22,12 @@ export type GraphEvent =
       readonly type: "node";
       readonly name: string;
       readonly visit: string;
-      /** `tried`: it is tried again. `failed`: it is not; with `next`, a failure edge is taken. */
+      /** `tried`: the node will be tried again. `failed`: it will not; with `next`, a failure edge is taken. */
       readonly state: "tried" | "failed";
       readonly error: RecordedError;
       readonly next: string | null;
     }
-  /** One item of a map; its key is the visit and the item's place: `1.4`. */
+  /** One item of a map; its key is the visit and the item's index: `1.4`. */
   | {
       readonly type: "item";
       readonly name: string;

@@ -1,4 +1,4 @@
-// Where the run of a graph was, read from its journal alone: whoever looks need not have its code.
+// Derives a graph run's path from its journal alone, so a reader does not need the graph's code.
 
 import type { NodeRecord } from "../graph/fold.js";
 import { isFork } from "../graph/fork-input.js";
@@ -9,25 +9,25 @@ import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { RunRecord } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
-/** One node that a run came to. */
+/** One visit of a run to a node. */
 export interface Visit {
   /** Like `plan:2`. */
   readonly position: string;
-  /** Null while it has not left it. */
+  /** Null until the run has left the node. */
   readonly next: string | null;
-  /** The fields it changed, as it answered them. Items and branches stand under their own names. */
+  /** The fields the node changed. Items and branches are listed under their own names. */
   readonly updates: Readonly<Record<string, unknown>>;
   readonly failure: StoredError | null;
-  /** When it was come to and left, on the database's clock. */
+  /** Arrival and departure, on the database's clock. */
   readonly from: number;
   readonly to: number | null;
 }
 
 export interface GraphHistory {
   readonly visits: readonly Visit[];
-  /** Where it is: like `plan:2`, `end`, or null when nobody has begun with it. */
+  /** The current position: like `plan:2`, `end`, or null before the run has begun. */
   readonly position: string | null;
-  /** The run it was forked from, and from where. */
+  /** The run it was forked from, and the position of the fork. */
   readonly forkedFrom: { readonly run: string; readonly from: string } | null;
   /** What it was started with. */
   readonly input: unknown;
@@ -39,7 +39,7 @@ export async function graphHistory(store: Store, codecs: Codecs, runId: string):
   return page && historyOf(page.entries, codecs);
 }
 
-/** Read from the end: however long the run has been going on, where it is stands among its last entries. */
+/** Reads the journal backwards: the position is among the last entries, however long the run is. */
 export async function graphPosition(
   store: Store,
   codecs: Codecs,
@@ -55,7 +55,7 @@ export async function graphPosition(
 }
 const PAGE = 100;
 
-/** Where the run is after this entry; null when that entry does not tell. */
+/** The run's position after this entry; null when the entry does not determine it. */
 function positionIn({ kind, name, payload }: JournalEntry, codecs: Codecs): string | null {
   const value = () => codecs.decode(payload!);
   if (kind === "begun") return `${(value() as { start: string }).start}:1`;
@@ -83,7 +83,7 @@ export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): Gra
     else if (kind === "node" && name.includes("/")) Object.assign(inner, named(name, (value() as NodeRecord).update));
     else if (kind === "node") {
       const { update, failure = null, next = null } = value() as NodeRecord;
-      // How it began is not told when the first state was too large to be written twice.
+      // The journal has no start entry when the first state was too large to be written twice.
       const from = visits.pop()?.from ?? start.at;
       const here = `${name}:${key}`;
       visits.push({ position: here, next, updates: { ...inner, ...update }, failure, from, to: at });
@@ -95,7 +95,7 @@ export function historyOf(entries: readonly JournalEntry[], codecs: Codecs): Gra
   return { visits, position, forkedFrom, input: fork ? fork.input : input };
 }
 
-/** The visit that is meant by `plan:2`, or by `plan` alone: its last one. */
+/** The visit named by `plan:2`, or the last visit when only `plan` is given. */
 export function findVisit({ visits }: GraphHistory, runId: string, wanted: string): Visit {
   const found = visits.findLast(
     ({ position }) => position === wanted || position.slice(0, position.lastIndexOf(":")) === wanted,

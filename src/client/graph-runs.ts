@@ -1,4 +1,4 @@
-// What can be done with the run of a graph besides waiting for it: see where it is, fork it, take it back, compare it.
+// Operations on graph runs: position, history, fork, rewind, diff.
 
 import type { ForkInput } from "../graph/fork-input.js";
 import type { AnyGraph, Graph, NodeOf, StateOf } from "../graph/graph-value.js";
@@ -13,42 +13,42 @@ import { findVisit, type GraphHistory, graphHistory, graphPosition, type Visit }
 import { type RunHandle, RunUnknown } from "./run-handle.js";
 import type { Runs, RunsOptions } from "./runs.js";
 
-/** Only a run that has failed can be taken back. */
+/** Only a failed run can be rewound. */
 export class RewindRefused extends HoldfastError {
   readonly code = "REWIND_REFUSED";
   readonly state: RunState;
 
   constructor(runId: string, state: RunState) {
-    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs are rewound. Fork it instead.`);
+    super(`Run ${runId} is ${state}; only failed, dead and quarantined runs can be rewound. Fork it instead.`);
     this.state = state;
   }
 }
 
-/** A node's name is its last visit; `plan:2` says which. */
+/** A node's name means its last visit; `plan:2` means a specific one. */
 type Where<N extends string> = N | `${N}:${number}`;
 
 export interface ForkOptions<S = object, N extends string = string> {
-  /** The node that the new run begins with. */
+  /** The node at which the new run begins. */
   readonly from: Where<N>;
-  /** Fields of the state that are set to something else. */
+  /** State fields to override. */
   readonly state?: Partial<S>;
-  /** Who asks; stands in the new run's journal. Default "client". */
+  /** Who asks; recorded in the new run's journal. Default "client". */
   readonly by?: string;
   readonly priority?: number;
 }
 
 export interface RewindOptions<S = object, N extends string = string> {
-  /** The node that the run goes on with. */
+  /** The node at which the run resumes. */
   readonly to: Where<N>;
-  /** Fields of the state that are set to something else. */
+  /** State fields to override. */
   readonly state?: Partial<S>;
-  /** Who asks and why; both stand in the run's journal. */
+  /** Who asks and why; both are recorded in the run's journal. */
   readonly by: string;
   readonly why: string;
 }
 
 export interface GraphPosition {
-  /** Like `plan:2`, `end`, or null when nobody has begun with it. */
+  /** Like `plan:2`, `end`, or null before the run has begun. */
   readonly position: string | null;
   readonly state: RunState;
 }
@@ -62,24 +62,24 @@ export class GraphRuns {
     this.#runs = runs;
   }
 
-  /** Where the run is. Give it to `toMermaid`. */
+  /** The run's current position. Pass it to `toMermaid`. */
   async position(runId: string): Promise<GraphPosition> {
     const record = await this.#record(runId);
     const { store, codecs } = this.#options;
     return { position: await graphPosition(store, codecs, record), state: record.state };
   }
 
-  /** The nodes it came to, in order, those it has from the run it was forked from first. */
+  /** The visits in order, starting with those inherited from the run it was forked from. */
   async history(runId: string): Promise<readonly Visit[]> {
     const { visits, forkedFrom } = await this.#history(runId);
     if (!forkedFrom) return visits;
-    if (!(await this.#options.store.runs.get(forkedFrom.run))) return visits; // pruned
+    if (!(await this.#options.store.runs.get(forkedFrom.run))) return visits; // The run it was forked from was pruned.
     const inherited = await this.history(forkedFrom.run);
     const upTo = inherited.findIndex(({ position }) => position === forkedFrom.from);
     return [...inherited.slice(0, upTo), ...visits];
   }
 
-  /** A new run that begins with a node the old one came to, with the state it had then. The old one is left as it is. */
+  /** Starts a new run at a node the old run visited, with the state it had there. The old run is unchanged. */
   fork<G extends AnyGraph>(
     graph: G,
     runId: string,
@@ -88,7 +88,10 @@ export class GraphRuns {
     return this.forkRun(runId, options as ForkOptions, graph);
   }
 
-  /** Without the graph's code; `limits` are those of the graph, and what its nodes declared when it is not there. */
+  /**
+   * Forks without the graph's code; `limits` come from the graph, or from its nodes' declarations when there is no
+   * code.
+   */
   async forkRun<Out>(runId: string, options: ForkOptions, graph?: AnyGraph): Promise<RunHandle<Out>> {
     const { store, codecs, world } = this.#options;
     const { from, state, by = "client", priority } = options;
@@ -120,7 +123,7 @@ export class GraphRuns {
     return this.#runs.run<Out>(run.id);
   }
 
-  /** Takes a run that has failed back to a node it came to: the same run goes on from there, with fresh visits. */
+  /** Rewinds a failed run to a node it visited: the same run resumes there, with new visits. */
   async rewind<G extends AnyGraph>(
     graph: G,
     runId: string,
@@ -141,7 +144,7 @@ export class GraphRuns {
     return this.#runs.run<Out>(runId);
   }
 
-  /** Where two runs went the same way, where they parted, and what their nodes changed. */
+  /** Shows where two runs took the same path, where they diverged, and what their nodes changed. */
   async diff(leftId: string, rightId: string): Promise<RunDiff> {
     return diffHistories(await this.history(leftId), await this.history(rightId));
   }
@@ -163,7 +166,7 @@ function expectRunOf({ name }: AnyGraph, { id, group }: RunRecord): void {
   if (group.program !== name)
     throw new InvalidInput(
       "runId",
-      `run ${id} is one of ${JSON.stringify(group.program)}, not of ${JSON.stringify(name)}`,
+      `run ${id} is a run of ${JSON.stringify(group.program)}, not of ${JSON.stringify(name)}`,
     );
 }
 

@@ -1,20 +1,26 @@
-// Who a node is and where it belongs: what its options say, else its environment.
+// A node's identity and place, from its options or, by default, its environment variables.
 
 import { envName, type NameCheck, nodeName, stackName, versionName } from "../kernel/name.js";
 import { type NodeMode, nodeMode } from "../kernel/node-mode.js";
 
 export interface IdentityOptions {
-  /** Who this process is across restarts. Default: HOLDFAST_NODE_ID, else generated. */
+  /** Identifies this process across restarts. Default: HOLDFAST_NODE_ID, otherwise generated. */
   readonly identity?: string | (() => string | Promise<string>);
-  /** For people. Default: HOLDFAST_NODE_NAME, else the identity. */
+  /** For people. Default: HOLDFAST_NODE_NAME, otherwise the identity. */
   readonly name?: string;
-  /** The isolated world in the database. Default: HOLDFAST_ENV, else `default`. */
+  /** The isolated namespace in the database. Default: HOLDFAST_ENV, otherwise `default`. */
   readonly env?: string;
-  /** The cluster's name in it. Default: HOLDFAST_STACK, else none. */
+  /** The cluster's name in the env. Default: HOLDFAST_STACK, otherwise none. */
   readonly stack?: string;
-  /** Which code this is: a commit, an image's digest. Default: HOLDFAST_BUILD, else a hash of the programs' functions. */
+  /**
+   * Identifies the code: a commit, an image digest. Default: HOLDFAST_BUILD, otherwise a hash of the programs'
+   * functions.
+   */
   readonly build?: string;
-  /** What it does with its programs. A mode that was kept for its identity wins. Default: HOLDFAST_MODE, else full. */
+  /**
+   * What the node does with its programs. A mode stored for its identity takes precedence. Default: HOLDFAST_MODE,
+   * otherwise full.
+   */
   readonly mode?: NodeMode;
 }
 
@@ -38,7 +44,7 @@ const VARIABLES: Readonly<Record<keyof Identity, { readonly variable: string; re
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What was given wins over the environment; an empty variable counts as none. */
+/** Options take precedence over the environment; an empty variable counts as unset. */
 export async function findIdentity(
   options: IdentityOptions,
   environment: Environment = process.env,

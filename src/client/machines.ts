@@ -1,4 +1,4 @@
-// Instances of machines, for those who keep house: lists, many events at once, old ones removed.
+// Bulk operations on machine instances: list, send many events, prune.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -16,7 +16,7 @@ export interface SendItem<Ev> {
   readonly expectedSeq?: number;
 }
 
-/** What became of one of many events. */
+/** The outcome of one of many events. */
 export type SendOutcome<Value> = Sent<Value> | { readonly outcome: "failed"; readonly error: HoldfastError };
 
 export interface InstanceInfo extends Omit<InstanceRecord, "key" | "value" | "redact" | "group"> {
@@ -30,19 +30,21 @@ export interface ListInstances {
   readonly statuses?: readonly InstanceStatus[];
   /** Default 100, at most 1000. */
   readonly limit?: number;
-  /** From the page before. */
+  /** `next` of the previous page. */
   readonly before?: string;
 }
 
 export interface Instances {
   /** Newest first. */
   list(options?: ListInstances): Promise<{ readonly instances: readonly InstanceInfo[]; readonly next: string | null }>;
-  /** Many events, to one instance or many, in few calls to the store. The answers stand in the order of the items. */
+  /**
+   * Sends many events, to one instance or several, in few calls to the store. Answers are in the order of the items.
+   */
   sendMany<Ev extends MachineEvent, In, Out, Value, Context>(
     machine: MachineDefinition<string, In, Out, Ev, Value, Context>,
     items: readonly SendItem<NoInfer<Ev>>[],
   ): Promise<readonly SendOutcome<Value>[]>;
-  /** Removes ended instances with their history. Answers how many; at most `limit` (1,000) in one call. */
+  /** Removes ended instances with their history and returns their number; at most `limit` (1,000) per call. */
   prune(options: { readonly olderThan: Duration; readonly limit?: number }): Promise<number>;
 }
 

@@ -1,20 +1,21 @@
-// The nodes of an env, and their modes: seen and changed from anywhere. A node obeys within a second.
+// The nodes of an env and their modes, readable and changeable from any process. A node applies a change within a
+// second.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { ModeChange, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { NodeRecord } from "../store/contract/node/nodes.js";
 import type { Store } from "../store/contract/store.js";
 
-/** No live node goes by this name. */
+/** No live node has this name. */
 export class NodeUnknown extends HoldfastError {
   readonly code = "NODE_UNKNOWN";
 
   constructor(node: string, env: string) {
-    super(`No live node of env ${env} is called ${JSON.stringify(node)}. See \`holdfast nodes\`.`);
+    super(`No live node in env ${env} is called ${JSON.stringify(node)}. List the nodes with \`holdfast nodes\`.`);
   }
 }
 
-/** Several live nodes go by this name. */
+/** Several live nodes have this name. */
 export class NodeAmbiguous extends HoldfastError {
   readonly code = "NODE_AMBIGUOUS";
 
@@ -25,14 +26,14 @@ export class NodeAmbiguous extends HoldfastError {
 }
 
 export interface ModeOptions {
-  /** Also for later starts under the same identity. Default: until it stops. */
+  /** Also applies to later starts with the same identity. Default: until the node stops. */
   readonly keep?: boolean;
   /** Who changes it. */
   readonly by?: string;
 }
 
 export interface DrainOptions extends Pick<ModeOptions, "by"> {
-  /** Also stops, and ends the process if the node listens to signals. Default: it stays up. */
+  /** Also stops the node, and ends the process if the node handles signals. Default: the node stays up. */
   readonly exit?: boolean;
 }
 
@@ -41,15 +42,15 @@ export type ProgramRef = string | { readonly name: string };
 
 /** `node`: an identity, a name, or an incarnation (8 characters of it or more). */
 export interface Nodes {
-  /** Newest first. `stopped`: also those that ended in order. */
+  /** Newest first. `stopped`: includes nodes that stopped in an orderly way. */
   list(options?: { readonly stopped?: boolean }): Promise<readonly NodeRecord[]>;
-  /** The one that goes by this name. */
+  /** The node with this name. */
   find(node: string): Promise<NodeRecord>;
   setMode(node: string, mode: NodeMode, options?: ModeOptions): Promise<ModeState>;
   override(node: string, program: ProgramRef, mode: NodeMode, options?: ModeOptions): Promise<ModeState>;
   clearOverride(node: string, program: ProgramRef, options?: ModeOptions): Promise<ModeState>;
   clearAllOverrides(node: string, options?: ModeOptions): Promise<ModeState>;
-  /** Claims nothing more, lets steps end, hands back what it holds. `setMode` lets it go on. */
+  /** The node claims nothing more, lets steps finish and releases its claims. `setMode` makes it work again. */
   drain(node: string, options?: DrainOptions): Promise<ModeState>;
 }
 
@@ -77,7 +78,7 @@ export function nameOf(program: ProgramRef): string {
   return typeof program === "string" ? program : program.name;
 }
 
-/** One that is silent counts only when no live one goes by the name: it may hang for a moment. */
+/** A silent node matches only if no live node has the name: it may hang only for a moment. */
 function meant(name: string, all: readonly NodeRecord[], env: string): NodeRecord {
   const isCalled = ({ identity, name: shown, incarnation }: NodeRecord) =>
     identity === name ||

@@ -1,16 +1,16 @@
-// The queues of an env: paused, resumed, listed.
+// Pauses, resumes and lists the queues of an env.
 
 import type { QueueRecord } from "../store/contract/limit/queues.js";
 import type { Store } from "../store/contract/store.js";
 
 export interface Queues {
-  /** Hands out no more runs of this queue, on any node; what runs goes on. */
+  /** No node claims runs of this queue any more; running ones continue. */
   pause(queue: string, options?: { readonly by?: string }): Promise<void>;
   resume(queue: string): Promise<void>;
   list(): Promise<readonly QueueRecord[]>;
 }
 
-/** `by`: who pauses, unless it is said. */
+/** `by`: the default for who pauses. */
 export function queuesOf({ queues }: Store, env: string, by: string): Queues {
   return {
     pause: (queue, options = {}) => queues.pause(env, queue, options.by ?? by),

@@ -1,4 +1,4 @@
-// What happens to a run, as those who watch it are told: the entries of its journal in a few kinds.
+// Events of a run for watchers: its journal entries, reduced to a few kinds.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
@@ -10,7 +10,7 @@ import { type GraphEvent, graphEvents, isOfGraph } from "./graph-event.js";
 export type Released = "parked" | "retry" | "handed-back" | "paused" | "misfit" | "quarantined";
 
 export type RunEvent = {
-  /** Grows by one with each entry; pass it as `after` to go on from here. */
+  /** Grows by one with each entry; pass it as `after` to continue from here. */
   readonly seq: number;
   /** Milliseconds since 1970 on the database's clock. */
   readonly at: number;
@@ -28,22 +28,22 @@ export type RunEvent = {
       readonly type: "step";
       readonly name: string;
       readonly key: string;
-      /** `tried`: it is tried again. `failed`: it is not. */
+      /** `tried`: the call will be tried again. `failed`: it will not. */
       readonly state: "tried" | "failed";
       readonly error: RecordedError;
     }
   | GraphEvent
   | { readonly type: "progress"; readonly value: unknown }
-  /** It waits for this; `until` is when it stops doing so by itself. */
+  /** The run waits for this; at `until` it stops waiting. */
   | {
       readonly type: "waiting";
       readonly on: "sleep" | "signal" | "approval" | "child";
       readonly name: string;
       readonly until: number | null;
     }
-  /** Something it was told: a signal, a decision, a child's end, a request to cancel. */
+  /** A message the run received: a signal, a decision, a child's end, a cancellation request. */
   | { readonly type: "received"; readonly name: string; readonly key: string; readonly value: unknown }
-  /** The claim was given back: it waits for the outside, for another attempt, for another node or for other code. */
+  /** The claim was released: the run waits for an outside event, another attempt, another node or other code. */
   | { readonly type: "released"; readonly as: Released }
   | { readonly type: "ended"; readonly state: EndedState; readonly value: unknown }
   /** An entry of another kind. */
@@ -67,7 +67,7 @@ const STEPS = {
 } as const;
 const RELEASED = ["parked", "retry", "handed-back", "paused", "misfit", "quarantined"] as const;
 
-/** Most entries are one event. That a graph's node is done is also the beginning of the next. */
+/** Most entries are one event. The entry for a finished graph node also begins the next node. */
 export function runEvents(entry: JournalEntry, codecs: Codecs): readonly RunEvent[] {
   if (!isOfGraph(entry)) return [runEvent(entry, codecs)];
   const { seq, at } = entry;
@@ -98,7 +98,7 @@ function stepState(kind: keyof typeof STEPS, value: unknown) {
   return state === "done" ? { state, value } : { state, error: decodeError(value as StoredError) };
 }
 
-/** What it returned, or the error it ended with; other ends say what they have to say. */
+/** The returned value, or the error the run ended with; other ends have their own payload. */
 function ending(kind: string, value: unknown): unknown {
   const { name, message } = (value ?? {}) as { name?: unknown; message?: unknown };
   const isError = typeof name === "string" && typeof message === "string";

@@ -1,4 +1,4 @@
-// A handle on a run: ask how it is, wait for its end, tell it something.
+// A handle on a run: read its state, wait for its result, signal or control it.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
@@ -20,7 +20,7 @@ import type { RunEvent } from "./run-event.js";
 import { type RunWatcher, runWatcher } from "./run-watcher.js";
 import { type WatchOptions, watchRun } from "./watch-run.js";
 
-/** The run ended without a result, or is quarantined until a person decides. `cause` is what it failed with. */
+/** The run ended without a result, or is quarantined until a person decides. `cause` is the error it failed with. */
 export class RunFailed extends HoldfastError {
   readonly code = "RUN_FAILED";
   readonly runId: string;
@@ -47,7 +47,7 @@ export class RunCancelled extends HoldfastError {
   }
 }
 
-/** The run is over: it takes no signals and cannot be cancelled. */
+/** The run has ended: it takes no signals and cannot be cancelled. */
 export class RunEnded extends HoldfastError {
   readonly code = "RUN_ENDED";
 
@@ -64,15 +64,15 @@ export class RunUnknown extends HoldfastError {
   }
 }
 
-/** Somebody decided before, or the time to decide was over. */
+/** The approval was decided before, or had already timed out. */
 export class DecisionConflict extends HoldfastError {
   readonly code = "DECISION_CONFLICT";
-  /** Who was first; null when it was the timeout. */
+  /** Who decided first; null for the timeout. */
   readonly by: string | null;
 
   constructor(approval: string, by: string | null, kind: string) {
     super(
-      `Approval ${JSON.stringify(approval)} is ${kind === "timeout" ? "over its time" : `decided by ${by}`} already.`,
+      `Approval ${JSON.stringify(approval)} has already ${kind === "timeout" ? "timed out" : `been decided by ${by}`}.`,
     );
     this.by = by;
   }
@@ -82,31 +82,36 @@ export interface DecisionOptions {
   readonly choice: string;
   readonly by: string;
   readonly note?: string;
-  /** Which time this approval is asked for; in a graph, the visit of its node. Default 1. */
+  /** Which occurrence of this approval; in a graph, the visit of its node. Default 1. */
   readonly nth?: number | string;
-  /** The hash of the question as it was shown; another question is refused with DecisionStale. */
+  /** The hash of the question as it was shown; if the question differs, the decision fails with DecisionStale. */
   readonly shown?: string;
 }
 
-/** The run goes on; only this wait is over. */
+/** The wait timed out; the run itself continues. */
 export class ResultTimeout extends HoldfastError {
   readonly code = "RESULT_TIMEOUT";
 
   constructor(runId: string, ms: number, builds: readonly string[] | null = null) {
-    const waits = `It waits for a node whose code fits its journal; builds that do not: ${builds?.join(", ")}.`;
-    super(`Run ${runId} had no result within ${ms} ms. ${builds ? waits : "It goes on; ask again."}`);
+    const waits = `It waits for a node whose code fits its journal; the live builds that do not fit: ${builds?.join(", ")}.`;
+    super(`Run ${runId} had no result within ${ms} ms. ${builds ? waits : "The run continues; wait again."}`);
   }
 }
 
 export interface RunStatus extends RunRecord {
-  /** It waits, and no live node has its program in the version it is pinned to, or code that may fit. It continues when one comes. */
+  /**
+   * The run waits, and no live node has its program in the version it is pinned to, with code that may fit. It resumes
+   * when one starts.
+   */
   readonly noCapableNode: boolean;
-  /** Builds of the live nodes that claim runs of its program, while it waits for one that fits; else empty. */
+  /**
+   * Builds of the live nodes that claim runs of its program, while the run waits for one that fits; otherwise empty.
+   */
   readonly liveBuilds: readonly string[];
 }
 
 export interface SendOptions {
-  /** Your own transaction: the run is told when you commit. */
+  /** Your own transaction: the message is sent when you commit. */
   readonly tx?: Transaction;
 }
 
@@ -133,13 +138,16 @@ export class RunHandle<Out> {
     return { ...record, noCapableNode: lacksCapableNode(record, nodes), liveBuilds: builds };
   }
 
-  /** What happens to the run, from the start or from a cursor, in whatever process. Ends when the run has ended. */
+  /**
+   * Yields the run's events, from the start or from a cursor, whichever process works on it. Finishes when the run has
+   * ended.
+   */
   async *watch(options: WatchOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
     const parts = { store: this.#store, codecs: this.#codecs, watcher: this.#watcher };
     if ((yield* watchRun(this.id, parts, options)) === "unknown") throw new RunUnknown(this.id);
   }
 
-  /** Waits for the end, however long that takes, on whatever node; also while the run waits for a node whose code fits. */
+  /** Waits for the run's end, whichever node works on it; also while the run waits for a node whose code fits. */
   async result(options: { readonly timeout?: Duration } = {}): Promise<Out> {
     const timeoutMs = options.timeout === undefined ? Number.POSITIVE_INFINITY : toMs(options.timeout, "timeout");
     const ending = await this.#watcher.untilEnded(this.id, timeoutMs);
@@ -162,10 +170,10 @@ export class RunHandle<Out> {
     await this.#send(message, options);
   }
 
-  /** Decides the approval of that name. One decision counts; a later one is told who was first. */
+  /** Decides the approval of that name. Only the first decision counts; a later one fails and names who was first. */
   async decide(approval: string, decision: DecisionOptions, options: SendOptions = {}): Promise<void> {
     const { choice, by, note = null, nth = 1, shown } = decision;
-    // A run that your own transaction has just started is at its beginning.
+    // A run that your own transaction has just started is not visible yet: it cannot have asked anything.
     const record = await this.#store.runs.get(this.id);
     await expectAsked(this.#store, this.#codecs, record, { approval, nth: String(nth), choice, shown });
     const message = {
@@ -181,7 +189,7 @@ export class RunHandle<Out> {
     if (answer.outcome === "already") throw new DecisionConflict(approval, answer.by.sender, answer.by.kind);
   }
 
-  /** Ends it, with its tasks. Answered when nothing more of it begins; see `acknowledged` for the exception. */
+  /** Ends the run and its tasks. Resolves when nothing more of it begins; see `acknowledged` for the exception. */
   async cancel(options: { readonly by?: string; readonly reason?: string } = {}): Promise<Cancelled> {
     const answer = await askToCancel(this.#asked(options.by), options.reason);
     this.#watcher.wake(this.id);
@@ -189,8 +197,8 @@ export class RunHandle<Out> {
   }
 
   /**
-   * Stops it, and its tasks, until it is resumed. Answered when nothing more of it begins; a step under way is aborted and runs again
-   * when it is resumed.
+   * Stops the run and its tasks until it is resumed. Resolves when nothing more of it begins; a running step is aborted
+   * and runs again after the resume.
    */
   pause(options: { readonly by?: string } = {}): Promise<Paused> {
     return askToPause(this.#asked(options.by));
@@ -204,7 +212,7 @@ export class RunHandle<Out> {
     return this.#store.runs.resume(this.id, { by: options.by ?? "client" });
   }
 
-  /** Opens it again where it failed; of a DAG, only the tasks that did not succeed. */
+  /** Retries the run where it failed; for a DAG, only the tasks that did not succeed. */
   async retry(options: { readonly by?: string } = {}): Promise<RedriveAnswer> {
     const { by = "client" } = options;
     const [answer] = await this.#store.runs.redrive([this.id], { by, callId: this.#world.token(), fromStart: false });
@@ -226,7 +234,7 @@ export class RunHandle<Out> {
   }
 
   async #resultOf({ state, seq, end }: RunGlance): Promise<Out> {
-    // An ended run without its last entry: reading the journal throws what is wrong with it.
+    // An ended run without its last entry: reading the journal throws the actual problem.
     const entry = end ?? (await this.#store.journal.read(this.id, { after: seq - 1 }))?.entries.at(-1);
     const payload = entry?.payload;
     const value = payload ? this.#codecs.decode(payload) : undefined;
@@ -247,8 +255,7 @@ export type SignalArguments<T> = undefined extends T
 
 export interface SignalOptions extends SendOptions {
   /**
-   * The same id is taken once, as long as its generation lasts and for at least an hour. Default: each call is a message of its
-   * own.
+   * The same id is accepted once per generation, and for at least an hour. Default: each call is a message of its own.
    */
   readonly id?: string;
 }

@@ -1,4 +1,4 @@
-// Waits for runs to change or to end: all callers of a process that wait on one store share its looks.
+// Waits for runs to change or to end: all waiting callers of a process share one poll per store.
 
 import { type Pace, sharedBy, Watcher } from "../engine/watcher.js";
 import { isEnded } from "../kernel/run/run-state.js";
@@ -7,18 +7,18 @@ import type { RunGlance } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 
 const FIRST_PAUSE_MS = 20;
-/** Ends that are too long to come with a look are read this many at a time. */
+/** How many results that are too long to come with a poll are read at a time. */
 const LONG_ENDS = 100;
-/** When the time of a wait has passed, the last look has this long to answer. */
+/** How long the last poll may take after a wait has timed out. */
 const LAST_LOOK_MS = 1_000;
 
-/** The run had no result in time. `misfits`: the builds that do not fit it, while it is quarantined for that. */
+/** The run had no result in time. `misfits`: the builds that do not fit it, while it is quarantined as a misfit. */
 export interface TimedOut {
   readonly timedOut: true;
   readonly misfits: readonly string[] | null;
 }
 
-/** It has ended, or is quarantined for another reason than that a node with other code is missing. */
+/** The run has ended, or is quarantined for a reason other than a missing node with fitting code. */
 function hasResult({ state, misfits }: RunGlance): boolean {
   return isEnded(state) || (state === "quarantined" && misfits === null);
 }
@@ -41,7 +41,7 @@ export class RunWatcher {
     this.#watcher.wake(runId);
   }
 
-  /** Looks at least once, also when there is no time at all. Null: there is no such run. */
+  /** Polls at least once, even with a timeout of zero. Null: there is no such run. */
   untilEnded(runId: string, timeoutMs: number): Promise<RunGlance | TimedOut | null> {
     return new Promise((resolve, reject) => {
       let isLast = false;
@@ -77,7 +77,7 @@ export class RunWatcher {
     });
   }
 
-  /** Resolves when the run is beyond that sequence or gone, when it has ended there, or when the signal aborts. */
+  /** Resolves when the run is past that sequence number or gone, when it has ended there, or when the signal aborts. */
   untilMoved(runId: string, seq: number, signal: AbortSignal | undefined): Promise<"moved" | "ended"> {
     return new Promise((resolve, reject) => {
       const stop = () => {
@@ -115,7 +115,7 @@ async function look(store: Store, runIds: readonly string[], pace: Pace): Promis
     const part = long.slice(from, from + LONG_ENDS);
     await pace();
     const ends = await store.journal.peek(part.map((i) => ({ runId: runIds[i]!, what: "end" })));
-    // Opened again meanwhile: the next look knows more.
+    // The run was retried meanwhile: the next poll sees its new state.
     for (const [n, i] of part.entries()) {
       const found = ends[n];
       seen[i] = found ? { ...seen[i]!, state: found.state, end: found.entry } : null;
@@ -124,5 +124,5 @@ async function look(store: Store, runIds: readonly string[], pace: Pace): Promis
   return seen;
 }
 
-/** One for all clients and nodes of this process that use the store. */
+/** One per store, shared by all clients and nodes of this process. */
 export const runWatcher = sharedBy((store, world) => new RunWatcher(store, world));

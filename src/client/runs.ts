@@ -1,4 +1,4 @@
-// Starts runs and finds them again: what a node and a client have in common. It never claims anything.
+// Starts and looks up runs; used by nodes and clients. It never claims anything.
 
 import type { StartGate } from "../engine/start-gate.js";
 import { isFork } from "../graph/fork-input.js";
@@ -20,16 +20,19 @@ import { lifetimeOf } from "../trigger/event.js";
 import { RunHandle } from "./run-handle.js";
 
 export interface StartOptions {
-  /** The same key and input: the existing run. The same key, other input: `KeyConflict`. */
+  /** The same key and input return the existing run. The same key with other input fails with `KeyConflict`. */
   readonly key?: string;
-  /** How long the key is taken: while its run lives, until it is archived, or for a time. Default: until archived. */
+  /**
+   * How long the key is reserved: while its run lives, until the run is archived, or for a time. Default: until
+   * archived.
+   */
   readonly once?: "while live" | "until archived" | Duration;
-  /** Whether the key is one for the env, or each stack has its own. Default: env. */
+  /** Whether the key is unique in the env or in each stack. Default: env. */
   readonly per?: Per;
-  /** Lower first. Default 0. */
+  /** Lower runs first. Default 0. */
   readonly priority?: number;
   readonly delay?: Duration;
-  /** Your own transaction: the run is there when you commit. */
+  /** Your own transaction: the run exists when you commit. */
   readonly tx?: Transaction;
 }
 
@@ -38,14 +41,14 @@ export interface StartItem<In> extends Omit<StartOptions, "tx"> {
   readonly input: In;
 }
 
-/** What became of one of many starts. */
+/** The outcome of one of many starts. */
 export type StartOutcome<Out> =
   | { readonly outcome: "started"; readonly run: RunHandle<Out> }
-  /** The same key and input was there before. */
+  /** A run with the same key and input existed before. */
   | { readonly outcome: "existing"; readonly run: RunHandle<Out> }
-  /** `run` has the key, with other input. */
+  /** `run` has the key, but was started with other input. */
   | { readonly outcome: "conflict"; readonly run: RunHandle<Out>; readonly error: KeyConflict }
-  /** It cannot be stored; its neighbours were not affected. */
+  /** The item cannot be stored; the other items are not affected. */
   | { readonly outcome: "refused"; readonly error: HoldfastError };
 
 /** Another run has this key, with other input. */
@@ -61,7 +64,7 @@ export class KeyConflict extends HoldfastError {
   }
 }
 
-/** Without input when the workflow takes none. */
+/** Without input when the program takes none. */
 export type StartArguments<In, Options = StartOptions> = undefined extends In
   ? [input?: In, options?: Options]
   : [input: In, options?: Options];
@@ -73,7 +76,7 @@ export interface RunsOptions {
   readonly env: string;
   readonly stack: string | null;
   readonly crashLimit: number;
-  /** Of a node: whether it starts anything, and for whom. */
+  /** Set on a node: whether it starts runs at all, and for which stacks. */
   readonly gate?: StartGate;
 }
 
@@ -92,7 +95,7 @@ export class Runs {
     return this.run<Out>(answer!.runId);
   }
 
-  /** One call to the store. What cannot be stored is told in its place; the others are started. */
+  /** One call to the store. An item that cannot be stored gets its own error; the others are started. */
   async startMany<Out>(
     program: Startable,
     items: readonly StartItem<unknown>[],
@@ -115,7 +118,7 @@ export class Runs {
 
   /** The input has been through the program's schema. */
   newRun(startable: Omit<Startable, "schema">, input: unknown, options: StartOptions): NewRun {
-    if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` makes a run of another's state");
+    if (isFork(input)) throw new InvalidInput('input["~fork"]', "only `graphs.fork` copies the state of another run");
     const { name: program, queue, version, limits, recovery, stacks } = startable;
     const { world, codecs, env, crashLimit } = this.#options;
     return {
@@ -136,13 +139,16 @@ export class Runs {
     return store.runs.limitsOf({ env, stack, queue, program, version });
   }
 
-  /** As this node starts it: throws when it is to start none, and says so when it leaves the work to others. */
+  /**
+   * Applies the node's start gate: throws when this node must not start runs, and marks a run that other nodes are to
+   * execute.
+   */
   #stamped(run: NewRun): NewRun {
     const { gate } = this.#options;
     return gate ? { ...run, ...gate.stamp(run.group.program) } : run;
   }
 
-  /** Only what a caller asks for goes through here: a run's children are its own affair. */
+  /** Only starts requested by a caller go through here; a run starts its children in its own commits. */
   async insert(run: NewRun): Promise<InsertAnswer> {
     return (await this.#insert([this.#stamped(run)], undefined))[0]!;
   }
@@ -181,7 +187,7 @@ function newKey(program: string, { key, once, per }: StartOptions, input: unknow
   return { scope, key: dedupeKey(key, "key"), payloadHash: payload, lifetime, onMismatch: "conflict" };
 }
 
-/** Of a program that nodes of this stack do not serve: any of those that do may take it. */
+/** For a program that this stack's nodes do not serve: any stack that serves it may claim the run. */
 function stackOf(stacks: readonly string[] | undefined, own: string | null): string | null {
   return own === null || stacks === undefined || stacks.includes(own) ? own : null;
 }

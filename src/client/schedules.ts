@@ -1,4 +1,4 @@
-// The schedules of an env: listed with their next fires, paused, resumed, fired by hand.
+// Lists the schedules of an env with their next fires; pauses, resumes and fires them.
 
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import { newLimits } from "../kernel/limit-rule.js";
@@ -11,7 +11,7 @@ import { REMOVE_AFTER_MS } from "../trigger/scheduler.js";
 import type { RunHandle } from "./run-handle.js";
 import type { Runs } from "./runs.js";
 
-/** Worked out by the one who asks. */
+/** The caller computes the next fires, so their number is bounded. */
 const MOST_FIRES = 1000;
 
 /** No program of this name has a schedule, and no schedule has this id. */
@@ -19,11 +19,13 @@ export class ScheduleUnknown extends HoldfastError {
   readonly code = "SCHEDULE_UNKNOWN";
 
   constructor(name: string, env: string) {
-    super(`No schedule of ${JSON.stringify(name)} in env ${env}. Its nodes declare it when they start.`);
+    super(
+      `No schedule of ${JSON.stringify(name)} in env ${env}. A node that has the program declares its schedules when it starts.`,
+    );
   }
 }
 
-/** The program has several schedules, and only one can be meant. */
+/** The program has several schedules, but the operation needs exactly one. */
 export class ScheduleAmbiguous extends HoldfastError {
   readonly code = "SCHEDULE_AMBIGUOUS";
 
@@ -40,27 +42,30 @@ export interface ScheduleInfo {
   /** `cron 0 2 * * * (Europe/Berlin)`, `every 5m`. */
   readonly schedule: string;
   readonly catchUp: CatchUp;
-  /** The next windows, as instants in ms by the calendar alone; none while it is paused. */
+  /** The next windows, in ms since 1970, by the calendar alone; empty while paused. */
   readonly nextFires: readonly number[];
-  /** Windows up to here are decided. */
+  /** The end of the last window that was decided. */
   readonly last: number;
   readonly paused: { readonly at: number; readonly by: string } | null;
-  /** Whether a node has declared it of late. Without one it fires nothing, and makes up for it later. */
+  /**
+   * Whether a node has declared it recently. Without one the schedule does not fire; missed windows are caught up
+   * later.
+   */
   readonly declared: boolean;
 }
 
 export interface Schedules {
-  /** By program. `next`: how many of the next fires are told, up to 1000. Default 1. */
+  /** Sorted by program. `next`: how many of the next fires to list, up to 1000. Default 1. */
   list(options?: { readonly next?: number }): Promise<readonly ScheduleInfo[]>;
-  /** `name`: a program, all of whose schedules are meant, or the id of one. Fires nothing until it is resumed. */
+  /** `name`: a program (all its schedules) or the id of one schedule. It does not fire until it is resumed. */
   pause(name: string, options?: { readonly by?: string }): Promise<void>;
-  /** What was due meanwhile counts as missed: made up for, or not, as its `catchUp` says. */
+  /** Windows that fell due meanwhile count as missed: `catchUp` decides whether they are caught up. */
   resume(name: string): Promise<void>;
-  /** Starts a run now, besides those of the windows; also while it is paused. */
+  /** Starts a run now, in addition to those of the windows; also while the schedule is paused. */
   fire<Out = unknown>(name: string): Promise<RunHandle<Out>>;
 }
 
-/** `by`: who pauses, unless it is said. */
+/** `by`: the default for who pauses. */
 export function schedulesOf(store: Store, runs: Runs, env: string, by: string): Schedules {
   const { schedules } = store;
   const known = async (name: string, counting: Promise<number>) => {

@@ -1,4 +1,4 @@
-// Follows a run through its journal, from a cursor, from any process. While there is no news, the shared watcher looks for it.
+// Follows a run through its journal, from a cursor, from any process. Between entries, the shared watcher polls.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { isEnded, type RunState } from "../kernel/run/run-state.js";
@@ -9,7 +9,7 @@ import type { RunWatcher } from "./run-watcher.js";
 export interface WatchOptions {
   /** The `seq` of the last event you have seen. Default: from the start. */
   readonly after?: number;
-  /** Ends the loop from outside, also while it waits for news. */
+  /** Ends the loop from outside, also while it waits for entries. */
   readonly signal?: AbortSignal;
 }
 
@@ -22,8 +22,8 @@ export interface WatchParts {
 const PAGE = 200;
 
 /**
- * Ends with the run, or at once when the cursor stands at the end of an ended one. A run that was opened again goes on.
- * What belongs to an earlier generation than the one the run is in is not told: it may be pruned.
+ * Finishes when the run ends, or at once when the cursor is at the end of an ended run. Continues when the run is
+ * retried. Entries of earlier generations are skipped, because they may be pruned.
  */
 export async function* watchRun(
   runId: string,

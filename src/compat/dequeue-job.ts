@@ -1,5 +1,5 @@
-// Claims the next job. What cannot be handed out (unreadable, or all attempts used up) is settled here, so that no job
-// stands at the head of the queue and stops everybody.
+// Claims the next job. A job that cannot be handed out (unreadable, or all attempts used up) is settled here, so that
+// it does not block the head of the queue.
 
 import type { RunWriter } from "../engine/committer.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -33,7 +33,7 @@ export async function dequeueJob(
   }
 }
 
-/** Null when the job is settled already, or when somebody else holds it by now. */
+/** Null when the job is already settled, or when another worker holds it by now. */
 async function open(
   parts: QueueParts,
   run: ClaimedRun,
@@ -49,7 +49,7 @@ async function open(
     if (await written(writer, deadLetter(reason))) onDeadLetter?.({ jobId: job.id, runId: job.runId, error });
     return null;
   }
-  // The claim was made before anybody knew what this job asks for.
+  // The claim was made before the job's own timeout was known.
   const { visibilityTimeoutMs: wantedMs } = job;
   const fits = wantedMs === parts.settings.visibilityTimeoutMs || (await renewClaim(parts, run, wantedMs));
   return fits ? { job, claim: run, writer } : null;
@@ -76,7 +76,7 @@ async function readJob(
     };
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    // Another node may know the codec: it is tried again like any failure, and dead in the end.
+    // Another node may have the codec: retried like any failure, and dead in the end.
     const record = await jobRecord(parts, run.runId);
     const effect = failureEffect(parts, attempt, record?.crashLimit ?? attempt, error);
     if ((await written(writer, effect)) && effect.kind === "fail") {
@@ -86,7 +86,7 @@ async function readJob(
   }
 }
 
-/** Failures that were reported, and claims that ended without a word, the present one included. */
+/** Reported failures, and claims that ended without an answer, including the current one. */
 export function attemptOf(run: { readonly failures: number; readonly crashes: number }): number {
   return run.failures + run.crashes;
 }

@@ -1,4 +1,4 @@
-// Puts jobs into the queue: one from scratch, or the one that goes on where a paused job stopped.
+// Enqueues jobs: a new one, or the one that continues a paused job.
 
 import { KeyConflict } from "../client/runs.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
@@ -19,8 +19,8 @@ export async function enqueueJob(parts: QueueParts, input: EnqueueInput, tx?: Tr
 }
 
 /**
- * The decision on a paused job becomes its resume job, once: the paused job's id is the key, so deciding again the same
- * way answers the same job, and deciding otherwise is a KeyConflict. Null when there is no such job to resume.
+ * The decision on a paused job becomes its resume job, once: the paused job's id is the key, so the same decision again
+ * returns the same job, and a different one is a KeyConflict. Null when there is no such job to resume.
  */
 export async function resumeJob(parts: QueueParts, jobId: string, humanResponse: unknown): Promise<string | null> {
   const { store, settings } = parts;
@@ -28,7 +28,7 @@ export async function resumeJob(parts: QueueParts, jobId: string, humanResponse:
   const entries = (record && (await store.journal.read(jobId))?.entries) ?? [];
   const start = entries[0]?.payload;
   if (!record || !start) return null;
-  // An acked pause is the second half of this very call, or the clean-up that came before it.
+  // An acked pause is the second half of this very call, or an earlier clean-up.
   if (record.state !== "paused" && !ackedWhilePaused(settings.codecs, record, entries)) return null;
   const paused = readJobInput(settings.codecs, start);
   const input: JobInput = { ...paused, type: "resume", humanResponse, epochBase: paused.epochBase + record.epoch };

@@ -1,4 +1,4 @@
-// The claims one queue object holds. Who only knows a job's id, or an older claim on it, finds nothing here.
+// The claims one queue object holds. A caller that knows only a job's id, or an older claim on it, finds nothing here.
 
 import type { RunWriter } from "../engine/committer.js";
 import type { Claim } from "../kernel/run/claim.js";
@@ -13,7 +13,7 @@ export interface HeldClaim {
 export class HeldClaims {
   readonly #byJob = new Map<string, HeldClaim>();
 
-  /** A newer claim on the same job takes the older one's place: that one is lost for certain. */
+  /** A newer claim on the same job replaces the older one, which is certainly lost. */
   add(held: HeldClaim): void {
     this.#byJob.set(held.job.id, held);
   }
@@ -30,7 +30,7 @@ export class HeldClaims {
     if (this.#byJob.get(held.job.id) === held) this.#byJob.delete(held.job.id);
   }
 
-  /** The store took this claim back. */
+  /** The store reclaimed this claim. */
   dropTaken(jobId: string, epoch: number): void {
     const held = this.#byJob.get(jobId);
     if (held && held.claim.epoch <= epoch) this.#byJob.delete(jobId);

@@ -1,4 +1,4 @@
-// The public face of `holdfast/compat`: a workflow queue and its worker, over runs; durable timeouts and their sweeper.
+// Public exports of `holdfast/compat`: a workflow queue and its worker, over runs; durable timeouts and their sweeper.
 
 export { TimeoutClaimOver, TimeoutUnanswered } from "../timeout/error.js";
 export { type TimeoutStoreOptions, timeoutStore } from "../timeout/store-timeouts.js";

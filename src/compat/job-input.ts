@@ -1,4 +1,4 @@
-// What a job keeps in its run's input, checked on the way in and on the way out.
+// The data of a job in its run's input, validated when written and when read.
 
 import { PayloadCorrupt } from "../kernel/codec/codec.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -7,7 +7,7 @@ import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { EnqueueInput, JobFacts } from "./job.js";
 
-/** `epochBase`: the claims of the paused job that this one resumes, so that epochs go on rising for the same work. */
+/** `epochBase`: the claims of the paused job that this one resumes, so that epochs keep rising for the same work. */
 export type JobInput = Omit<JobFacts, "id" | "priority" | "attempt"> & { readonly epochBase: number };
 
 const FIELDS = [
@@ -31,7 +31,7 @@ export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: n
     throw new InvalidInput("type", `must be "start" or "resume"; it is ${JSON.stringify(type)}`);
   }
   if (type === "resume" && input.runId === undefined) {
-    throw new InvalidInput("runId", "a resume job must name the run it goes on with");
+    throw new InvalidInput("runId", "a resume job must name the run it continues");
   }
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1) {
     throw new InvalidInput("maxAttempts", `must be a whole number from 1; it is ${String(maxAttempts)}`);
@@ -49,13 +49,13 @@ export function jobInput(id: string, input: EnqueueInput, visibilityTimeoutMs: n
   };
 }
 
-/** A claim of no length would be lost before it is answered. */
+/** A claim of zero length would be lost before it is answered. */
 export function leaseMs(ms: number, path: string): number {
   if (toMs(ms, path) >= 1) return ms;
   throw new InvalidInput(path, "must be 1 ms or more");
 }
 
-/** A job that was written by somebody else, or by a newer version, is refused before anybody works on it. */
+/** A job written by other code, or by a newer version, is rejected before a worker executes it. */
 export function readJobInput(codecs: Codecs, payload: Payload): JobInput {
   const input = codecs.decode(payload) as Partial<JobInput> | null;
   const whole =
@@ -68,18 +68,18 @@ export function readJobInput(codecs: Codecs, payload: Payload): JobInput {
   return input as JobInput;
 }
 
-/** Snake case is refused and not dropped: a `max_attempts` without effect would be found out in production. */
+/** Snake case is rejected, not ignored: a `max_attempts` without effect would be noticed only in production. */
 function expectFields(input: EnqueueInput): void {
   for (const name of Object.keys(input)) {
     if ((FIELDS as string[]).includes(name)) continue;
     const meant = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
     const hint = (FIELDS as string[]).includes(meant) ? `write ${meant}` : `the fields are ${FIELDS.join(", ")}`;
-    throw new InvalidInput(name, `is no field of a job; ${hint}`);
+    throw new InvalidInput(name, `is not a field of a job; ${hint}`);
   }
 }
 
 function text(value: string | undefined, path: string): string | null {
   if (value === undefined) return null;
   if (typeof value === "string" && value !== "") return value;
-  throw new InvalidInput(path, "must be a text that is not empty");
+  throw new InvalidInput(path, "must be a non-empty string");
 }

@@ -1,8 +1,8 @@
-// What a handler's end means for its job.
+// Maps a handler's end to an outcome of its job.
 
 import { tamed } from "../kernel/codec/stored-error.js";
 
-/** Return or throw it: the job is paused until a human decides, and costs no attempt. */
+/** Return or throw it: the job is paused until a person decides, and costs no attempt. */
 export class Release {
   readonly kind = "release";
 }
@@ -16,7 +16,7 @@ export type JobOutcome =
   | { readonly kind: "done" }
   | { readonly kind: "release" }
   | { readonly kind: "handBack" }
-  /** The handler found out by itself, at a fenced write of its own. */
+  /** The handler learned it from a fenced write of its own. */
   | { readonly kind: "lost" }
   | { readonly kind: "failed"; readonly error: unknown };
 

@@ -1,4 +1,4 @@
-// One claimed job in a worker's hands: its handler runs, its claim is kept alive, its end is written once.
+// One claimed job in a worker: runs its handler, renews its claim, writes its end once.
 
 import { ClaimLost } from "../kernel/run/claim.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -9,7 +9,7 @@ import { type JobOutcome, outcomeOf } from "./job-outcome.js";
 import type { WorkerEvents } from "./worker-events.js";
 import type { WorkerSettings } from "./worker-options.js";
 
-/** How long to wait before an end whose outcome is unknown is written again. */
+/** Delay before an end whose outcome is unknown is written again. */
 const UNKNOWN_DELAY_MS = 200;
 
 export class JobWork {
@@ -19,7 +19,7 @@ export class JobWork {
   readonly #world: World;
   readonly #abort = new AbortController();
   readonly #stopping = new AbortController();
-  /** Aborts when there is nothing more to do for this job: it is settled, lost or let go. */
+  /** Aborts when there is nothing more to do for this job: it is settled, lost or abandoned. */
   readonly #over = new AbortController();
   #phase: "working" | "settling" | "over" = "working";
   #cancelled = false;
@@ -31,7 +31,7 @@ export class JobWork {
     this.#world = settings.queue.world;
   }
 
-  /** Ends when the handler has ended and its job is settled, lost or let go. Never rejects. */
+  /** Resolves when the handler has ended and its job is settled, lost or abandoned. Never rejects. */
   async run(): Promise<void> {
     this.#tell("job:claimed");
     const beating = this.#beat();
@@ -39,25 +39,25 @@ export class JobWork {
     const outcome = await outcomeOf(() => this.#settings.handler(this.job, context));
     if (this.#phase === "working") {
       this.#phase = "settling";
-      // An aborted handler may return as if all were done. Its work is not lost by trying again; by an ack it would be.
+      // An aborted handler may return as if everything were done. Another attempt loses nothing; an ack might.
       await this.#settle(this.#cancelled ? { kind: "handBack" } : outcome);
     }
     this.letGo();
     await beating;
   }
 
-  /** The worker stops: the handler may come to a good point. */
+  /** The worker stops: the handler may finish its current piece. */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** The grace is over. */
+  /** The grace period has ended. */
   cancel(): void {
     this.#cancelled = true;
     this.#abort.abort();
   }
 
-  /** No more calls for this job: if it is not settled, its claim runs out by itself. */
+  /** No more calls for this job: if it is not settled, its claim expires. */
   letGo(): void {
     this.#phase = "over";
     this.#over.abort();
@@ -70,7 +70,7 @@ export class JobWork {
     this.#abort.abort(new ClaimLost({ runId: this.job.id, epoch: this.job.claimEpoch, token: "" }));
   }
 
-  /** Often enough for the job's own timeout: two beats may get lost. */
+  /** Often enough for the job's own timeout: two heartbeats may get lost. */
   async #beat(): Promise<void> {
     const { queue, workerId, heartbeatIntervalMs } = this.#settings;
     const everyMs = Math.min(heartbeatIntervalMs, Math.ceil(this.job.visibilityTimeoutMs / 3));
@@ -80,7 +80,7 @@ export class JobWork {
       if (signal.aborted) return;
       try {
         const { ok } = await queue.heartbeat(this.job, undefined, workerId);
-        // While its end is being written, only the answer to that tells whose it is.
+        // While its end is being written, only the answer to that write shows who owns the job.
         if (!ok && this.#phase === "working") this.#lose();
       } catch (error) {
         this.#bus.emit("worker:error", { workerId, during: "heartbeat", error });
@@ -88,7 +88,9 @@ export class JobWork {
     }
   }
 
-  /** A write that got no answer is repeated as it was: failing the job because its ack got lost would do it twice. */
+  /**
+   * A write without an answer is repeated unchanged: failing the job because its ack got lost would execute it twice.
+   */
   async #settle(outcome: JobOutcome): Promise<void> {
     const { workerId } = this.#settings;
     while (this.#phase === "settling") {

@@ -1,4 +1,4 @@
-// A job as the queue shows it: one durable run under the queue's words.
+// A job as the queue shows it: one durable run in the queue's terms.
 
 import type { RunState } from "../kernel/run/run-state.js";
 
@@ -8,22 +8,22 @@ export type JobStatus = "waiting" | "active" | "paused" | "completed" | "failed"
 
 export interface EnqueueInput {
   readonly type: JobType;
-  /** The workflow run this job works for: any text. Default for `start`: the job's own id. `resume` must name it. */
+  /** The workflow run this job works for: any string. Default for `start`: the job's own id. Required for `resume`. */
   readonly runId?: string;
-  /** What to execute: any text, the handler looks it up. */
+  /** What to execute: any string; the handler looks it up. */
   readonly graphId?: string;
   readonly tenantId?: string;
   readonly initialState?: unknown;
   readonly humanResponse?: unknown;
   /** Lower first. Default 0. */
   readonly priority?: number;
-  /** Claims in all before the job is dead-lettered. Default 3. */
+  /** Claims in total before the job is dead-lettered. Default 3. */
   readonly maxAttempts?: number;
   /** How long a claim lasts without a heartbeat. Default: the queue's, 300,000. */
   readonly visibilityTimeoutMs?: number;
 }
 
-/** What both views of a job tell. */
+/** The fields common to both views of a job. */
 export interface JobFacts {
   readonly id: string;
   readonly type: JobType;
@@ -34,12 +34,12 @@ export interface JobFacts {
   readonly humanResponse: unknown;
   readonly priority: number;
   readonly maxAttempts: number;
-  /** Claims that counted, the present one included: handing back and releasing take theirs back. */
+  /** Claims that counted, including the current one: handing back and releasing do not count. */
   readonly attempt: number;
   readonly visibilityTimeoutMs: number;
 }
 
-/** A job in the hands of the worker that dequeued it. */
+/** A job held by the worker that dequeued it. */
 export interface ClaimedJob extends JobFacts {
   readonly status: "active";
   readonly workerId: string;
@@ -49,19 +49,19 @@ export interface ClaimedJob extends JobFacts {
   readonly claimedAt: number;
 }
 
-/** A job as anybody may look at it. */
+/** A job as any caller may read it. */
 export interface WorkflowJob extends JobFacts {
   readonly status: JobStatus;
   readonly workerId: string | null;
   /** Null before the first claim. */
   readonly claimEpoch: number | null;
   readonly createdAt: number;
-  /** Waiting: when it may be claimed. Active: when its claim runs out. */
+  /** Waiting: when it may be claimed. Active: when its claim expires. */
   readonly visibleAt: number | null;
   readonly lastError: string | null;
 }
 
-/** A dequeued job names its claim too: a later claim of the same job by the same worker is then another one. */
+/** A dequeued job also identifies its claim: a later claim of the same job by the same worker is a different one. */
 export type JobRef = string | Pick<ClaimedJob, "id" | "claimEpoch">;
 
 export interface QueueDepth {
@@ -71,7 +71,7 @@ export interface QueueDepth {
   readonly dead_letter: number;
 }
 
-/** The states a queued job can be in; the rest is there for runs that somebody ended from outside. */
+/** The states a queued job can be in; the others occur only for runs that were ended from outside. */
 const STATUS: Readonly<Record<RunState, JobStatus>> = {
   blocked: "waiting",
   held: "waiting",

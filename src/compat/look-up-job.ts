@@ -1,4 +1,4 @@
-// Shows one job: its row, and what its journal tells of errors.
+// Reads one job: its row, and the errors in its journal.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { isEnded } from "../kernel/run/run-state.js";
@@ -9,7 +9,7 @@ import { statusOf, type WorkflowJob } from "./job.js";
 import { readJobInput } from "./job-input.js";
 import { jobRecord, type QueueParts } from "./queue-parts.js";
 
-/** Who cancels a paused run when its job is acked: no holder is there to complete it. */
+/** Recorded as the one who cancels a paused run when its job is acked: there is no holder to complete it. */
 export const ACKED_BY = "workflow-queue: ack of a paused job";
 
 export async function lookUpJob(parts: QueueParts, jobId: string): Promise<WorkflowJob | null> {
@@ -37,12 +37,12 @@ function visibleAt({ state, availableAt, leaseUntil }: RunRecord): number | null
   return state === "waiting" ? availableAt : leaseUntil;
 }
 
-/** The row of an ended run has forgotten its last claims: all there were, without those that cost nothing. */
+/** The row of an ended run no longer has its last claims: counts all claims, without those that cost nothing. */
 function countedClaims({ epoch }: RunRecord, entries: readonly JournalEntry[]): number {
   return epoch - entries.filter(({ kind }) => kind === "handed-back" || kind === "paused").length;
 }
 
-/** The job had been released, and then somebody cleaned it up or resumed it. */
+/** The job had been released, and was then cleaned up or resumed. */
 export function ackedWhilePaused(codecs: Codecs, { state }: RunRecord, entries: readonly JournalEntry[]): boolean {
   const payload = state === "cancelled" ? entries.at(-1)?.payload : null;
   return payload ? (codecs.decode(payload) as { by?: unknown }).by === ACKED_BY : false;

@@ -1,4 +1,4 @@
-// What a workflow queue can be told, and what it does when it is told nothing.
+// Options of a workflow queue, and their defaults.
 
 import type { Codec } from "../kernel/codec/codec.js";
 import { type Codecs, codecs } from "../kernel/codec/codecs.js";
@@ -13,17 +13,17 @@ export interface QueueOptions {
   /** Default `default`. */
   readonly env?: string;
   readonly stack?: string;
-  /** The queue its runs wait in. Default `workflow-jobs`. */
+  /** The queue of its runs. Default `workflow-jobs`. */
   readonly queue?: string;
-  /** The program its runs belong to. Default `workflow-job`. */
+  /** The program of its runs. Default `workflow-job`. */
   readonly program?: string;
-  /** How long a claim lasts without a heartbeat, unless the job says otherwise. Default 300,000. */
+  /** How long a claim lasts without a heartbeat, unless the job specifies it. Default 300,000. */
   readonly visibilityTimeoutMs?: number;
-  /** Before the second attempt; doubled for each one after it. 0: at once. Default 1,000. */
+  /** Delay before the second attempt; doubled for each further one. 0: at once. Default 1,000. */
   readonly retryBackoffMs?: number;
   /** Default 300,000, or `retryBackoffMs` if that is longer. */
   readonly retryBackoffMaxMs?: number;
-  /** The first writes; `json` is always readable. */
+  /** Values are written with the first codec; `json` is always readable. */
   readonly codecs?: readonly Codec[];
   readonly world?: World;
 }
@@ -52,7 +52,7 @@ export function queueSettings(options: QueueOptions): QueueSettings {
       version: null,
     },
     visibilityTimeoutMs: leaseMs(options.visibilityTimeoutMs ?? DEFAULT_VISIBILITY_MS, "visibilityTimeoutMs"),
-    // No jitter: `min(base * 2 ** (attempt - 1), max)` is what the callers of such a queue count on.
+    // No jitter: callers of such a queue rely on `min(base * 2 ** (attempt - 1), max)`.
     backoff: retryPolicy({ delay, maxDelay, jitter: 0 }, "retryBackoff"),
     codecs: codecs(options.codecs),
     world: options.world ?? systemWorld(),

@@ -1,4 +1,4 @@
-// What the verbs of one queue object work with.
+// What the operations of one queue object share.
 
 import { Committer } from "../engine/committer.js";
 import type { RunGroup } from "../kernel/run/new-run.js";
@@ -14,11 +14,11 @@ export interface QueueParts {
   readonly committer: Committer;
   readonly held: HeldClaims;
   readonly workers: WorkerNodes;
-  /** The number of the queue's claim group; asked for once. */
+  /** The number of the queue's claim group; looked up once. */
   groupId(): Promise<number>;
 }
 
-/** A job that will not be tried again: its worker may be dead, so whoever finds out is told. */
+/** A job that will not be tried again: reported to the caller that finds it, because its worker may be dead. */
 export interface DeadLetter {
   readonly jobId: string;
   readonly runId: string;
@@ -44,7 +44,7 @@ export function queueParts(store: Store, options: QueueOptions): QueueParts {
   };
 }
 
-/** The job's row, if there is such a run and it is a job of this queue. */
+/** The job's row, if the run exists and is a job of this queue. */
 export async function jobRecord({ store, settings }: QueueParts, jobId: string): Promise<RunRecord | null> {
   const record = await store.runs.get(jobId);
   return record && sameGroup(record.group, settings.group) ? record : null;

@@ -1,4 +1,4 @@
-// Takes back the claims whose visibility timeout is over: waiting again, or dead-lettered when that was the last attempt.
+// Reclaims jobs whose visibility timeout has expired: they wait again, or are dead-lettered after the last attempt.
 
 import { HoldfastError } from "../kernel/error.js";
 import { lookUpJob } from "./look-up-job.js";
@@ -6,7 +6,10 @@ import { jobRecord, type OnDeadLetter, type QueueParts } from "./queue-parts.js"
 
 const PAGE = 500;
 
-/** Answers how many jobs of this queue. The sweep is the env's: claims of its other programs that are over go with it. */
+/**
+ * Returns the number of jobs of this queue. The store reclaims for the whole env: expired claims of its other programs
+ * are reclaimed, too.
+ */
 export async function reclaimJobs(parts: QueueParts, onDeadLetter?: OnDeadLetter): Promise<number> {
   await parts.workers.beat();
   let count = 0;

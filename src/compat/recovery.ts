@@ -1,7 +1,7 @@
-// Recovery under the names of another system: a sweep that decides on each orphan, and the proof that no DAG waits in vain.
+// Recovery in the terms of another system: a sweep that decides on each orphan, and a check that no DAG waits in vain.
 //
-// Nodes take back the runs of dead ones by themselves, within about two seconds. A process that sweeps by a callback of its
-// own turns that off on its nodes: `createNode({ sweeper: "off" })`.
+// Nodes reclaim the runs of dead ones automatically, within about two seconds. A process that sweeps with its own
+// callback turns that off on its nodes: `createNode({ sweeper: "off" })`.
 
 import { fromEnvironment } from "../client/identity.js";
 import type { EngineEvents, SweepCounts } from "../engine/events.js";
@@ -14,20 +14,20 @@ import type { Reclaimed } from "../store/contract/run/runs.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 
-/** Looked at in one call to the store. */
+/** Read per call to the store. */
 const PAGE = 200;
 
 export interface RecoveryEvents extends Pick<EngineEvents, "run.reclaimed" | "recovery.sweep"> {
   "recovery.reconciled": ReconcileResult;
-  /** The callback threw for this run: it was left as it is. */
+  /** The callback threw for this run, which was left unchanged. */
   "recovery.policy_failed": { readonly runId: string; readonly error: unknown };
 }
 
 export interface RecoveryParts {
   readonly store: Store;
-  /** Default: HOLDFAST_ENV, else `default`. */
+  /** Default: HOLDFAST_ENV, otherwise `default`. */
   readonly env?: string;
-  /** Default: HOLDFAST_STACK, else none. */
+  /** Default: HOLDFAST_STACK, otherwise none. */
   readonly stack?: string;
   readonly bus?: Telemetry<RecoveryEvents>;
 }
@@ -42,16 +42,19 @@ interface WithPolicy {
   readonly recovery?: Recovery;
 }
 
-/** A definition, or an actor with its expectations, by the name under which its runs stand. */
+/** A definition, or an actor with its expectations, by the program name of its runs. */
 export type ActorRegistry = Readonly<
   Record<string, WithPolicy & { readonly expectations?: Readonly<Record<string, WithPolicy>> }>
 >;
 
 export interface SweepOptions extends Scope {
-  /** How long the lease must have been over. Default 0: a run that renews is never stale, however quiet it is. */
+  /**
+   * How long ago the lease must have expired. Default 0: a run that renews its lease is never stale, however quiet it
+   * is.
+   */
   readonly staleAfterMs?: number;
   readonly actorRegistry?: ActorRegistry;
-  /** Asked first; undefined: the code decides, then what nodes declared. */
+  /** Called first; undefined: the code decides, then the nodes' declarations. */
   readonly resolvePolicy?: (orphan: Orphan) => Recovery | undefined | Promise<Recovery | undefined>;
 }
 
@@ -64,7 +67,10 @@ export interface ReconcileResult {
 
 export interface RecoveryCalls {
   sweep(options?: SweepOptions): Promise<SweepResult>;
-  /** Proves that whatever waits for tasks waits for as many as are open, and mends what hands or older versions left. */
+  /**
+   * Checks that every run waiting for tasks waits for exactly the open ones, and repairs what manual changes or older
+   * versions left.
+   */
   reconcileWorkflows(options?: Scope): Promise<ReconcileResult>;
 }
 
@@ -104,7 +110,7 @@ function scopeOf({ sourceEnv, sourceStack }: Scope, own: { readonly env: string;
   return { ...(env && { env }), ...(stack && { stack }) };
 }
 
-/** One whose callback throws is left alone, and does not keep others waiting. */
+/** A run whose callback throws is skipped, and does not delay the others. */
 async function decide(
   page: readonly Orphan[],
   options: SweepOptions,
@@ -124,11 +130,13 @@ async function decide(
   return decisions.flat();
 }
 
-/** The callback, the code, what nodes declared. Known to none of them: left to a node that knows it. */
+/**
+ * The callback, the code, then the nodes' declarations. If none knows the program, the run is left to a node that does.
+ */
 async function policyOf(orphan: Orphan, { resolvePolicy, actorRegistry }: SweepOptions): Promise<Recovery | null> {
   const asked = await resolvePolicy?.(orphan);
   if (asked !== undefined && !RECOVERIES.includes(asked)) {
-    throw new InvalidInput("resolvePolicy", `must answer one of ${RECOVERIES.join(", ")}, or nothing`);
+    throw new InvalidInput("resolvePolicy", `must return one of ${RECOVERIES.join(", ")}, or nothing`);
   }
   return asked ?? inCode(orphan.group.program, actorRegistry) ?? orphan.recovery;
 }

@@ -1,10 +1,10 @@
-// Prolongs (or shortens) one claim from now on; false when it is lost.
+// Sets the remaining time of one claim, counted from now; returns false when the claim is lost.
 
 import type { Claim } from "../kernel/run/claim.js";
 import { sleep } from "../kernel/world.js";
 import type { QueueParts } from "./queue-parts.js";
 
-/** A locked row is free again within a statement's time. */
+/** A locked row is free again after one statement. */
 const BUSY_DELAY_MS = 5;
 
 export async function renewClaim({ store, settings }: QueueParts, claim: Claim, leaseMs: number): Promise<boolean> {

@@ -1,4 +1,4 @@
-// Gives a job back under the claim that this queue object holds: done, to be retried, dead, paused or handed back.
+// Settles a job under the claim that this queue object holds: done, to be retried, dead, paused or handed back.
 
 import type { Payload } from "../kernel/codec/payload.js";
 import { storeError } from "../kernel/codec/stored-error.js";
@@ -9,7 +9,7 @@ import type { HeldClaim } from "./held-claims.js";
 import type { JobRef } from "./job.js";
 import type { QueueParts } from "./queue-parts.js";
 
-/** False: this queue object does not hold the job for this worker, or not any more. Nothing was written then. */
+/** False: this queue object does not, or no longer, hold the job for this worker. Nothing was written. */
 export async function settleJob(
   { held: claims }: QueueParts,
   ref: JobRef,
@@ -22,7 +22,7 @@ export async function settleJob(
   try {
     await held.writer.commit([effectFor(held)]);
   } catch (error) {
-    // Anything else leaves the outcome unknown: the claim is kept, and the same call repeated finds what it wrote.
+    // Any other error leaves the outcome unknown: the claim is kept, and the same call repeated finds what it wrote.
     if (!(error instanceof ClaimLost)) throw error;
     accepted = false;
   }
@@ -30,7 +30,7 @@ export async function settleJob(
   return accepted;
 }
 
-/** What a failure makes of a job at its n-th attempt. */
+/** The effect of a failure at the n-th attempt. */
 export function failureEffect(
   { settings }: QueueParts,
   attempt: number,

@@ -1,4 +1,5 @@
-// Worker ids are names a user gives; claims are owned by incarnations. Each worker id is a node, a fresh one per sign-on.
+// Maps worker ids to incarnations: users name workers, but claims are owned by incarnations. Each sign-on of a worker
+// id is a new node.
 
 import { nodeName } from "../kernel/name.js";
 import type { World } from "../kernel/world.js";
@@ -19,7 +20,7 @@ export class WorkerNodes {
     this.#options = options;
   }
 
-  /** The incarnation under which this worker claims; registered when it is new. */
+  /** The incarnation under which this worker claims; registered if it is new. */
   signOn(workerId: string): Promise<string> {
     const present = this.#present.get(workerId);
     if (present) return present;
@@ -35,12 +36,12 @@ export class WorkerNodes {
     if (present) await this.#options.nodes.stop(await present);
   }
 
-  /** Tells the store that the workers of this process are alive. */
+  /** Sends the heartbeat of this process's workers. */
   async beat(): Promise<void> {
     for (const present of this.#present.values()) await this.#options.nodes.heartbeat(await present);
   }
 
-  /** Whose incarnation this is; an unknown one stands for itself. */
+  /** The worker id of this incarnation; an unknown incarnation is returned as it is. */
   async nameOf(incarnation: string): Promise<string> {
     const nodes = await this.#options.nodes.list({ env: this.#options.env, stopped: true });
     return nodes.find((node) => node.incarnation === incarnation)?.identity ?? incarnation;

@@ -1,4 +1,4 @@
-// What a worker can be told, with the defaults its users know.
+// Options of a worker, with the defaults its users know.
 
 import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -7,7 +7,7 @@ import type { ClaimedJob } from "./job.js";
 import type { WorkflowQueue } from "./workflow-queue.js";
 
 export interface JobContext {
-  /** Aborts when the claim is lost, or when the worker stops and its grace period is over. */
+  /** Aborts when the claim is lost, or when the worker stops and its grace period has ended. */
   readonly signal: AbortSignal;
   /** Aborts when the worker begins to stop: finish the current piece, then return `new HandBack()`. */
   readonly stopping: AbortSignal;
@@ -23,13 +23,13 @@ export interface WorkerOptions {
   readonly workerId?: string;
   /** Jobs at the same time. Default 1. */
   readonly concurrency?: number;
-  /** How often an empty queue is asked. A slot that becomes free asks at once. Default 1,000. */
+  /** How often an empty queue is polled. A slot that becomes free polls at once. Default 1,000. */
   readonly pollIntervalMs?: number;
   /** Default 60,000; for jobs with a short visibility timeout a third of that. */
   readonly heartbeatIntervalMs?: number;
   /** Default 30,000. */
   readonly reclaimIntervalMs?: number;
-  /** How long `stop` waits for what is under way before it aborts it. Default 30,000. */
+  /** How long `stop` waits for running work before it aborts it. Default 30,000. */
   readonly shutdownGracePeriodMs?: number;
 }
 
@@ -53,7 +53,7 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
   };
 }
 
-/** An interval of nothing would keep the process spinning. */
+/** An interval of zero would keep the process spinning. */
 function interval(ms: number, path: string): number {
   if (toMs(ms, path) >= 1) return ms;
   throw new InvalidInput(path, "must be 1 ms or more");

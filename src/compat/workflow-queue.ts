@@ -25,7 +25,7 @@ import { failureEffect, settleJob } from "./settle-job.js";
 
 export type HeartbeatAnswer = { readonly ok: true } | { readonly ok: false; readonly reason: "lost" };
 
-/** What became of the job; false: it was not this caller's to fail. */
+/** The outcome for the job; false: it was not this caller's to fail. */
 export type NackAnswer = "waiting" | "dead_letter" | false;
 
 export type QueueDepthProvider = () => number | Promise<number>;
@@ -40,7 +40,7 @@ export class WorkflowQueue {
     this.world = this.#parts.settings.world;
   }
 
-  /** Answers the job's id. With a transaction of your own, the job is there when you commit. */
+  /** Returns the job's id. With your own transaction, the job exists when you commit. */
   enqueue(input: EnqueueInput, options: { readonly tx?: Transaction } = {}): Promise<string> {
     return enqueueJob(this.#parts, input, options.tx);
   }
@@ -50,14 +50,14 @@ export class WorkflowQueue {
     return dequeueJob(this.#parts, workerId, options.onDeadLetter);
   }
 
-  /** Done. Also ends a paused job, by whomever: nobody holds it. */
+  /** Done. Also ends a paused job for any caller, because it has no holder. */
   async ack(job: JobRef, workerId?: string): Promise<boolean> {
     const output = this.#parts.settings.codecs.encode(null);
     if (await settleJob(this.#parts, job, workerId, () => ({ kind: "complete", output }))) return true;
     return typeof job === "string" && workerId === undefined && this.#endPaused(job);
   }
 
-  /** Failed: tried again after a back-off, or dead-lettered at the last attempt. */
+  /** Failed: retried after a back-off, or dead-lettered at the last attempt. */
   async nack(job: JobRef, error: unknown, workerId?: string): Promise<NackAnswer> {
     let became: NackAnswer = false;
     const settled = await settleJob(this.#parts, job, workerId, ({ job: { attempt, maxAttempts } }) => {
@@ -68,7 +68,7 @@ export class WorkflowQueue {
     return settled && became;
   }
 
-  /** The claim lasts from now for `extendMs`, or for the job's visibility timeout. */
+  /** The claim lasts `extendMs` from now, or the job's visibility timeout. */
   async heartbeat(job: JobRef, extendMs?: number, workerId?: string): Promise<HeartbeatAnswer> {
     const { held: claims } = this.#parts;
     const held = claims.find(job, workerId);
@@ -80,7 +80,7 @@ export class WorkflowQueue {
     return { ok: false, reason: "lost" };
   }
 
-  /** Waits for a human: out of the queue until a resume job goes on, at no cost. */
+  /** Waits for a person: out of the queue until a resume job continues it, at no cost. */
   release(job: JobRef, workerId?: string): Promise<boolean> {
     return settleJob(this.#parts, job, workerId, () => ({ kind: "pause" }));
   }
@@ -91,8 +91,9 @@ export class WorkflowQueue {
   }
 
   /**
-   * Enqueues the resume job of a paused one and ends the paused one. One decision per pause: the same again answers the
-   * same job, another one is a KeyConflict. Null: no such job is paused. May be repeated when it was interrupted.
+   * Enqueues the resume job of a paused one and ends the paused one. One decision per pause: the same decision again
+   * returns the same job, a different one is a KeyConflict. Null: no such job is paused. May be repeated after an
+   * interruption.
    */
   async resume(jobId: string, humanResponse: unknown): Promise<string | null> {
     const resumeId = await resumeJob(this.#parts, jobId, humanResponse);
@@ -100,7 +101,7 @@ export class WorkflowQueue {
     return resumeId;
   }
 
-  /** Takes back claims whose time is over. Answers how many jobs. */
+  /** Reclaims expired claims. Returns the number of jobs. */
   reclaimExpired(options: { readonly onDeadLetter?: OnDeadLetter } = {}): Promise<number> {
     return reclaimJobs(this.#parts, options.onDeadLetter);
   }
@@ -122,7 +123,7 @@ export class WorkflowQueue {
     return { waiting, active: running, paused, dead_letter: dead };
   }
 
-  /** What `queueDepth` answers from now on; null: waiting and active jobs again. */
+  /** Replaces what `queueDepth` returns; null: waiting and active jobs again. */
   setQueueDepthProvider(provider: QueueDepthProvider | null): void {
     this.#depthProvider = provider;
   }
@@ -139,12 +140,12 @@ export class WorkflowQueue {
     await this.#parts.workers.signOn(workerId);
   }
 
-  /** The worker has stopped in order. */
+  /** The worker has stopped in an orderly way. */
   signOff(workerId: string): Promise<void> {
     return this.#parts.workers.signOff(workerId);
   }
 
-  /** Nobody holds a paused run, so nobody can complete it: it is cancelled, under a name that `getJob` knows. */
+  /** A paused run has no holder that could complete it: it is cancelled, under a name that `getJob` recognises. */
   async #endPaused(jobId: string): Promise<boolean> {
     const record = await jobRecord(this.#parts, jobId);
     if (record?.state !== "paused") return false;

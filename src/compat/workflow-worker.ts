@@ -12,7 +12,7 @@ import type { OnDeadLetter } from "./queue-parts.js";
 import type { WorkerEvents } from "./worker-events.js";
 import { type WorkerOptions, type WorkerSettings, workerSettings } from "./worker-options.js";
 
-/** What an aborted handler gets to clean up. */
+/** How long an aborted handler may clean up. */
 const ABORTED_GRACE_MS = 1_000;
 
 interface Loops {
@@ -44,7 +44,7 @@ export class WorkflowWorker {
     return this.#works.size;
   }
 
-  /** Does nothing when it has started. */
+  /** Does nothing if it has already started. */
   async start(): Promise<void> {
     await this.#stopping;
     this.#starting ??= this.#start();
@@ -56,7 +56,7 @@ export class WorkflowWorker {
     }
   }
 
-  /** Does nothing when it has not started. */
+  /** Does nothing if it has not started. */
   async stop(): Promise<void> {
     if (!this.#starting) return;
     this.#stopping ??= this.#stop(this.#starting).finally(() => {
@@ -127,7 +127,7 @@ export class WorkflowWorker {
       this.#works.delete(work);
       this.#loops?.poll.wake();
     };
-    // In a turn of its own: a handler that asks how many jobs are active is one of them.
+    // In a turn of its own, so that a handler that counts the active jobs finds itself among them.
     const ended = Promise.resolve().then(() => work.run());
     this.#works.set(work, ended.finally(end));
   }

@@ -1,4 +1,4 @@
-// A DAG as a value: what a node is given, and what its run and its tasks know of it.
+// The type of a DAG: what a node registers, and what its run and its tasks refer to.
 
 import type { Definition } from "../program/definition.js";
 import type { Shape } from "./shape.js";
@@ -9,7 +9,7 @@ export interface Dag<Name extends string, In, Out, Parsed = In> extends Definiti
   readonly tasks: TasksByName;
   readonly timeoutMs: number | null;
   readonly onFailure: "finish" | "cancel";
-  /** The tasks whose answers are its result; null: all. */
+  /** The tasks whose results form the DAG's result; null: all. */
   readonly result: readonly string[] | null;
   toMermaid(): string;
 }

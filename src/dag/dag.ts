@@ -1,4 +1,4 @@
-// A DAG: named tasks, each a run of its own, on any node. One more run, the DAG's, starts them, waits and has the result.
+// A DAG: named tasks, each a run of its own, on any node. The DAG's own run starts them, waits and holds the result.
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
@@ -29,31 +29,34 @@ import {
 } from "./task.js";
 
 export interface DagOptions<In = unknown> extends FlowOptions<In> {
-  /** Where its own run waits; its tasks wait under `dag::task`. Default: its name. */
+  /** The queue of its own run; its tasks use `dag::task`. Default: its name. */
   readonly queue?: string;
-  /** Pins new runs and their tasks to programs of this version. Default: any version may go on with them. */
+  /** Pins new runs and their tasks to programs of this version. Default: any version may execute them. */
   readonly version?: string;
-  /** How long a run may take from its start; then what is left is cancelled, and it is `failed` with the code TIMEOUT. */
+  /**
+   * How long a run may take from its start; then the remaining tasks are cancelled, and it is `failed` with the code
+   * TIMEOUT.
+   */
   readonly timeout?: Duration;
-  /** When a task has failed: `finish` what does not need it, or `cancel` what is left. Default: finish. */
+  /** When a task has failed: `finish` the tasks that do not need it, or `cancel` the rest. Default: finish. */
   readonly onFailure?: "finish" | "cancel";
-  /** After so many failures in a row, triggers start no run until one has tried. */
+  /** After this many failures in a row, triggers start no run until a probe succeeds. */
   readonly circuitBreaker?: CircuitBreaker;
 }
 
 type Meet<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer All) => void ? All : never;
-/** What all its tasks take, together. Those that ask for no input take any. */
+/** The intersection of all tasks' inputs. Tasks without an input accept any. */
 type Taken<T extends TasksByName> = {
   // biome-ignore lint/suspicious/noConfusingVoidType: what a function without a second parameter takes
   [K in keyof T]: unknown extends InOf<T[K]> ? never : [InOf<T[K]>] extends [void] ? never : InOf<T[K]>;
 }[keyof T];
 // biome-ignore lint/suspicious/noConfusingVoidType: then it is started without input
 export type DagInput<T extends TasksByName> = [Taken<T>] extends [never] ? void : Meet<Taken<T>>;
-/** What each answers; undefined when it may have been skipped. */
+/** The result of each task; undefined if it may have been skipped. */
 export type DagResult<T extends TasksByName, Names extends keyof T = keyof T> = {
   readonly [K in Names]: true extends SkipsOf<T[K]> ? OutOf<T[K]> | undefined : OutOf<T[K]>;
 };
-/** What a task needs is in the DAG under that name; otherwise the message says what is missing. */
+/** Every need of a task is in the DAG under that name; otherwise the error names what is missing. */
 type Whole<T extends TasksByName> = {
   readonly [K in keyof T]: [NeedsOf<T[K]>] extends [keyof T]
     ? T[K]
@@ -75,7 +78,7 @@ export function dag<
   options: DagOptions<DagInput<NoInfer<T>>> & {
     readonly input?: Takes;
     readonly on?: readonly Trigger<DagInput<NoInfer<T>>>[];
-    /** The tasks whose answers are the result. Default: all. */
+    /** The tasks whose results form the result. Default: all. */
     readonly result?: readonly Names[];
   },
   tasks: T & Whole<T>,
@@ -91,7 +94,7 @@ export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByN
     throw new InvalidInput("onFailure", 'must be "finish" or "cancel"');
   for (const task of result ?? []) {
     if (!Object.hasOwn(tasks, task))
-      throw new DagInvalid(name, `its result asks for ${JSON.stringify(task)}, which is not in it.`);
+      throw new DagInvalid(name, `its result names ${JSON.stringify(task)}, which is not one of its tasks.`);
   }
   const made: AnyDag = {
     kind: "dag",
@@ -128,11 +131,11 @@ function checkOptions(name: string, options: object): void {
   if (typeof options !== "object" || options === null) throw new DagInvalid(name, "its options must be an object.");
   for (const option of Object.keys(options)) {
     if (!(OPTIONS as readonly string[]).includes(option))
-      throw new InvalidInput(option, `is no option of a DAG; they are ${OPTIONS.join(", ")}`);
+      throw new InvalidInput(option, `is not an option of a DAG; the options are ${OPTIONS.join(", ")}`);
   }
 }
 
-/** The DAG's own run, and each of its tasks: claimed by themselves, wherever somebody serves their queue. */
+/** The DAG's own run and each of its tasks: claimed independently, by any node that serves their queues. */
 function programsOf(dag: AnyDag, environment: ProgramEnvironment): readonly Program[] {
   const { kind, name, version, queue, limits, breaker, tasks } = dag;
   const own = {
@@ -163,7 +166,7 @@ function taskProgram(
   return { ...program, kind: "task", limits: [], breaker: null, execute };
 }
 
-/** The fan-out itself and its items are claimed by one name. */
+/** The fan-out and its items share one program name; the input distinguishes them. */
 function isItem(codecs: Codecs, input: Payload): boolean {
   return (codecs.decode(input) as TaskStart).index !== undefined;
 }

@@ -1,9 +1,9 @@
-// What can be wrong with a DAG, and how a run of one fails.
+// Errors of DAG definitions and of DAG runs.
 
 import type { StoredError } from "../kernel/codec/recorded-error.js";
 import { HoldfastError } from "../kernel/error.js";
 
-/** The DAG cannot be run as it is written. Told where it is defined, before any node has it. */
+/** The DAG cannot be run as written. Thrown where it is defined, before any node has it. */
 export class DagInvalid extends HoldfastError {
   readonly code = "DAG_INVALID";
 
@@ -18,18 +18,18 @@ export interface TaskFailure {
   readonly error: StoredError;
 }
 
-/** Some of its tasks failed. Those that succeeded are kept: a retry of the run tries only the others again. */
+/** Some tasks failed. The results of the others are kept: a retry of the run repeats only the failed ones. */
 export class DagFailed extends HoldfastError {
   readonly code = "DAG_FAILED";
   readonly details: { readonly failed: readonly { readonly task: string; readonly runId: string }[] };
-  /** One for each task that failed. */
+  /** One per failed task. */
   readonly errors: readonly Error[];
 
   constructor(dag: string, failures: readonly TaskFailure[], errors: readonly Error[]) {
     const lines = failures.map(({ task, error }) => `\n- ${task}: ${error.message}`);
     super(
       `${failures.length} ${failures.length === 1 ? "task" : "tasks"} of ${JSON.stringify(dag)} failed. ` +
-        `Mend the cause and retry the run: what succeeded is kept.${lines.join("")}`,
+        `Fix the cause and retry the run: tasks that succeeded are kept.${lines.join("")}`,
     );
     this.details = { failed: failures.map(({ task, runId }) => ({ task, runId })) };
     this.errors = errors;
@@ -45,7 +45,7 @@ export class EachFailed extends HoldfastError {
   constructor(task: string, of: number, failed: readonly number[], errors: readonly Error[]) {
     super(
       `${failed.length} of ${of} items of ${JSON.stringify(task)} failed, the first at index ${failed[0]}: ` +
-        `${errors[0]?.message ?? "no reason is known"}. Retry the DAG's run: the items that succeeded are kept.`,
+        `${errors[0]?.message ?? "the reason is unknown"}. Retry the DAG's run: the items that succeeded are kept.`,
     );
     this.details = { failed };
     this.errors = errors;

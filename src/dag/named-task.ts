@@ -1,16 +1,16 @@
-// A task that is known by its name: what a definition in the database asks for, found in the node's registry.
+// A task known by its name: requested by a definition in the database, found in the node's registry.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { TaskContext } from "./task-context.js";
 
 /**
- * `given` is what a task of a DAG gets: the DAG's input when it needs nothing, what its needs answered by their names, their
- * outcomes under a rule, one item of a fan-out. `config` is the definition's.
+ * `given` is what a task of a DAG receives: the DAG's input if it needs nothing, the results of its needs by name,
+ * their outcomes under a rule, or one item of a fan-out. `config` is the definition's.
  */
 // biome-ignore lint/suspicious/noExplicitAny: whatever its definitions bring
 export type RegisteredTask = (ctx: TaskContext<any>, given: any, config: any) => unknown;
 
-/** By name: what definitions of DAGs may ask for. */
+/** By name: the tasks that definitions of DAGs may use. */
 export type Tasks = Readonly<Record<string, RegisteredTask>>;
 
 export class TaskUnknown extends HoldfastError {
@@ -18,8 +18,8 @@ export class TaskUnknown extends HoldfastError {
 
   constructor(name: string) {
     super(
-      `This node has no task ${JSON.stringify(name)}. Give it to createNode({ tasks }), ` +
-        "or save the definition with one that it has.",
+      `This node has no task ${JSON.stringify(name)}. Pass it to createNode({ tasks }), ` +
+        "or save the definition with a task that the node has.",
     );
   }
 }

@@ -1,4 +1,4 @@
-// How a need ended, as the task that needs it is told: from the entry its run ended with.
+// How a need ended, from the last entry of its run, for the task that needs it.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type RecordedError, type StoredError } from "../kernel/codec/recorded-error.js";
@@ -8,7 +8,7 @@ import type { Peeked } from "../store/contract/journal/journal.js";
 
 export type Outcome<T = unknown> =
   | { readonly state: "succeeded"; readonly value: T }
-  /** Also when it was cancelled, or gave up after its nodes died: the error's code says so. */
+  /** Also when it was cancelled or is dead: the error's code says which. */
   | { readonly state: "failed"; readonly error: RecordedError }
   | { readonly state: "skipped" };
 
@@ -26,7 +26,7 @@ function errorOf(state: RunState, value: unknown): StoredError {
   const said = (value ?? {}) as Partial<StoredError> & Partial<CrashReason> & { by?: string; reason?: string | null };
   if (typeof said.message === "string") return { ...said, name: said.name ?? "Error", message: said.message };
   if (state === "cancelled") {
-    const message = `It was cancelled by ${said.by ?? "somebody"}${said.reason ? `: ${said.reason}` : "."}`;
+    const message = `It was cancelled by ${said.by ?? "an unknown caller"}${said.reason ? `: ${said.reason}` : "."}`;
     return { name: "Cancelled", code: "CANCELLED", message };
   }
   if (state === "dead") return crashLimit(said, "task");
@@ -34,5 +34,5 @@ function errorOf(state: RunState, value: unknown): StoredError {
 }
 
 function gone(): StoredError {
-  return { name: "TaskEnded", code: "TASK_ENDED", message: "Its run is no longer there." };
+  return { name: "TaskEnded", code: "TASK_ENDED", message: "Its run no longer exists." };
 }

@@ -1,4 +1,5 @@
-// Works on a claimed run of a DAG: the first time it starts all tasks in one commit and waits; woken, it looks how they stand.
+// Executes a claimed DAG run: the first time it starts all tasks in one commit and parks; when woken, it evaluates
+// their states.
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -35,12 +36,12 @@ export async function runDag(dag: AnyDag, environment: ProgramEnvironment, sessi
     decision = decideDag({ tasks, cancelled: mail.cancelled !== null, overdue, onFailure: dag.onFailure });
   }
   if (decision.kind === "wait") return void (await commit(wait()));
-  // Told once; now only the end of the last one is news.
+  // The tasks were cancelled; now only the end of the last one matters.
   if (decision.kind === "cancelTasks") return void (await commit(parkForTasks(mail)));
   await commit(endOf(decision, { dag, tasks, mail, codecs, session }));
 }
 
-/** From the start of the run, or from when it was opened again. */
+/** From the start of the run, or from its retry. */
 function deadlineOf({ timeoutMs }: AnyDag, history: readonly JournalEntry[]): number | null {
   if (timeoutMs === null) return null;
   const since = history.findLast(({ kind }) => kind === "redriven") ?? history[0]!;
@@ -95,7 +96,7 @@ function endOf(decision: DagDecision, { dag, tasks, mail, codecs, session }: Dag
   }
 }
 
-/** What the tasks answered, by name; a task that was skipped has no answer. */
+/** The results of the tasks, by name; a skipped task has none. */
 function completed({ result }: AnyDag, tasks: readonly OwnTask[], codecs: Codecs): Effect {
   const wanted = tasks.filter(({ name }) => result === null || result.includes(name));
   const output = Object.fromEntries(
@@ -104,7 +105,7 @@ function completed({ result }: AnyDag, tasks: readonly OwnTask[], codecs: Codecs
   try {
     return {
       kind: "complete",
-      output: codecs.encode(output, "result (choose fewer tasks with the DAG's option `result`)"),
+      output: codecs.encode(output, "result (select fewer tasks with the DAG's option `result`)"),
     };
   } catch (error) {
     return { kind: "fail", as: "failed", reason: storeError(codecs, error) };

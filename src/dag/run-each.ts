@@ -1,4 +1,4 @@
-// Works on a claimed fan-out: starts a run for each item of its list, waits for them, and answers what they answered.
+// Executes a claimed fan-out: starts a run for each item of its list, waits for them, and collects their results.
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -12,9 +12,9 @@ import { failure, given, isOurs, Skip, type TaskStart, valuesOf } from "./run-ta
 import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";
 import type { AnyTask } from "./task.js";
 
-/** Items started by one commit. */
+/** Items started per commit. */
 const CHUNK = 250;
-/** Reasons that are kept of failed items. */
+/** How many errors of failed items are kept. */
 const MOST_ERRORS = 20;
 
 export async function runEach(
@@ -48,10 +48,10 @@ export async function runEach(
   }
 }
 
-/** It ends after its items, also when only some could be started: whoever hears of its end knows that nothing of it runs. */
+/** The fan-out ends after its items, even if only some were started: once it has ended, nothing of it runs any more. */
 async function afterItems(effect: Effect, mail: Mail, session: Session): Promise<Effect> {
   if (effect.kind !== "fail") return effect;
-  return (await session.cancelTasks("the fan-out cannot go on")) > 0 ? parkForTasks(mail) : effect;
+  return (await session.cancelTasks("the fan-out cannot continue")) > 0 ? parkForTasks(mail) : effect;
 }
 
 export interface Program {
@@ -63,13 +63,13 @@ export interface Program {
 
 interface Begun {
   readonly start: TaskStart;
-  /** How long the list was when it was begun; null when it was not. */
+  /** The length of the list when the fan-out began; null before that. */
   readonly total: number | null;
   readonly begun: number;
   readonly mail: Mail;
 }
 
-/** A list that is longer than a chunk takes several commits; whoever goes on counts in the journal where it was. */
+/** A list longer than a chunk takes several commits; the next holder finds its position in the journal. */
 async function startItems(
   { start, total, begun, mail }: Begun,
   { task, ...program }: Program,
@@ -80,10 +80,10 @@ async function startItems(
   const { input, needs } = await given(session, start, codecs);
   const { over, parallel } = task.each!;
   const items = over(valuesOf(needs) as never, input as never);
-  if (!Array.isArray(items)) throw new PermanentError("`over` must answer a list.");
+  if (!Array.isArray(items)) throw new PermanentError("`over` must return a list.");
   if (total !== null && items.length !== total)
     throw new PermanentError(
-      `\`over\` answered ${total} items before and ${items.length} now; it must answer the same.`,
+      `\`over\` returned ${total} items before and ${items.length} now; it must return the same list each time.`,
     );
   const limits = parallel === null ? [] : [{ kind: "slots", key: `each ${runId}`, max: parallel } as const];
   const enqueue = (item: unknown, index: number): Effect => {

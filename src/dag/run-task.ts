@@ -1,4 +1,4 @@
-// Works on one claimed task: reads what its needs ended with, judges its rule, runs its function over its journal.
+// Executes one claimed task: reads the outcomes of its needs, evaluates its rule, runs its function over its journal.
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -7,7 +7,7 @@ import type { Effect } from "../kernel/run/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/run/retry.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
-import { type Outcome as Played, Replay } from "../replay/replay.js";
+import { type SessionOutcome as Played, Replay } from "../replay/replay.js";
 import { PermanentError } from "../replay/step-call.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { isOfTheStore } from "../store/contract/trouble.js";
@@ -17,7 +17,7 @@ import { type Outcome, outcomeOf } from "./outcome.js";
 import type { AnyTask } from "./task.js";
 import { TaskRunContext } from "./task-context.js";
 
-/** What a task is started with: whose input it sees, and where its needs are; or one item of a fan-out. */
+/** The input of a task's run: the DAG's run and the runs of its needs; or one item of a fan-out. */
 export interface TaskStart {
   readonly dag: string;
   readonly needs?: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export interface TaskStart {
   readonly index?: number;
 }
 
-/** Not run: its rule said no, or one of its needs did not succeed. */
+/** The task is not run: its rule said no, or one of its needs did not succeed. */
 export class Skip {
   readonly reason: { readonly because: "when" | "needs"; readonly needs: readonly string[] };
 
@@ -64,14 +64,15 @@ export async function runTask(
       return { body: Promise.reject(error) };
     }
   });
-  // What the abort of a stopping node or of a pause does to it is no failure of its own, and its answer may be a part only.
+  // An error caused by the abort of a stopping node or a pause is not the task's own failure, and its result may be
+  // partial.
   const dropped = outcome.kind === "threw" || (outcome.kind === "returned" && !task.finishOnAbort);
   const effect: Effect =
     dropped && replay.endedLate ? { kind: "handBack" } : effectOf(outcome, { name, task }, codecs, session);
   await session.commit([effect]);
 }
 
-/** One read for the DAG's input and the ends of all needs; those of tasks claimed together are one statement. */
+/** One read for the DAG's input and the ends of all needs; the reads of tasks claimed together share a statement. */
 export async function given(
   session: Session,
   { dag, needs = {} }: TaskStart,
@@ -82,8 +83,9 @@ export async function given(
     { runId: dag, what: "start" },
     ...names.map((name) => ({ runId: needs[name]!, what: "end" as const })),
   ]);
-  // Its node died too often before its tasks had ended, and it was deleted: without its input nothing right can be done.
-  if (!started) throw new PermanentError(`The run ${dag} of its DAG is no longer there.`);
+  // The DAG's run is dead and was deleted before its tasks had ended: without its input the task cannot do anything
+  // correct.
+  if (!started) throw new PermanentError(`The run ${dag} of its DAG no longer exists.`);
   const outcomes = names.map((name, i) => [name, outcomeOf(ends[i], codecs)] as const);
   const open = outcomes.find(([, outcome]) => outcome === null);
   if (open) throw new PermanentError(`It was claimed before ${JSON.stringify(open[0])} had ended. Please report this.`);
@@ -93,7 +95,10 @@ export async function given(
   };
 }
 
-/** What stands after the context: outcomes under a rule, values without one, the input of a task without needs, an item. */
+/**
+ * The function's second argument: outcomes under a rule, values without one, the input of a task without needs, or an
+ * item.
+ */
 function argumentOf(
   task: AnyTask,
   start: TaskStart,
@@ -115,15 +120,15 @@ export function valuesOf(needs: Readonly<Record<string, Outcome>>): Readonly<Rec
 }
 
 /**
- * When the attempt began, as far as its log tells: with its first entry after the last start. One that left nothing behind
- * begins anew.
+ * When the attempt began, according to its journal: at its first entry after the last start. An attempt without entries
+ * begins now.
  */
 function attemptSince(history: readonly JournalEntry[], session: Session): number {
   const begins = history.findLastIndex(({ kind }) => kind === "start" || kind === "retry" || kind === "redriven");
   return history[begins + 1]?.at ?? session.run.claimedAt;
 }
 
-/** The claim is lost, or the store cannot be reached: nothing that the task did. */
+/** The claim is lost, or the store is unreachable: not a failure of the task. */
 export function isOurs(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
   return code === "CLAIM_LOST" || code === "JOURNAL_MOVED" || isOfTheStore(error);
@@ -142,7 +147,7 @@ function effectOf(
   return failure(error, task, codecs, session);
 }
 
-/** Another attempt, or the end. The delay is worked out, not drawn, as that of a step. */
+/** Another attempt, or the end. The delay is computed, not random, like that of a step. */
 export function failure(error: unknown, task: AnyTask, codecs: Codecs, { run }: Session): Effect {
   const stored = storeError(codecs, error);
   const failures = run.failures + 1;
@@ -159,6 +164,6 @@ function isWorthIt({ retryIf }: AnyTask, error: unknown): boolean {
   try {
     return retryIf(error);
   } catch {
-    return false; // it cannot say that another attempt is worth it; what the task threw is what counts
+    return false; // A throwing retryIf gives no answer; the task's own error decides.
   }
 }

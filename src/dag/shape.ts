@@ -1,15 +1,15 @@
-// The shape of a DAG, judged purely: whether it is one, in which order its tasks can run, and how it looks.
+// The shape of a DAG, computed purely: whether it is acyclic, in which order its tasks can run, and its diagram.
 
 import { DagInvalid } from "./error.js";
 import type { TasksByName } from "./task.js";
 
-/** More in one commit gain nothing; what has more items than this is a list for `each`. */
+/** Starting more in one commit gains nothing; a longer list belongs into `each`. */
 export const MOST_TASKS = 500;
 
 export interface Shape {
-  /** Each after everything it needs; what has no order keeps that of the definition. */
+  /** Each after everything it needs; otherwise in the order of the definition. */
   readonly order: readonly string[];
-  /** Tasks of one level need only tasks of the levels before it. */
+  /** Tasks of one level need only tasks of earlier levels. */
   readonly levels: readonly (readonly string[])[];
   readonly roots: readonly string[];
   readonly leaves: readonly string[];
@@ -35,34 +35,40 @@ export function shapeOf(dag: string, tasks: TasksByName): Shape {
   };
 }
 
-/** A need is the task of that name in this DAG, and no other. */
+/** A need must be the task of that name in this DAG. */
 function checkNeeds(dag: string, tasks: TasksByName): void {
   const seen = new Map<unknown, string>();
   for (const [name, task] of Object.entries(tasks)) {
     if (task?.kind !== "task" && task?.kind !== "each")
-      throw new DagInvalid(dag, `${JSON.stringify(name)} is no task. Make it with task() or each().`);
+      throw new DagInvalid(dag, `${JSON.stringify(name)} is not a task. Create it with task() or each().`);
     const twin = seen.get(task);
     if (twin !== undefined)
-      throw new DagInvalid(dag, `${JSON.stringify(twin)} and ${JSON.stringify(name)} are one task. Define it twice.`);
+      throw new DagInvalid(
+        dag,
+        `${JSON.stringify(twin)} and ${JSON.stringify(name)} are the same task. Define it twice.`,
+      );
     seen.set(task, name);
     for (const [need, needed] of Object.entries(task.needs)) {
       if (!Object.hasOwn(tasks, need))
-        throw new DagInvalid(dag, `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in it. Add it.`);
+        throw new DagInvalid(
+          dag,
+          `${JSON.stringify(name)} needs ${JSON.stringify(need)}, which is not in the DAG. Add it.`,
+        );
       if (tasks[need] !== needed)
         throw new DagInvalid(
           dag,
-          `${JSON.stringify(name)} needs another task than the DAG's own ${JSON.stringify(need)}.`,
+          `${JSON.stringify(name)} needs a task other than the DAG's own ${JSON.stringify(need)}. Use the same task in both places.`,
         );
     }
   }
 }
 
-/** The longest way from a root. Each round must place a task; otherwise those that are left need each other. */
+/** The longest path from a root. Each round must place a task; otherwise the remaining ones form a cycle. */
 function levelsOf(dag: string, needs: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, number> {
   const levels = new Map<string, number>();
   while (levels.size < needs.size) {
     const ready = [...needs].filter(([name, of]) => !levels.has(name) && of.every((need) => levels.has(need)));
-    if (ready.length === 0) throw new DagInvalid(dag, `its tasks need each other: ${cycleIn(needs, levels)}.`);
+    if (ready.length === 0) throw new DagInvalid(dag, `its tasks form a cycle: ${cycleIn(needs, levels)}.`);
     for (const [name, of] of ready) levels.set(name, Math.max(-1, ...of.map((need) => levels.get(need)!)) + 1);
   }
   return levels;

@@ -1,4 +1,4 @@
-// What a run does that waits for tasks of its own: takes in what others said, looks at its tasks, waits for the rest.
+// What a run does while it waits for its own tasks: takes in messages, reads the tasks' states, parks for the rest.
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -10,21 +10,21 @@ import { type Outcome, outcomeOf } from "./outcome.js";
 export interface OwnTask {
   readonly name: string;
   readonly runId: string;
-  /** Null: it has not ended. */
+  /** Null: the task has not ended. */
   readonly outcome: Outcome | null;
-  /** Whether it was cancelled, by whomever. */
+  /** Whether it was cancelled. */
   readonly cancelled: boolean;
 }
 
 export interface Mail {
   readonly takes: readonly Effect[];
-  /** Why, once somebody has asked for it. */
+  /** The cancellation request, if there is one. */
   readonly cancelled: Payload | null;
   readonly paused: boolean;
   readonly seenInboxSeq: number;
 }
 
-/** Everything unread is taken in with the next commit. */
+/** All unread messages are taken in with the next commit. */
 export async function openMail(session: Session, history: readonly JournalEntry[], codecs: Codecs): Promise<Mail> {
   const seenInboxSeq = session.inboxSeq;
   const isNews = session.run.hasMessages || seenInboxSeq > session.run.inboxSeq || session.ownMail > 0;
@@ -38,13 +38,13 @@ export async function openMail(session: Session, history: readonly JournalEntry[
   };
 }
 
-/** Opened again, it is no longer cancelled. */
+/** A retry voids an earlier cancellation. */
 function asked(history: readonly JournalEntry[]): JournalEntry | undefined {
   const since = history.findLastIndex(({ kind }) => kind === "redriven");
   return history.slice(since + 1).find(({ kind, key }) => kind === "take" && key === "cancel");
 }
 
-/** The tasks that its journal names, with how they ended. */
+/** The tasks named in the journal, with their outcomes. */
 export async function lookAtTasks(
   session: Session,
   history: readonly JournalEntry[],
@@ -60,7 +60,7 @@ export async function lookAtTasks(
   }));
 }
 
-/** Not woken by single failures. */
+/** Single failures do not wake the run. */
 const NEVER = 2 ** 31 - 1;
 
 export function parkForTasks(

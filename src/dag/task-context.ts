@@ -1,4 +1,4 @@
-// What a task's function is given: the context of a workflow, and what is special about a task.
+// The context of a task's function: a workflow's context, and what is special about a task.
 
 import { InvalidInput } from "../kernel/error.js";
 import type { Replay } from "../replay/replay.js";
@@ -7,7 +7,7 @@ import { type Surroundings, WorkflowContext } from "../workflow/workflow-context
 
 // biome-ignore lint/suspicious/noExplicitAny: a helper may take the context of any task
 export interface TaskContext<In = any> extends Omit<Context, "continueAsNew"> {
-  /** What the DAG was started with. */
+  /** The DAG's input. */
   readonly input: In;
   readonly dagRunId: string;
   /** Its name in the DAG. */
@@ -16,9 +16,12 @@ export interface TaskContext<In = any> extends Omit<Context, "continueAsNew"> {
   readonly attempt: number;
   /** The same for every attempt, on every node: pass it to outside systems. */
   readonly idempotencyKey: string;
-  /** Rises with every takeover: an outside system can refuse what is older. */
+  /** Rises with every takeover: an outside system can reject calls with an older one. */
   readonly fence: bigint;
-  /** Aborts when the task is cancelled, paused or out of time, when its claim is lost, and when its node has no more time. */
+  /**
+   * Aborts when the task is cancelled, paused or timed out, when its claim is lost, and when its node's grace period
+   * ends.
+   */
   readonly signal: AbortSignal;
 }
 
@@ -54,6 +57,6 @@ export class TaskRunContext extends WorkflowContext implements TaskContext {
   }
 
   override continueAsNew(): Promise<never> {
-    throw new InvalidInput("continueAsNew", "a task cannot begin anew; start a workflow as its child for that");
+    throw new InvalidInput("continueAsNew", "a task cannot continue as new; start a workflow as its child instead");
   }
 }

@@ -1,4 +1,4 @@
-// A task: a function, what it needs, and how it is tried. Its name is the one it has in a DAG.
+// A task: a function, what it needs, and how it is retried. A DAG gives it its name.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -8,24 +8,27 @@ import type { Outcome } from "./outcome.js";
 import type { TaskContext } from "./task-context.js";
 
 export interface TaskOptions {
-  /** Where it waits. Default: `dag::task`. */
+  /** Its queue. Default: `dag::task`. */
   readonly queue?: string;
-  /** Of each attempt; waiting in the queue does not count. Default: none. */
+  /** Limit for each attempt; waiting in the queue does not count. Default: none. */
   readonly timeout?: Duration;
   /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
   readonly retry?: Retry;
   /** Which errors are worth another attempt. Default: all but PermanentError. */
   readonly retryIf?: (error: unknown) => boolean;
-  /** Its result counts also when it arrives after the abort of `ctx.signal`. Default: it is dropped, and the task runs again. */
+  /**
+   * The result counts even if it arrives after `ctx.signal` was aborted. Default: it is dropped, and the task runs
+   * again.
+   */
   readonly finishOnAbort?: boolean;
 }
 
-/** `Needs`: the names of what it needs. `Skips`: whether it may be skipped in a DAG that succeeds. */
+/** `Needs`: the names of the tasks it needs. `Skips`: whether it may be skipped in a DAG that succeeds. */
 export interface Task<Out, In = unknown, Needs extends string = string, Skips extends boolean = boolean> {
   readonly kind: "task" | "each";
   readonly needs: TasksByName;
   readonly when: ((outcomes: never) => boolean) | null;
-  /** It was given no needs, not even an empty list of them: its function gets the DAG's input instead. */
+  /** It was defined without needs, not even an empty list: its function receives the DAG's input instead. */
   readonly takesInput: boolean;
   readonly queue: string | null;
   readonly timeoutMs: number | null;
@@ -33,7 +36,7 @@ export interface Task<Out, In = unknown, Needs extends string = string, Skips ex
   readonly retryIf: ((error: unknown) => boolean) | null;
   readonly finishOnAbort: boolean;
   readonly run: (ctx: TaskContext, ...given: never[]) => unknown;
-  /** Of a fan-out: its items, and how many are at work at once. */
+  /** Of a fan-out: its items, and how many run at once. */
   readonly each: { readonly over: (needs: never, input: never) => unknown; readonly parallel: number | null } | null;
   /** Carries the types only. */
   readonly "~types"?: {
@@ -56,7 +59,7 @@ export type SkipsOf<T> = TypesOf<T> extends { readonly skips: infer Skips } ? Sk
 
 export type Values<N extends TasksByName> = { readonly [K in keyof N]: OutOf<N[K]> };
 export type Outcomes<N extends TasksByName> = { readonly [K in keyof N]: Outcome<OutOf<N[K]>> };
-/** Without a rule of its own, a task may be skipped when one that it needs may be. */
+/** Without a rule of its own, a task may be skipped when one of its needs may be. */
 type SkipsWith<N extends TasksByName> = true extends SkipsOf<N[keyof N]> ? true : false;
 type Names<N extends TasksByName> = keyof N & string;
 
@@ -74,7 +77,7 @@ export function task<N extends TasksByName, Out, In = unknown>(
   options: TaskOptions & { readonly needs: N; readonly when: (outcomes: Outcomes<NoInfer<N>>) => boolean },
   run: (ctx: TaskContext<In>, needs: Outcomes<N>) => Out | Promise<Out>,
 ): Task<Out, In, Names<N>, true>;
-/** Runs when all its needs have succeeded, and is skipped otherwise. */
+/** Runs when all its needs have succeeded; otherwise it is skipped. */
 export function task<N extends TasksByName, Out, In = unknown>(
   options: TaskOptions & { readonly needs: N; readonly when?: undefined },
   run: (ctx: TaskContext<In>, needs: Values<N>) => Out | Promise<Out>,
@@ -90,20 +93,22 @@ export function task(...rest: unknown[]): AnyTask {
 
 export interface EachOptions<N extends TasksByName, In, Item> extends TaskOptions {
   readonly needs?: N;
-  /** The items, from what it needs and the DAG's input. The same each time it is asked. */
+  /** The items, from its needs and the DAG's input. Must return the same list each time. */
   readonly over: (needs: Values<N>, input: In) => readonly Item[];
-  /** Items at work at once, on all nodes together. Default: no limit. */
+  /** Items that run at once, on all nodes together. Default: no limit. */
   readonly parallel?: number;
 }
 
-/** Runs once for each item of a list, each time as a run of its own, and answers the results in the order of the list. */
+/**
+ * Runs once for each item of a list, each time as a run of its own, and returns the results in the order of the list.
+ */
 // biome-ignore lint/complexity/noBannedTypes: without needs there are none
 export function each<Item, Out, N extends TasksByName = {}, In = unknown>(
   options: EachOptions<N, In, Item>,
   run: (ctx: TaskContext<In>, item: Item, index: number) => Out | Promise<Out>,
 ): Task<Out[], In, Names<N>, SkipsWith<N>> {
   const { over, parallel = null } = options;
-  if (typeof over !== "function") throw new InvalidInput("over", "must be a function that answers the items");
+  if (typeof over !== "function") throw new InvalidInput("over", "must be a function that returns the items");
   if (parallel !== null && (!Number.isInteger(parallel) || parallel < 1)) {
     throw new InvalidInput("parallel", `must be a whole number of at least 1; it is ${String(parallel)}`);
   }
@@ -118,10 +123,10 @@ interface AllOptions extends TaskOptions {
 const COMMON: readonly string[] = ["needs", "queue", "timeout", "retry", "retryIf", "finishOnAbort"];
 const OPTIONS = { task: [...COMMON, "when"], each: [...COMMON, "over", "parallel"] } as const;
 
-/** Of nothing would remain no time at all. */
+/** A timeout of zero would leave no time at all. */
 export function timeoutMs(timeout: Duration): number {
   const ms = toMs(timeout, "timeout");
-  if (ms === 0) throw new InvalidInput("timeout", "must be more than 0; leave it out for none");
+  if (ms === 0) throw new InvalidInput("timeout", "must be more than 0; omit it for none");
   return ms;
 }
 
@@ -129,16 +134,16 @@ function made(kind: AnyTask["kind"], options: AllOptions, run: unknown, each: An
   if (typeof options !== "object" || options === null) throw new InvalidInput(kind, "options must be an object");
   for (const name of Object.keys(options)) {
     if (!OPTIONS[kind].includes(name))
-      throw new InvalidInput(`${kind}.${name}`, `is no option; they are ${OPTIONS[kind].join(", ")}`);
+      throw new InvalidInput(`${kind}.${name}`, `is not an option; the options are ${OPTIONS[kind].join(", ")}`);
   }
-  if (typeof run !== "function") throw new InvalidInput(kind, "its last argument must be a function");
+  if (typeof run !== "function") throw new InvalidInput(kind, "the last argument must be a function");
   const { needs = {}, when = null, queue, timeout, retry, retryIf = null, finishOnAbort = false } = options;
   if (typeof needs !== "object" || needs === null || Array.isArray(needs))
     throw new InvalidInput("needs", "must be an object of tasks by their names, like { extract }");
   if (when !== null && typeof when !== "function") throw new InvalidInput("when", "must be a function of the outcomes");
   for (const name of when?.needs ?? []) {
     if (!Object.hasOwn(needs, name))
-      throw new InvalidInput("when", `asks for ${JSON.stringify(name)}, which is not needed`);
+      throw new InvalidInput("when", `names ${JSON.stringify(name)}, which is not among its needs`);
   }
   return {
     kind,

@@ -1,4 +1,5 @@
-// A value with gaps, as data: { "url": { "$": "needs.fetch.url" } } is filled from a DAG's input and what the needs answered.
+// A value template, as data: { "url": { "$": "needs.fetch.url" } } is filled from a DAG's input and the results of the
+// needs.
 
 import { InvalidInput } from "../kernel/error.js";
 import { parsePath, valueAt } from "../kernel/input-path.js";
@@ -11,7 +12,7 @@ export interface Sources {
   readonly needs: unknown;
 }
 
-/** Throws InvalidInput with the place of a gap that nothing could fill. */
+/** Throws InvalidInput with the path of a placeholder that nothing could fill. */
 export function checkTemplate(path: string, value: unknown, needs: readonly string[], depth = 0): void {
   if (typeof value !== "object" || value === null) return;
   if (depth > DEEPEST) throw new InvalidInput(path, `is deeper than ${DEEPEST}`);
@@ -26,11 +27,11 @@ export function checkSource(path: string, source: unknown, needs: readonly strin
   const [root, need] = names;
   if (!ROOTS.includes(root!)) throw new InvalidInput(path, `must begin with ${ROOTS.join(" or ")}`);
   if (root === "needs" && need !== undefined && !needs.includes(need))
-    throw new InvalidInput(path, `asks for ${JSON.stringify(need)}, which is not needed`);
+    throw new InvalidInput(path, `names ${JSON.stringify(need)}, which is not among its needs`);
   return names;
 }
 
-/** What is not there is undefined. */
+/** A missing value is undefined. */
 export function fillTemplate(value: unknown, sources: Sources): unknown {
   if (typeof value !== "object" || value === null) return value;
   const gap = gapIn(value);

@@ -1,4 +1,5 @@
-// Rules as data: "always", { "anySucceeded": ["a", "b"] }, { "and": [ … ] } in a definition become the rules of when.ts.
+// Rules as data: parses "always", { "anySucceeded": ["a", "b"] }, { "and": [ … ] } of a definition into the rules of
+// when.ts.
 
 import { InvalidInput } from "../kernel/error.js";
 import { fields, textsField } from "../kernel/fields.js";

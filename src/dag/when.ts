@@ -1,5 +1,5 @@
-// When a task runs, given how its needs ended. Rules are plain functions of the outcomes; these are the common ones, and ways
-// to put rules together.
+// When a task runs, given the outcomes of its needs. Rules are plain functions of the outcomes; these are the common
+// ones, and combinators.
 
 import { InvalidInput } from "../kernel/error.js";
 import type { Outcome } from "./outcome.js";
@@ -7,13 +7,13 @@ import type { Outcome } from "./outcome.js";
 /** A rule over needs with these names. */
 export interface Rule<Names extends string = never> {
   (outcomes: { readonly [Name in Names]: Outcome }): boolean;
-  /** The needs it asks for by name; checked where the task is defined. */
+  /** The needs it names; checked where the task is defined. */
   readonly needs?: readonly string[];
 }
 
 type OutcomesOf = Readonly<Record<string, Outcome>>;
 
-/** Whatever became of its needs. */
+/** Regardless of its needs' outcomes. */
 export const always: Rule = () => true;
 
 /** Of these needs, or of all: none was skipped or failed. True of an empty list. */
@@ -50,14 +50,15 @@ function rule<Names extends string>(
   names: readonly Names[] | undefined,
   holds: (states: readonly Outcome["state"][]) => boolean,
 ): Rule<Names> {
-  if (names !== undefined && !Array.isArray(names)) throw new InvalidInput("when", "needs are named by a list");
+  if (names !== undefined && !Array.isArray(names))
+    throw new InvalidInput("when", "needs must be given as a list of names");
   const judge = (outcomes: OutcomesOf) =>
     holds((names ?? Object.keys(outcomes)).map((name) => outcomes[name]?.state ?? "skipped"));
   return Object.assign(judge, { needs: names ?? [] }) as Rule<Names>;
 }
 
 function joined<Names extends string>(rules: readonly Rule<Names>[], judge: Rule<Names>): Rule<Names> {
-  for (const one of rules) if (typeof one !== "function") throw new InvalidInput("when", "rules are functions");
+  for (const one of rules) if (typeof one !== "function") throw new InvalidInput("when", "rules must be functions");
   return Object.assign((outcomes: Parameters<Rule<Names>>[0]) => judge(outcomes), {
     needs: rules.flatMap((one) => one.needs ?? []),
   });

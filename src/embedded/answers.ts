@@ -1,4 +1,4 @@
-// Asks a server whether it answers.
+// Checks whether a server answers.
 
 import { readFile } from "node:fs/promises";
 import pg from "pg";

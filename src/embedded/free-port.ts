@@ -1,8 +1,11 @@
-// Finds a TCP port that is free on the loopback address.
+// Finds a free TCP port on the loopback address.
 
 import { createServer } from "node:net";
 
-/** The preferred port if it is free, else any. Somebody may take it before the server does: the caller tries again. */
+/**
+ * The preferred port if it is free, otherwise any. Another process may take it before the server does: the caller tries
+ * again.
+ */
 export async function freePort(preferred: number | null): Promise<number> {
   if (preferred !== null) {
     const same = await tryListen(preferred).catch(() => null);

@@ -1,4 +1,4 @@
-// The door of holdfast/embedded: a real PostgreSQL server with nothing installed but an npm package.
+// Public exports of `holdfast/embedded`: a real PostgreSQL server with nothing installed but an npm package.
 
 export { EmbeddedFailed, EmbeddedMissing } from "./error.js";
 export { type EmbeddedOptions, type EmbeddedPostgres, startEmbedded, stopEmbedded } from "./start.js";

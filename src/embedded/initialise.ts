@@ -1,4 +1,5 @@
-// Makes a new cluster: aside first, then renamed into place, so that a killed initdb leaves nothing that looks whole.
+// Creates a new cluster: in a draft folder, then renamed into place, so that a killed initdb leaves nothing that looks
+// complete.
 
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
@@ -36,7 +37,7 @@ export async function initialise(world: World, place: Place, binaries: UsableBin
   });
   if (outcome.code !== 0) {
     await rm(draft, { recursive: true, force: true });
-    throw new EmbeddedFailed(`initdb could not make a cluster in ${place.folder}`, { log: outcome.output });
+    throw new EmbeddedFailed(`initdb could not create a cluster in ${place.folder}`, { log: outcome.output });
   }
   await rm(handover);
   await world.faultPoint("embedded:initialised");
@@ -60,7 +61,9 @@ function initdbArgs(data: string, passwordFile: string): string[] {
   ];
 }
 
-/** What a killed initdb left. One may still be running and writing there: it fails then, and cleans up after itself. */
+/**
+ * Removes what a killed initdb left. If one is still running and writing there, it fails and cleans up after itself.
+ */
 async function removeDrafts(place: Place): Promise<void> {
   const prefix = `${basename(place.cluster)}.new-`;
   for (const name of await readdir(place.folder)) {

@@ -33,7 +33,7 @@ export async function launch(
   const last = await readOwner(place.owner);
   for (let attempt = 1; ; attempt++) {
     const port = await freePort(attempt === 1 ? (last?.port ?? null) : null);
-    // Before the process exists: whoever finds it, however early we die, finds whose it is.
+    // Written before the process exists: however early this process dies, the server's owner is known.
     await writeOwner(world, place.owner, { detached: options.detached, port });
     await world.faultPoint("embedded:port-chosen");
     const server = await spawnServer(place, binaries, serverArgs(place, port, options.settings));
@@ -58,7 +58,7 @@ function serverArgs(place: Place, port: number, extra: Readonly<Record<string, s
     ...extra,
     listen_addresses: "127.0.0.1",
     port: String(port),
-    // A socket's path may have 107 bytes and the project's folder any number.
+    // A socket's path is limited to 107 bytes, and the project's folder may be longer.
     unix_socket_directories: "",
   };
   return ["-D", place.data, ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
@@ -73,7 +73,7 @@ async function spawnServer(place: Place, binaries: UsableBinaries, args: string[
       cwd: place.folder,
       env: binaries.env,
       stdio: ["ignore", log.fd, log.fd],
-      // A session of its own: Ctrl-C goes to the application, which may still need its database to wind down.
+      // A session of its own: Ctrl-C goes to the application, which may still need its database to shut down.
       detached: true,
       windowsHide: true,
     });
@@ -90,7 +90,7 @@ async function untilAnswers(world: World, place: Place, server: ChildProcess): P
   const giveUpAt = world.monotonicNow() + START_TIMEOUT_MS;
   while (server.pid !== undefined && server.exitCode === null && server.signalCode === null) {
     const postmaster = await readPostmaster(place.data);
-    // The file may still be the one of a server that is gone.
+    // The file may still be that of a server that is gone.
     if (postmaster?.status === "ready" && postmaster.life.pid === server.pid) {
       if (await answers(await urlOf(place, postmaster.port))) return postmaster;
     }

@@ -1,4 +1,4 @@
-// Remembers who started the server of a folder, and on which port.
+// Records who started the server of a folder, and on which port.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import type { World } from "../kernel/world.js";
@@ -6,9 +6,9 @@ import { lifeOf, type ProcessLife } from "./process-life.js";
 
 export interface Owner {
   readonly starter: ProcessLife;
-  /** The server was told to outlive its starter. */
+  /** The server outlives its starter. */
   readonly detached: boolean;
-  /** Taken again at the next start if it is free, so that URLs held by other processes work again. */
+  /** Used again at the next start if it is free, so that URLs held by other processes work again. */
   readonly port: number;
 }
 
@@ -16,7 +16,7 @@ export async function readOwner(path: string): Promise<Owner | null> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as Owner;
   } catch (error) {
-    // Half a file is what a power failure leaves; there is no starter then either.
+    // A power failure leaves a partial file; there is no starter then either.
     if ((error as NodeJS.ErrnoException).code === "ENOENT" || error instanceof SyntaxError) return null;
     throw error;
   }

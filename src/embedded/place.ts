@@ -23,7 +23,7 @@ export interface Place {
   readonly log: string;
   readonly lock: string;
   readonly lib: string;
-  /** Where a copy of the binaries goes when they cannot be used where they are. */
+  /** Where a copy of the binaries goes when they cannot be used in place. */
   readonly cache: string;
   /** Null: the server runs under our own account. */
   readonly account: Account | null;
@@ -62,12 +62,12 @@ export function defaultRefuge(): string {
   return existsSync("/var/lib") ? "/var/lib/holdfast" : join(tmpdir(), "holdfast-root");
 }
 
-/** The temporary folder is everybody's: a refuge somebody else prepared would hand them the server. */
+/** The temporary folder is world-writable: a refuge that another user prepared would give them the server. */
 export async function makeRefuge(refuge: string): Promise<void> {
   await mkdir(refuge, { recursive: true, mode: 0o755 });
   const info = await lstat(refuge);
   if (!info.isDirectory() || info.uid !== 0 || (info.mode & 0o022) !== 0) {
-    throw new EmbeddedFailed(`${refuge} must be a folder that belongs to root and that only root can write to`);
+    throw new EmbeddedFailed(`${refuge} must be a folder that is owned by root and writable only by root`);
   }
   await chmod(refuge, 0o755);
 }
@@ -77,7 +77,7 @@ async function makeFolder(folder: string, account: Account | null): Promise<void
   const mode = account === null ? 0o700 : 0o711;
   await mkdir(folder, { recursive: true, mode });
   await chmod(folder, mode);
-  // The folder holds a password and usually lies in a repository.
+  // The folder contains a password and is usually inside a repository.
   await writeFile(join(folder, ".gitignore"), "*\n");
 }
 

@@ -11,7 +11,7 @@ export interface Postmaster {
   readonly status: "starting" | "stopping" | "ready" | "standby" | "";
 }
 
-/** Null when nobody serves the folder: no file, a dead process, or a pid that now is somebody else's. */
+/** Null when no process serves the folder: no file, a dead process, or a pid that now belongs to another process. */
 export async function readPostmaster(data: string): Promise<Postmaster | null> {
   const lines = await readLines(data);
   if (lines === null) return null;
@@ -21,14 +21,14 @@ export async function readPostmaster(data: string): Promise<Postmaster | null> {
 }
 
 /**
- * After a crash the pid in the file may belong to another process of ours, and PostgreSQL would refuse to start.
- * Where the pid is dead the file stays: PostgreSQL itself then looks for backends left over, and removes it.
+ * After a crash the pid in the file may belong to another process of ours, and PostgreSQL would refuse to start. If the
+ * pid is dead the file stays: PostgreSQL itself then looks for leftover backends, and removes it.
  */
 export async function removeForeignPostmasterFile(data: string): Promise<void> {
   const lines = await readLines(data);
   if (lines === null || process.platform !== "linux") return;
   const pid = Number(lines[0]);
-  // An empty file (a power failure) is refused by PostgreSQL just as well.
+  // PostgreSQL refuses an empty file (a power failure) as well.
   const refused = !(pid > 0) || (lifeOf(pid) !== null && worksIn(pid, data) === false);
   if (!refused || anyoneWorksIn(data)) return;
   await rm(join(data, "postmaster.pid"), { force: true });

@@ -1,5 +1,4 @@
-// Whether a process is still there, and still the same one: pids are reused, after a restarted
-// container even likely so.
+// Whether a process still exists and is still the same one: pids are reused, which is likely after a container restart.
 
 import { readFileSync, statSync } from "node:fs";
 
@@ -12,11 +11,11 @@ export interface ProcessLife {
 export function lifeOf(pid: number): ProcessLife | null {
   if (process.platform !== "linux") return answersSignal(pid) ? { pid, birth: "unknown" } : null;
   try {
-    // The name in parentheses may hold spaces; the fields after it do not.
+    // The name in parentheses may contain spaces; the fields after it do not.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
-    // A zombie is gone: where pid 1 reaps nobody it would seem to live for ever.
+    // A zombie counts as gone: if pid 1 does not reap, it would seem to live for ever.
     if (fields[0] === "Z" || fields[0] === "X") return null;
     return { pid, birth: `${bootId()}:${fields[19]}` };
   } catch {
@@ -29,8 +28,8 @@ export function isSameProcess(life: ProcessLife): boolean {
 }
 
 /**
- * Every PostgreSQL process works in its data folder. Answers null where that cannot be seen. Compares what the paths
- * lead to: a project reached through a symbolic link has two paths, and a wrong "no" here would let two servers in.
+ * Every PostgreSQL process works in its data folder. Returns null where that cannot be read. Compares resolved paths: a
+ * project reached through a symbolic link has two paths, and a wrong "no" here would let two servers in.
  */
 export function worksIn(pid: number, folder: string): boolean | null {
   try {

@@ -1,4 +1,4 @@
-// Runs a program to its end and answers what it printed.
+// Runs a program to its end and returns its output.
 
 import { spawn } from "node:child_process";
 
@@ -9,10 +9,10 @@ export interface Account {
 }
 
 export interface Outcome {
-  /** 0 when it ran and was content; null when a signal ended it or it could not be started. */
+  /** 0 on success; null when a signal ended it or it could not be started. */
   readonly code: number | null;
   readonly output: string;
-  /** Why it could not be started at all: ENOENT, EACCES, EPERM. */
+  /** Why it could not be started: ENOENT, EACCES, EPERM. */
   readonly spawnError: string | null;
 }
 

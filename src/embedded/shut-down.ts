@@ -1,4 +1,4 @@
-// Ends a server: fast shutdown first, immediate shutdown when that takes too long.
+// Stops a server: fast shutdown first, immediate shutdown when that takes too long.
 
 import { sleep, type World } from "../kernel/world.js";
 import { EmbeddedFailed } from "./error.js";
@@ -15,7 +15,7 @@ export async function shutDown(world: World, server: ProcessLife): Promise<void>
   throw new EmbeddedFailed(`The PostgreSQL server with pid ${server.pid} does not stop`);
 }
 
-/** Answers whether the process was gone in time. */
+/** Returns whether the process ended in time. */
 export async function isGoneWithin(world: World, server: ProcessLife, ms: number): Promise<boolean> {
   const giveUpAt = world.monotonicNow() + ms;
   while (isSameProcess(server)) {

@@ -21,29 +21,29 @@ import { stopWithParent } from "./stop-with-parent.js";
 import { usableBinaries } from "./usable-binaries.js";
 
 export interface EmbeddedOptions {
-  /** The folder the server lives in; made and initialised when empty. Default: `.holdfast/postgres`. */
+  /** The folder of the server; created and initialised when empty. Default: `.holdfast/postgres`. */
   dataDir?: string;
-  /** For tests: it lives in a new folder below the temporary one, and `stop()` removes all of it. Not with `dataDir`. */
+  /** For tests: the server uses a new temporary folder, and `stop()` removes all of it. Not with `dataDir`. */
   temporary?: boolean;
-  /** The server outlives this process and ends only by `stop()` of the handle that started it, or `stopEmbedded`. */
+  /** The server outlives this process and stops only by `stop()` of the handle that started it, or `stopEmbedded`. */
   detached?: boolean;
-  /** PostgreSQL settings for the start, e.g. `{ max_connections: "400" }`. A server already running keeps its own. */
+  /** PostgreSQL settings for the start, e.g. `{ max_connections: "400" }`. A running server keeps its own. */
   settings?: Record<string, string>;
-  /** Told where the data went when it could not stay in `dataDir`. Default: one line on standard error. */
+  /** Called with the actual folder when the data could not stay in `dataDir`. Default: one line on standard error. */
   onNotice?: (message: string) => void;
 }
 
 /**
- * A running server. The one who started it ends it: its `stop()`, or the end of its process, shuts the server down for
- * everybody. `stop()` of a handle that found the server running leaves it running. After the next start on the folder
- * the URL is the same again (unless its port was taken), so pools of other processes reconnect by themselves.
+ * A running server. The handle that started it stops it: its `stop()`, or the end of its process, shuts the server down
+ * for all users. `stop()` of a handle that found the server running leaves it running. After the next start on the
+ * folder the URL is the same again (unless its port was taken), so connection pools of other processes reconnect.
  */
 export interface EmbeddedPostgres extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** The folder really used; as root it may differ from the one asked for. */
+  /** The folder actually used; as root it may differ from the requested one. */
   readonly dataDir: string;
-  /** Of the server's main process. */
+  /** The pid of the server's main process. */
   readonly pid: number;
   /** Whether this handle found the server running, and so will not stop it. */
   readonly reused: boolean;
@@ -80,7 +80,8 @@ async function startIn(
 }
 
 async function startForNow(options: EmbeddedOptions, internals: EmbeddedInternals): Promise<EmbeddedPostgres> {
-  if (options.dataDir !== undefined) throw new InvalidInput("dataDir", "a temporary server chooses its folder itself");
+  if (options.dataDir !== undefined)
+    throw new InvalidInput("dataDir", "must not be set for a temporary server, which chooses its own folder");
   const folder = await mkdtemp(join(tmpdir(), "holdfast-"));
   // As root the server runs under another account, which must be able to pass through.
   await chmod(folder, 0o711);
@@ -90,7 +91,7 @@ async function startForNow(options: EmbeddedOptions, internals: EmbeddedInternal
   };
   try {
     const place = await placeOf({ ...options, dataDir: join(folder, "postgres") }, internals);
-    // As root it may have had to go elsewhere.
+    // As root, the data may have gone to another folder.
     left.push(place.folder);
     const server = await startIn(place, options, internals);
     const stop = async () => {
@@ -104,7 +105,7 @@ async function startForNow(options: EmbeddedOptions, internals: EmbeddedInternal
   }
 }
 
-/** Ends the server of a folder, whoever started it. Answers false when none was running. */
+/** Stops the server of a folder, even if another process started it. Returns false when none was running. */
 export async function stopEmbedded(
   options: Pick<EmbeddedOptions, "dataDir" | "onNotice"> = {},
   internals: EmbeddedInternals = {},
@@ -182,12 +183,12 @@ function placeOf(options: EmbeddedOptions, internals: EmbeddedInternals): Promis
 function checkSettings(settings: Record<string, string>): void {
   for (const name of Object.keys(settings)) {
     if (OURS_ALONE.includes(name.toLowerCase())) {
-      throw new InvalidInput(`settings.${name}`, "the embedded server chooses this itself");
+      throw new InvalidInput(`settings.${name}`, "is chosen by the embedded server; omit it");
     }
   }
 }
 
-/** A folder that cannot be written to, a full disk: what the system says, with our class around it. */
+/** Wraps a system error, such as an unwritable folder or a full disk, in our own class. */
 async function typed<T>(verb: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -195,7 +196,7 @@ async function typed<T>(verb: string, body: () => Promise<T>): Promise<T> {
     if (cause instanceof HoldfastError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
     const denied = (cause as NodeJS.ErrnoException).code === "EACCES";
-    const hint = denied ? ". If another user made the folder, remove it or choose another dataDir." : "";
+    const hint = denied ? ". If another user created the folder, remove it or choose another dataDir." : "";
     throw new EmbeddedFailed(`Could not ${verb} the embedded PostgreSQL: ${reason}${hint}`, { cause });
   }
 }

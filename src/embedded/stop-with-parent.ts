@@ -1,15 +1,15 @@
-// Stops the server when this process is gone, however it went: a normal exit, Ctrl-C or kill -9.
+// Stops the server when this process ends in any way: a normal exit, Ctrl-C or kill -9.
 //
-// A shell waits on a pipe that only we hold; the kernel closes it when we end, and the shell asks the server for a fast
-// shutdown. An 'exit' listener alone would miss every signal and leave a server behind after each Ctrl-C.
+// A shell waits on a pipe that only we hold; the kernel closes it when we end, and the shell requests a fast shutdown
+// of the server. An 'exit' listener alone would miss every signal and leave a server behind after each Ctrl-C.
 
 import { spawn } from "node:child_process";
 import type { Place } from "./place.js";
 
-/** By the time we end, the pid may be another process's: postmaster.pid must still name it. */
+/** By the time we end, the pid may belong to another process: postmaster.pid must still name it. */
 const WATCH = 'read -r _; IFS= read -r now < "$2/postmaster.pid" && [ "$now" = "$1" ] && kill -INT "$1"';
 
-/** Answers a function that calls the watch off. */
+/** Returns a function that cancels the watch. */
 export function stopWithParent(place: Place, pid: number): () => void {
   if (process.platform === "win32") return stopAtExit(pid);
   const shell = spawn("/bin/sh", ["-c", WATCH, "holdfast-watch", String(pid), place.data], {
@@ -29,7 +29,7 @@ export function stopWithParent(place: Place, pid: number): () => void {
   };
 }
 
-/** Windows has no such shell, and ends the process at once: the next start recovers from the WAL. */
+/** Windows has no such shell and ends the process at once: the next start recovers from the WAL. */
 function stopAtExit(pid: number): () => void {
   const onExit = () => void process.kill(pid);
   process.once("exit", onExit);

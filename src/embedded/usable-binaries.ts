@@ -1,4 +1,4 @@
-// Makes the binaries usable for the account that runs them, without writing into node_modules.
+// Makes the binaries usable for the server's account, without writing into node_modules.
 
 import { constants, existsSync } from "node:fs";
 import { chmod, cp, mkdir, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
@@ -21,7 +21,8 @@ interface LibraryLink {
 
 export async function usableBinaries(found: Binaries, place: Place, token: string): Promise<UsableBinaries> {
   const links = await missingLinks(found.native);
-  // initdb starts postgres through /bin/sh, where macOS strips DYLD_LIBRARY_PATH: links beside it would not be seen.
+  // initdb starts postgres through /bin/sh, where macOS strips DYLD_LIBRARY_PATH: links in another folder would not be
+  // found.
   if (links.length === 0 || process.platform !== "darwin") {
     if (links.length > 0) await makeLinks(links, found.native, place.lib);
     const libraries = [...(links.length > 0 ? [place.lib] : []), join(found.native, "lib")];
@@ -40,12 +41,12 @@ export async function usableBinaries(found: Binaries, place: Place, token: strin
   throw new EmbeddedFailed(`${found.postgres} does not run on this machine: ${outcome.output.trim()}`);
 }
 
-/** The only test that counts: folders, modes, libraries and the loader all have a say. */
+/** The only reliable test: folders, modes, libraries and the loader all matter. */
 function probe(binaries: UsableBinaries, place: Place) {
   return runProgram(binaries.postgres, ["--version"], { account: place.account, cwd: "/", env: binaries.env });
 }
 
-/** npm packages cannot hold links; the package's install script makes them, where install scripts run. */
+/** npm packages cannot contain links; the package's install script creates them, if install scripts run. */
 async function missingLinks(native: string): Promise<LibraryLink[]> {
   const list = join(native, "pg-symlinks.json");
   if (!existsSync(list)) return [];
@@ -88,7 +89,7 @@ async function copyNative(found: Binaries, place: Place, token: string): Promise
   return native;
 }
 
-/** Installed under a strict umask, or by a package manager that drops modes, the files are root's alone. */
+/** Installed under a strict umask, or by a package manager that drops modes, the files are readable only by root. */
 async function openToAll(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {

@@ -1,4 +1,5 @@
-// A node's options as the rules of its attempts; judged when the graph is made, so that a mistake is told before anything runs.
+// Turns a node's options into the rules of its attempts; checked when the graph is created, so that a mistake is
+// reported before anything runs.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { type Retry, type RetryPolicy, retryPolicy } from "../kernel/run/retry.js";
@@ -8,9 +9,11 @@ export interface NodeOptions {
   readonly retry?: Retry;
   /** Which errors are worth another attempt. Default: all but PermanentError. */
   readonly retryIf?: (error: unknown) => boolean;
-  /** Of each attempt. Default: none. */
+  /** Limit for each attempt. Default: none. */
   readonly timeout?: Duration;
-  /** Its answer counts also when it arrives after the abort of `signal`. Default: it is dropped, and the node runs again. */
+  /**
+   * The result counts even if it arrives after `signal` was aborted. Default: it is dropped, and the node runs again.
+   */
   readonly finishOnAbort?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// How a run began: an entry that goes out with the first thing a run records, or by itself when that takes long.
+// The entry that records how a run began: written with the run's first commit, or alone when that takes long.
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -10,8 +10,8 @@ import type { Memory } from "./memory.js";
 import { StateFailed } from "./needs-people.js";
 import { parsePosition } from "./position.js";
 
-/** So long those who watch wait to be told of the first node. With the result of a quick one it costs no commit of its own. */
-const TELL_AFTER_MS = 50;
+/** How long watchers wait for the first node. In the commit of a quick node, the entry costs no commit of its own. */
+const WRITE_AFTER_MS = 50;
 const NOTHING: readonly AppendEffect[] = [];
 
 export class Beginning {
@@ -21,12 +21,12 @@ export class Beginning {
 
   constructor(memory: Memory, session: Session, codecs: Codecs) {
     this.#session = session;
-    // Behind the entry of a node it would say nothing, and name the wrong one as the first.
+    // After a node's entry it would be meaningless, and would name the wrong node as the first.
     this.#effects = memory.begun || memory.recorded > 0 || !memory.isQuiet ? NOTHING : effectsOf(memory, codecs);
-    this.#cancel = this.#effects.length === 0 ? () => {} : session.world.after(TELL_AFTER_MS, () => this.tell());
+    this.#cancel = this.#effects.length === 0 ? () => {} : session.world.after(WRITE_AFTER_MS, () => this.write());
   }
 
-  /** For the head of a commit. Given once. */
+  /** For the head of a commit. Returned once. */
   take(): readonly AppendEffect[] {
     if (this.#effects.length === 0) return NOTHING;
     this.#cancel();
@@ -35,16 +35,16 @@ export class Beginning {
     return effects;
   }
 
-  /** Not waited for: one that comes late changes nothing, and a claim that is lost is noticed by the next commit. */
-  tell(): void {
+  /** Not awaited: a late entry changes nothing, and the next commit notices a lost claim. */
+  write(): void {
     const effects = this.take();
     if (effects.length > 0) this.#session.commit(effects).catch(() => {});
   }
 }
 
 /**
- * None when the state is too large to be written twice: the run goes on from its input. One that cannot be stored at all fails the
- * run. It goes on with what is stored: what nodes see must not depend on a crash.
+ * Empty when the state is too large to be written twice: the run then resumes from its input. A state that cannot be
+ * stored at all fails the run. The stored form is used from now on: what nodes see must not depend on a crash.
  */
 function effectsOf(memory: Memory, codecs: Codecs): readonly AppendEffect[] {
   const frame = memory.frames.get("")!;

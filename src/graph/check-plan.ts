@@ -1,11 +1,11 @@
-// Whether a graph can be run at all: every edge leads to a node, every node can be reached, and from each there is a way to an end.
+// Checks that a graph can run: every edge leads to a node, every node is reachable, and an end is reachable from each.
 
 import { HoldfastError } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
 import type { EdgeValue, GraphPlan } from "./plan.js";
 import { END } from "./position.js";
 
-/** A graph that could not be run. Nothing was started. */
+/** The graph cannot be run. Nothing was started. */
 export class GraphInvalid extends HoldfastError {
   readonly code = "GRAPH_INVALID";
   readonly graph: string;
@@ -21,27 +21,27 @@ export class GraphInvalid extends HoldfastError {
 export function checkPlan(name: string, { start, nodes, edges }: Pick<GraphPlan, "start" | "nodes" | "edges">): void {
   const isNode = (target: string) => Object.hasOwn(nodes, target);
   if (!isNode(start))
-    throw new GraphInvalid(name, "unknown node", `it starts at ${quote(start)}, which is none of its nodes.`);
+    throw new GraphInvalid(name, "unknown node", `it starts at ${quote(start)}, which is not one of its nodes.`);
   for (const node of Object.keys(nodes)) {
     if (!Object.hasOwn(edges, node))
-      throw new GraphInvalid(
-        name,
-        "bad edge",
-        `${quote(node)} leads nowhere. Give it an edge, to "end" if it is the last.`,
-      );
+      throw new GraphInvalid(name, "bad edge", `${quote(node)} has no edge. Add one, to "end" if it is the last node.`);
   }
   for (const [node, edge] of Object.entries(edges)) {
     if (!isNode(node))
-      throw new GraphInvalid(name, "unknown node", `there is an edge from ${quote(node)}, which is none of its nodes.`);
+      throw new GraphInvalid(
+        name,
+        "unknown node",
+        `there is an edge from ${quote(node)}, which is not one of its nodes.`,
+      );
     for (const target of targetsOf(edge))
       if (target !== END && !isNode(target))
         throw new GraphInvalid(
           name,
           "unknown node",
-          `${quote(node)} leads to ${quote(target)}, which is none of its nodes.`,
+          `${quote(node)} leads to ${quote(target)}, which is not one of its nodes.`,
         );
     if (edge.choose === null && edge.to.length !== 1)
-      throw new GraphInvalid(name, "bad edge", `${quote(node)} has ${edge.to.length} targets and no \`choose\`.`);
+      throw new GraphInvalid(name, "bad edge", `${quote(node)} has ${edge.to.length} targets but no \`choose\`.`);
     if (edge.to.length === 0) throw new GraphInvalid(name, "bad edge", `${quote(node)} has no target.`);
   }
   const reached = reach([start], (node) => targetsOf(edges[node]!).filter(isNode));
@@ -59,7 +59,10 @@ export function checkPlan(name: string, { start, nodes, edges }: Pick<GraphPlan,
     throw new GraphInvalid(name, "no way to an end", `from ${caught.map(quote).join(", ")} no edge leads to "end".`);
 }
 
-/** A gate is told its decision by the name of its path: one that no message may have could never be opened. */
+/**
+ * An approval receives its decision under the name of its path: if no message may have that name, it could never be
+ * decided.
+ */
 export function checkPaths(nodes: GraphPlan["nodes"], outer = ""): void {
   for (const [name, node] of Object.entries(nodes)) {
     const path = stepName(`${outer}${name}`, `nodes.${outer}${name}`);

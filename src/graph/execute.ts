@@ -1,4 +1,4 @@
-// Works on one claimed run of a graph: load what it remembers, walk on from there, then give the claim back.
+// Executes one claimed graph run: loads its memory, walks on from its position, then releases the claim.
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
@@ -7,7 +7,7 @@ import { LimitExceeded } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
-import { type Outcome, Replay } from "../replay/replay.js";
+import { Replay, type SessionOutcome } from "../replay/replay.js";
 import { messageTaker } from "../replay/take-messages.js";
 import { misfit, settlement } from "../workflow/execute.js";
 import { Beginning } from "./beginning.js";
@@ -15,8 +15,8 @@ import type { AnyGraph } from "./graph-value.js";
 import { load } from "./load.js";
 import type { Memory } from "./memory.js";
 import { NeedsPeople, StateFailed } from "./needs-people.js";
+import type { RunParts } from "./node-visit.js";
 import { GraphRun } from "./run-graph.js";
-import type { RunParts } from "./scene.js";
 import { beginsEffect } from "./snapshot-effect.js";
 
 export function graphProgram(graph: AnyGraph, environment: ProgramEnvironment): Program {
@@ -32,7 +32,7 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
   try {
     const loaded = await load(session, plan, codecs);
     memory = loaded.memory;
-    // Awaited: written behind an entry of a node, it would undo it.
+    // Awaited: written after an entry of a node, it would undo that node.
     if (loaded.unwritten) await session.commit([beginsEffect(memory, codecs)]);
     if (loaded.unwritten) memory.begun = true;
     beginning = new Beginning(memory, session, codecs);
@@ -46,7 +46,7 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
     timeoutMs: plan.bounds.timeoutMs,
     historyLimit: Number.POSITIVE_INFINITY,
   });
-  // Kept before it is sent: a snapshot that goes out behind it must have it.
+  // Kept before it is sent: a snapshot written after it must contain it.
   const mail = messageTaker(replay, (messages) => {
     memory.mail.push(
       ...messages.map(({ name, key, payload, at }) => ({ seq: session.run.seq, name, key, payload, at })),
@@ -58,16 +58,16 @@ async function execute(graph: AnyGraph, environment: ProgramEnvironment, session
       replay.stopped ?? (await replay.run(begin(graph, environment, { replay, memory, beginning }), mail));
     if (session.settledAs === null) await session.commit([settle(outcome, environment, session)]);
   } catch (error) {
-    // The last node's commit ended the run; what came in meanwhile was too late for it.
+    // The last node's commit ended the run; messages that arrived meanwhile were too late.
     if (session.settledAs === null) throw error;
   } finally {
-    beginning.take(); // too late for it
+    beginning.take(); // too late
   }
 }
 
 type Under = Pick<RunParts, "replay" | "memory" | "beginning">;
 
-/** What the calls of nodes under way go on from. */
+/** The journal entries from which the calls of running nodes resume. */
 function remembered({ calls, mail, since }: Memory, { run }: Session) {
   const { epoch, baseSeq } = run;
   const start = { seq: baseSeq + 1, epoch, kind: "start", name: "", key: null, payload: null, at: since };
@@ -82,19 +82,19 @@ async function begin(graph: AnyGraph, environment: ProgramEnvironment, under: Un
   return new GraphRun({ ...under, plan: graph.plan, codecs, services }).run();
 }
 
-function settle(outcome: Outcome, environment: ProgramEnvironment, session: Session): Effect {
+function settle(outcome: SessionOutcome, environment: ProgramEnvironment, session: Session): Effect {
   const end =
     outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, environment, session);
   return end || settlement(outcome, environment.codecs, session);
 }
 
-/** How a run ends that cannot be gone on with; null: that is not its own doing, and its lease brings it back. */
+/** The effect that ends a run that cannot continue; null: the cause is outside the run, and it is reclaimed when its lease expires. */
 function endOf(error: unknown, { codecs }: ProgramEnvironment, session: Session): Effect | null {
-  // What `init` throws is the run's own failure, as if a workflow's function had thrown it.
+  // An error in `init` is the run's own failure, like an error in a workflow's function.
   if (error instanceof StateFailed && error.by === "init")
     return { kind: "fail", as: "failed", reason: storeError(codecs, error.cause) };
   if (error instanceof NeedsPeople && error.otherCode) return misfit(error, codecs, session);
-  // A state that cannot be written down, of a fork or a rewind, cannot be found again after a crash.
+  // The state of a fork or rewind that cannot be stored could not be found again after a crash.
   if (error instanceof NeedsPeople || error instanceof LimitExceeded)
     return { kind: "fail", as: "quarantined", reason: storeError(codecs, error) };
   return null;

@@ -1,4 +1,4 @@
-// Folds the journal of a graph's run into what it has to remember. Pure: an entry and a memory give the next memory, the first time
+// Folds the journal of a graph run into its memory. Pure: an entry and a memory give the next memory, the first time
 // and every time after a crash.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -14,7 +14,7 @@ import {
   END,
   type FrameId,
   frameId,
-  type Place,
+  type NodePlace,
   type Position,
   parentOf,
   parsePosition,
@@ -24,19 +24,19 @@ import {
 } from "./position.js";
 import { type Fields, reduced } from "./reducer.js";
 
-/** What is recorded when a node is over. `next` stands there when a frame moves on with it: a branch has none. */
+/** Recorded when a node ends. `next` is set when its frame moves on: a branch has none. */
 export interface NodeRecord {
   readonly update?: Fields | null;
-  /** Where the update stands already: in the entries of its items or branches. */
+  /** Where the update already is: in the entries of its items or branches. */
   readonly gather?: { readonly into: string; readonly count: number } | { readonly branches: readonly string[] };
-  /** A failure edge is taken. */
+  /** Set when a failure edge is taken. */
   readonly failure?: StoredError;
   readonly next?: Position;
-  /** The message that it waited for. */
+  /** The message it waited for. */
   readonly took?: string;
 }
 
-/** What is recorded when a graph inside a node begins. */
+/** Recorded when a graph inside a node begins. */
 export interface FrameRecord {
   readonly state: Fields;
   readonly start: string;
@@ -49,7 +49,7 @@ export interface FoldOptions {
   readonly baseSeq: number;
 }
 
-/** Entries from the start of the generation, or from a snapshot; `until` ends it early. */
+/** Entries from the start of the generation, or from a snapshot; `until` ends the fold early. */
 export function fold(
   entries: readonly JournalEntry[],
   options: FoldOptions,
@@ -64,13 +64,13 @@ export function fold(
   return memory;
 }
 
-/** The first state stands in the log before anything was built on it: then it is not worked out again. */
+/** The first state is in the journal before any node built on it, so `init` need not run again. */
 function isBegunFirst(entries: readonly JournalEntry[]): boolean {
   return entries.find(({ kind }) => FIRST_OF_ALL.includes(kind))?.kind === "begun";
 }
 const FIRST_OF_ALL: readonly string[] = ["begun", "node", "item", "frame", "node.failed", "item.failed"];
 
-/** The memory after this entry; the one before it may be changed. */
+/** The memory after this entry; the memory before it may be modified. */
 function next(
   memory: Memory,
   entry: JournalEntry,
@@ -99,7 +99,7 @@ function next(
       return memory;
     case "node.tried":
     case "item.tried":
-      memory.told.delete(frameId({ path: name, visit: key! }));
+      memory.progressCounts.delete(frameId({ path: name, visit: key! }));
       memory.calls.push(entry);
       return memory;
     case "approval.begun":
@@ -108,7 +108,7 @@ function next(
       memory.calls.push(entry);
       return memory;
     case "take":
-      // One whose commit was sent again stands behind the snapshot that has it.
+      // A message whose commit was repeated may follow the snapshot that already contains it.
       if (!memory.mail.some((one) => one.key === key)) memory.mail.push(entry);
       return memory;
     case "begun":
@@ -117,7 +117,7 @@ function next(
       spend(memory, value() as Readonly<Record<string, number>>);
       return memory;
     case "progress":
-      tell(memory, frameId({ path: name, visit: key!.slice(0, key!.indexOf(":")) }));
+      countProgress(memory, frameId({ path: name, visit: key!.slice(0, key!.indexOf(":")) }));
       return memory;
     case "redriven":
       return reopen(memory, at, value() as { readonly rewind?: Rewind } | undefined);
@@ -126,7 +126,7 @@ function next(
   }
 }
 
-/** A run as it was started. The state of a fork is written down before it does anything; here it has none yet. */
+/** A run as it was started. A fork has no state here yet: its state is written before it does anything. */
 function begin(plan: GraphPlan, input: unknown, at: number, isTold: boolean): Memory {
   const memory = new Memory();
   memory.since = at;
@@ -139,14 +139,14 @@ function begin(plan: GraphPlan, input: unknown, at: number, isTold: boolean): Me
   return memory;
 }
 
-/** The first state as it was worked out then; it changes nothing once a node has built on it. */
+/** Restores the recorded first state; has no effect once a node has built on it. */
 function begun(memory: Memory, record: FrameRecord): Memory {
   memory.begun = true;
   if (memory.recorded === 0 && memory.results.size === 0) enter(memory, ROOT, record);
   return memory;
 }
 
-export function enter(memory: Memory, place: Place, { state, start }: FrameRecord): void {
+export function enter(memory: Memory, place: NodePlace, { state, start }: FrameRecord): void {
   const frame: Frame = {
     state: frozen(state),
     at: positionOf(start, 1),
@@ -157,8 +157,8 @@ export function enter(memory: Memory, place: Place, { state, start }: FrameRecor
   memory.frames.set(frameId(place), frame);
 }
 
-/** A node is over: its frame moves on with its update, or its result waits for those beside it. */
-export function leave(memory: Memory, plan: GraphPlan, place: Place, record: NodeRecord): void {
+/** A node has ended: its frame moves on with its update, or its result waits for the parallel ones. */
+export function leave(memory: Memory, plan: GraphPlan, place: NodePlace, record: NodeRecord): void {
   const { next: position, took, failure } = record;
   if (took !== undefined) memory.mail = memory.mail.filter(({ key }) => key !== took);
   if (position === undefined) {
@@ -180,8 +180,8 @@ export function leave(memory: Memory, plan: GraphPlan, place: Place, record: Nod
   memory.recorded++;
 }
 
-/** What was accepted then must be now; code that was changed since may not accept it. */
-function leaveAgain(memory: Memory, plan: GraphPlan, place: Place, record: NodeRecord): void {
+/** A recorded update was accepted once; code changed since may no longer accept it. */
+function leaveAgain(memory: Memory, plan: GraphPlan, place: NodePlace, record: NodeRecord): void {
   try {
     leave(memory, plan, place, record);
   } catch (error) {
@@ -189,8 +189,8 @@ function leaveAgain(memory: Memory, plan: GraphPlan, place: Place, record: NodeR
   }
 }
 
-/** The updates of a node that is over, in the order in which they are applied. */
-export function updatesOf(memory: Memory, place: Place, { update, gather }: NodeRecord): readonly Fields[] {
+/** The updates of an ended node, in the order in which they are applied. */
+export function updatesOf(memory: Memory, place: NodePlace, { update, gather }: NodeRecord): readonly Fields[] {
   if (!gather) return update ? [update] : [];
   if ("into" in gather) {
     const results = Array.from({ length: gather.count }, (_, i) => {
@@ -206,7 +206,7 @@ export function updatesOf(memory: Memory, place: Place, { update, gather }: Node
   });
 }
 
-export function keep(memory: Memory, place: Place, result: { value: unknown } | { error: StoredError }): void {
+export function keep(memory: Memory, place: NodePlace, result: { value: unknown } | { error: StoredError }): void {
   memory.results.set(frameId(place), { place, ...result });
 }
 
@@ -214,11 +214,11 @@ export function spend(memory: Memory, amounts: Readonly<Record<string, number>>)
   for (const [budget, amount] of Object.entries(amounts)) memory.spent[budget] = (memory.spent[budget] ?? 0) + amount;
 }
 
-export function tell(memory: Memory, node: string): void {
-  memory.told.set(node, (memory.told.get(node) ?? 0) + 1);
+export function countProgress(memory: Memory, node: string): void {
+  memory.progressCounts.set(node, (memory.progressCounts.get(node) ?? 0) + 1);
 }
 
-/** An operator opened the run again: what failed is tried again, what is done stays done. */
+/** An operator retried the run: failed work is repeated, completed work is kept. */
 function reopen(memory: Memory, at: number, note: { readonly rewind?: Rewind } | undefined): Memory {
   memory.since = at;
   memory.calls = memory.calls.filter(({ kind }) => !kind.endsWith(".tried"));

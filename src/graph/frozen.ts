@@ -1,5 +1,5 @@
-// Freezes a value and what it holds. What is frozen already is taken to be frozen to its depths, so a state that grows is
-// walked only where it is new.
+// Freezes a value and everything in it. A frozen value is assumed to be deeply frozen, so a growing state is walked
+// only where it is new.
 
 export function frozen<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;

@@ -1,14 +1,14 @@
-// A graph as a value, and what can be read from its type.
+// The type of a graph, and what can be derived from it.
 
 import type { Definition } from "../program/definition.js";
 import type { GraphPlan } from "./plan.js";
 
-/** `In` is what a start takes; `S` its state, `N` the names of its nodes. */
+/** `In` is the input of a start; `S` the state, `N` the names of the nodes. */
 export interface Graph<Name extends string, S, N extends string, In, Out, Parsed = In>
   extends Definition<Name, In, Out, Parsed> {
   readonly kind: "graph";
   readonly plan: GraphPlan;
-  /** As a Mermaid flow chart; with the position of a run, as `graphs.position` answers it, marked in it. */
+  /** As a Mermaid flow chart; with a run's position from `graphs.position` highlighted. */
   toMermaid(at?: { readonly position: string | null }): string;
   /** Carries the types only. */
   readonly "~graph"?: (state: S, node: N) => [S, N];

@@ -1,4 +1,4 @@
-// `graph()`: nodes and edges over a state, with cycles; what it takes, inferred from one end to the other.
+// `graph()`: nodes and edges over a state, with cycles; all types are inferred.
 
 import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -19,28 +19,28 @@ import type { Fields } from "./reducer.js";
 import type { State } from "./state.js";
 
 export interface GraphLimits {
-  /** How many nodes a run may come to, those of subgraphs included. Default 1,000. */
+  /** How many nodes a run may execute, including those of subgraphs. Default 1,000. */
   readonly iterations?: number;
   /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
   readonly timeout?: Duration;
-  /** What `ctx.spend` may count up to, by name. */
+  /** Limits for `ctx.spend`, by name. */
   readonly budgets?: Readonly<Record<string, number>>;
 }
 
 export type Target<N extends string> = N | typeof END;
 
-/** To one node, to one of several, or to the end; and where to when the node has failed for good. */
+/** To one node, to one of several, or to the end; and the target when the node has failed for good. */
 export type Edge<S, N extends string> =
   | Target<N>
   | { readonly to: Target<N>; readonly failed?: Target<N> }
   | {
       readonly to: readonly Target<N>[];
-      /** Pure, and answers one of `to`. */
+      /** Pure; returns one of `to`. */
       readonly choose: (state: Readonly<S>) => Target<N>;
       readonly failed?: Target<N>;
     };
 
-/** Whether there is a node for each edge, and each `choose` answers one of its `to`. */
+/** Whether every edge has a node, and every `choose` returns one of its `to`. */
 type Fitting<E, N> = {
   readonly [K in keyof E]: [K] extends [N] ? Choosing<E[K]> : never;
 };
@@ -61,20 +61,20 @@ interface Shape<S, Nodes, E> {
   readonly nodes: Nodes;
   readonly edges: E & Fitting<E, NoInfer<NameOf<Nodes>>>;
   readonly limits?: GraphLimits;
-  /** The state is written down after so many nodes, so that going on elsewhere takes no longer than that. Default 100. */
+  /** The state is written after this many nodes, which bounds the time to resume elsewhere. Default 100. */
   readonly snapshotEvery?: number;
-  /** Where its runs wait. Default: its name. */
+  /** The queue of its runs. Default: its name. */
   readonly queue?: string;
-  /** Pins new runs to programs of this version. Default: any version may go on with them. */
+  /** Pins new runs to programs of this version. Default: any version may execute them. */
   readonly version?: string;
-  /** After so many failures in a row, triggers start no run until one has tried. A call of `start` always does. */
+  /** After this many failures in a row, triggers start no run until a probe succeeds. `start` is not affected. */
   readonly circuitBreaker?: CircuitBreaker;
 }
 
 interface Ends<S, Parsed, Out> {
-  /** The first state, from the input. Default: the input is the state. */
+  /** Creates the first state from the input. Default: the input is the state. */
   readonly init?: (input: Parsed) => S;
-  /** What a run answers. Default: the last state. */
+  /** The run's result. Default: the last state. */
   readonly output?: (state: Readonly<S>) => Out;
 }
 
@@ -84,7 +84,7 @@ type Begins<S, Parsed> = Parsed extends S ? unknown : { readonly init: (input: P
 const DEFAULT_ITERATIONS = 1_000;
 const DEFAULT_SNAPSHOT_EVERY = 100;
 
-/** One signature: with overloads, the functions inside would be typed by the first and judged by the second. */
+/** One signature: with overloads, the functions inside would be typed by the first and checked against the second. */
 export function graph<
   const Name extends string,
   S,
@@ -99,7 +99,7 @@ export function graph<
     Ends<S, Parsed, Out> &
     Begins<S, NoInfer<Parsed>> &
     FlowOptions<NoInfer<Parsed>> & {
-      /** What the input must look like; any Standard Schema. */
+      /** The schema of the input; any Standard Schema. */
       readonly input?: Schema<In, Parsed>;
       readonly on?: readonly Trigger<NoInfer<Parsed>>[];
     },

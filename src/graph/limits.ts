@@ -1,53 +1,53 @@
-// What ends a run that would go on for too long: how many nodes it may run, and what it may use up.
+// Limits that end a run that would loop for too long: its number of nodes, and its budgets.
 
 import { InvalidInput } from "../kernel/error.js";
 import { PermanentError } from "../replay/step-call.js";
 import type { Bounds } from "./plan.js";
 
-/** The run has come to as many nodes as its graph allows. */
+/** The run has executed as many nodes as its graph allows. */
 export class IterationLimit extends PermanentError {
   override readonly code = "ITERATION_LIMIT";
 
   constructor(limit: number, next: string) {
     super(
-      `${limit} nodes were run, as many as the graph allows; ${next} would be one more. ` +
-        "Find out why it goes in circles, or raise limits.iterations and redrive the run.",
+      `${limit} nodes were executed, as many as the graph allows; ${next} would be one more. ` +
+        "Find out why the run loops, or raise limits.iterations and retry the run.",
     );
   }
 }
 
-/** The run has used up more than its graph allows. */
+/** The run has spent more than its graph allows. */
 export class BudgetExceeded extends PermanentError {
   override readonly code = "BUDGET_EXCEEDED";
   readonly details: { readonly budget: string; readonly limit: number; readonly spent: number };
 
   constructor(budget: string, limit: number, spent: number) {
     super(
-      `The budget ${JSON.stringify(budget)} of ${limit} is exceeded: ${spent} are spent. Raise it, then redrive the run.`,
+      `The budget ${JSON.stringify(budget)} of ${limit} is exceeded: ${spent} were spent. Raise it, then retry the run.`,
     );
     this.details = { budget, limit, spent };
   }
 }
 
-/** `choose` answered something that the edge does not have. */
+/** `choose` returned something that is not a target of the edge. */
 export class EdgeNotTaken extends PermanentError {
   override readonly code = "EDGE_NOT_TAKEN";
 
   constructor(node: string, answer: unknown, to: readonly string[]) {
     super(
-      `The edge of ${JSON.stringify(node)} chose ${JSON.stringify(answer) ?? String(answer)}, which is none of ${to.join(", ")}.`,
+      `The edge of ${JSON.stringify(node)} chose ${JSON.stringify(answer) ?? String(answer)}, which is not one of ${to.join(", ")}.`,
     );
   }
 }
 
 const ENDS_THE_RUN: readonly unknown[] = ["ITERATION_LIMIT", "BUDGET_EXCEEDED"];
 
-/** A failure edge does not lead out of a limit. */
+/** A failure edge is not taken for an exceeded limit. */
 export function endsTheRun(error: unknown): boolean {
   return ENDS_THE_RUN.includes((error as { code?: unknown } | null)?.code);
 }
 
-/** The first budget that is spent beyond its limit. */
+/** The first exceeded budget. */
 export function exceeded({ budgets }: Bounds, spent: Readonly<Record<string, number>>): BudgetExceeded | null {
   for (const [budget, limit] of Object.entries(budgets)) {
     const used = spent[budget] ?? 0;

@@ -1,5 +1,5 @@
-// Brings the memory of a claimed run together: the last snapshot and what was recorded since. How long that takes does not depend on
-// how long the run has been going on.
+// Loads the memory of a claimed run: the last snapshot and the entries since. The time this takes does not depend on
+// the run's age.
 
 import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -15,11 +15,13 @@ import type { Fields } from "./reducer.js";
 
 export interface Loaded {
   readonly memory: Memory;
-  /** The memory does not follow from this journal alone: it is written down before anything is done. */
+  /** The memory does not follow from this journal alone: it must be written before anything else is done. */
   readonly unwritten: boolean;
 }
 
-/** Read at once, from the end backwards, until there is a snapshot: with one every 100 nodes, that is the first time. */
+/**
+ * Entries per read, from the end backwards, until there is a snapshot: with one every 100 nodes, the first read has it.
+ */
 const PAGE = 250;
 
 export async function load(session: Session, plan: GraphPlan, codecs: Codecs): Promise<Loaded> {
@@ -36,7 +38,7 @@ export async function load(session: Session, plan: GraphPlan, codecs: Codecs): P
   return { memory, unwritten: false };
 }
 
-/** From the last snapshot on; from the start of the generation when there is none. */
+/** From the last snapshot, or from the start of the generation if there is none. */
 async function tail(session: Session): Promise<readonly JournalEntry[]> {
   const { baseSeq, seq } = session.run;
   let entries: readonly JournalEntry[] = [];
@@ -60,7 +62,7 @@ async function begin(session: Session, start: JournalEntry, options: FoldOptions
   return { memory, unwritten: true };
 }
 
-/** The memory of the run it comes from, as it was when that came to the node. */
+/** The memory of the original run when it arrived at the node. */
 async function forked(session: Session, { "~fork": fork }: ForkInput, options: FoldOptions): Promise<Memory> {
   const source = await session.journalOf(fork.run);
   if (!source) throw new PositionUnknown(fork.run, fork.from);
@@ -74,7 +76,7 @@ async function forked(session: Session, { "~fork": fork }: ForkInput, options: F
   return copy;
 }
 
-/** Back at an earlier node, with what has been spent since; visits go on, so no key is used again. */
+/** Back at an earlier node, with what has been spent since; visits keep counting, so no key is used again. */
 async function rewound(session: Session, now: Memory, { to, state }: Rewind, options: FoldOptions): Promise<Loaded> {
   const { runId, baseSeq, seq } = session.run;
   const entries = await session.entries(baseSeq, seq - baseSeq);
@@ -94,7 +96,7 @@ async function rewound(session: Session, now: Memory, { to, state }: Rewind, opt
   return { memory: copy, unwritten: true };
 }
 
-/** The memory at the moment when the run came to this position; null when it never did. */
+/** The memory at the moment when the run arrived at this position; null if it never did. */
 function arriving(entries: readonly JournalEntry[], position: string, options: FoldOptions): Memory | null {
   const isThere = (memory: Memory) => memory.frames.get("")?.at === position;
   const memory = fold(entries, options, isThere);

@@ -1,15 +1,15 @@
-// Makes what a node's function is given.
+// Creates the context of a node's function.
 
 import { decodeError } from "../kernel/codec/recorded-error.js";
 import type { StepInfo } from "../replay/step-call.js";
-import { tell } from "./fold.js";
+import { countProgress } from "./fold.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
+import type { NodeVisit, Walker } from "./node-visit.js";
 import { frameId } from "./position.js";
-import type { Scene, Walker } from "./scene.js";
 import type { Spending } from "./spending.js";
 
-export function nodeContext(run: Walker, scene: Scene, info: StepInfo, spending: Spending): NodeContext {
-  return new Attending(run, scene, info, spending);
+export function nodeContext(run: Walker, nodeVisit: NodeVisit, info: StepInfo, spending: Spending): NodeContext {
+  return new Attending(run, nodeVisit, info, spending);
 }
 
 export function itemContext(context: NodeContext, index: number): ItemContext {
@@ -18,14 +18,14 @@ export function itemContext(context: NodeContext, index: number): ItemContext {
 
 class Attending implements NodeContext {
   readonly #run: Walker;
-  readonly #scene: Scene;
+  readonly #nodeVisit: NodeVisit;
   readonly #info: StepInfo;
   readonly #spending: Spending;
   #told = 0;
 
-  constructor(run: Walker, scene: Scene, info: StepInfo, spending: Spending) {
+  constructor(run: Walker, nodeVisit: NodeVisit, info: StepInfo, spending: Spending) {
     this.#run = run;
-    this.#scene = scene;
+    this.#nodeVisit = nodeVisit;
     this.#info = info;
     this.#spending = spending;
   }
@@ -39,7 +39,7 @@ class Attending implements NodeContext {
   get attempt() {
     return this.#info.attempt;
   }
-  /** Asked for, not copied: a signal that nobody looks at is never made. */
+  /** A getter, so that a signal is created only if it is used. */
   get signal() {
     return this.#info.signal;
   }
@@ -47,16 +47,16 @@ class Attending implements NodeContext {
     return this.#run.parts.replay.session.run.runId;
   }
   get node() {
-    return this.#scene.place.path;
+    return this.#nodeVisit.place.path;
   }
   get visit() {
-    return this.#scene.place.visit;
+    return this.#nodeVisit.place.visit;
   }
   get services() {
     return this.#run.parts.services;
   }
   get failure() {
-    const { failure } = this.#scene;
+    const { failure } = this.#nodeVisit;
     return failure && { node: failure.node, error: decodeError(failure.error) };
   }
 
@@ -65,22 +65,22 @@ class Attending implements NodeContext {
   }
 
   /**
-   * What an attempt told before its process died is not told again: each entry is progress of the run's, and a node that kills its
-   * process would never be counted as one that does.
+   * Progress reported before a crash is not written again: each entry counts as progress of the run, and a node that
+   * kills its process would never reach the crash limit.
    */
   async progress(value: unknown): Promise<void> {
     const { memory, replay, codecs } = this.#run.parts;
-    const { path, visit } = this.#scene.place;
+    const { path, visit } = this.#nodeVisit.place;
     replay.throwIfOver();
-    const id = frameId(this.#scene.place);
+    const id = frameId(this.#nodeVisit.place);
     this.#told++;
-    if (this.#told <= (memory.told.get(id) ?? 0)) return;
+    if (this.#told <= (memory.progressCounts.get(id) ?? 0)) return;
     const payload = codecs.encode(value, `progress of ${path}`);
-    tell(memory, id);
+    countProgress(memory, id);
     await replay.session.commit([
       ...this.#run.parts.beginning.take(),
       { kind: "append", entry: { kind: "progress", name: path, key: `${visit}:${this.#told}`, payload } },
-      ...this.#spending.effects(this.#scene.place, codecs),
+      ...this.#spending.effects(this.#nodeVisit.place, codecs),
     ]);
   }
 }

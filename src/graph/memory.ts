@@ -1,35 +1,35 @@
-// All that a run of a graph has to remember: where it is, its state, what it has used up, and what is under way. It is folded from
-// the journal and nothing else, so whoever goes on with the run remembers the same.
+// Everything a graph run remembers: position, state, budgets, and work in progress. It is folded only from the journal,
+// so the next holder has the same memory.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
 import { JournalCorrupt, type JournalEntry } from "../store/contract/journal/journal.js";
 import { frozen } from "./frozen.js";
-import { type FrameId, isWithin, type Place, type Position } from "./position.js";
+import { type FrameId, isWithin, type NodePlace, type Position } from "./position.js";
 import type { Fields } from "./reducer.js";
 
-/** A graph under way: the run's own, or one inside a node. */
+/** A graph in progress: the run's own, or one inside a node. */
 export interface Frame {
   readonly state: Fields;
   readonly at: Position;
-  /** How often each node was come to, the one it is at included. */
+  /** How often each node was visited, including the current visit. */
   readonly visits: Readonly<Record<string, number>>;
-  /** How many of its nodes were left. */
+  /** How many of its nodes have ended. */
   readonly moves: number;
-  /** What a failure edge was taken for, until the node it leads to is left. */
+  /** The failure for which a failure edge was taken, until the target node ends. */
   readonly failure: { readonly node: string; readonly error: StoredError } | null;
 }
 
-/** What came of a branch or an item, or the failure of a node that was not left. */
+/** The result of a branch or an item, or the failure of a node that has not ended. */
 export type Result =
-  | { readonly place: Place; readonly value: unknown }
-  | { readonly place: Place; readonly error: StoredError };
+  | { readonly place: NodePlace; readonly value: unknown }
+  | { readonly place: NodePlace; readonly error: StoredError };
 
-/** A message that was taken into the journal and told to nobody. */
+/** A message that was taken into the journal and not delivered yet. */
 export type Mail = Pick<JournalEntry, "seq" | "name" | "key" | "payload" | "at">;
 
-/** An operator's wish to go back, which is carried out by whoever goes on with the run. */
+/** An operator's request to rewind, carried out by the next holder of the run. */
 export interface Rewind {
   readonly to: string;
   readonly state: Fields | null;
@@ -48,25 +48,25 @@ export class Memory {
   readonly frames = new Map<FrameId, Frame>();
   /** By place, as text. */
   readonly results = new Map<string, Result>();
-  /** Failed tries, waits and questions that began: what a call needs to go on where it was. */
+  /** Failed attempts, and waits and questions that began: what a call needs to resume. */
   calls: JournalEntry[] = [];
   mail: Mail[] = [];
-  /** How often a node under way has told its progress. */
-  readonly told = new Map<string, number>();
+  /** How often a node in progress has reported progress. */
+  readonly progressCounts = new Map<string, number>();
   spent: Record<string, number> = {};
-  /** Nodes left, in all frames. */
+  /** Nodes ended, in all frames. */
   iterations = 0;
-  /** When the run was started, or opened again: what its timeout counts from. */
+  /** When the run was started or retried: its timeout counts from here. */
   since = 0;
-  /** Nodes left as this journal has it: a snapshot cannot know of more than stand before it. */
+  /** Ended nodes in this journal: a snapshot cannot know of more than precede it. */
   recorded = 0;
-  /** How many nodes were left when the last snapshot was written. */
+  /** How many nodes had ended when the last snapshot was written. */
   written = 0;
-  /** Whether it stands in the journal how it began. */
+  /** Whether the journal records how the run began. */
   begun = false;
   rewind: Rewind | null = null;
 
-  /** Nothing but frames and messages: everything else has been folded into them. */
+  /** Only frames and messages: everything else has been folded into them. */
   get isQuiet(): boolean {
     return this.results.size === 0 && this.calls.length === 0;
   }
@@ -75,7 +75,7 @@ export class Memory {
     const copy = new Memory();
     for (const [id, frame] of this.frames) copy.frames.set(id, frame);
     for (const [key, result] of this.results) copy.results.set(key, result);
-    for (const [key, times] of this.told) copy.told.set(key, times);
+    for (const [key, times] of this.progressCounts) copy.progressCounts.set(key, times);
     copy.calls = [...this.calls];
     copy.mail = [...this.mail];
     copy.spent = { ...this.spent };
@@ -88,13 +88,14 @@ export class Memory {
     return copy;
   }
 
-  /** What was under way inside a node is over when the node is. */
-  forget(place: Place, { results }: { readonly results: boolean }): void {
+  /** Work inside a node ends with the node. */
+  forget(place: NodePlace, { results }: { readonly results: boolean }): void {
     this.calls =
       this.calls.length === 0 ? this.calls : this.calls.filter((call) => !isWithin(placeOfCall(call), place));
     if (this.frames.size > 1)
       for (const id of this.frames.keys()) if (id !== "" && isWithin(placeOfId(id), place)) this.frames.delete(id);
-    if (this.told.size > 0) for (const id of this.told.keys()) if (isWithin(placeOfId(id), place)) this.told.delete(id);
+    if (this.progressCounts.size > 0)
+      for (const id of this.progressCounts.keys()) if (isWithin(placeOfId(id), place)) this.progressCounts.delete(id);
     if (!results || this.results.size === 0) return;
     for (const [id, result] of this.results) if (isWithin(result.place, place)) this.results.delete(id);
   }
@@ -106,7 +107,7 @@ export function encodeSnapshot(memory: Memory, codecs: Codecs): Payload {
   return codecs.encode(snapshot, "state");
 }
 
-/** A snapshot that knows of more nodes than stand before it was not written by this run. */
+/** A snapshot that knows of more nodes than precede it was not written by this run. */
 export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: number, codecs: Codecs): Memory {
   const snapshot = codecs.decode(entry.payload!) as Snapshot;
   if (snapshot.recorded > entry.seq - baseSeq - 1) throw new JournalCorrupt(runId, baseSeq + snapshot.recorded + 1);
@@ -123,12 +124,12 @@ export function decodeSnapshot(entry: JournalEntry, runId: string, baseSeq: numb
   return memory;
 }
 
-/** A wait's entries are named after its signal; its place is their key. */
-function placeOfCall({ kind, name, key }: JournalEntry): Place {
+/** The entries of a wait are named after its signal; their key is its place. */
+function placeOfCall({ kind, name, key }: JournalEntry): NodePlace {
   return kind.startsWith("wait.") ? placeOfId(key!) : { path: name, visit: key! };
 }
 
-function placeOfId(id: string): Place {
+function placeOfId(id: string): NodePlace {
   const colon = id.lastIndexOf(":");
   return { path: id.slice(0, colon), visit: id.slice(colon + 1) };
 }

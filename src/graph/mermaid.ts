@@ -1,9 +1,9 @@
-// Draws a graph as a Mermaid flow chart, with the node that a run is at.
+// Draws a graph as a Mermaid flow chart, with a run's current node highlighted.
 
 import type { AnyNode, GraphPlan } from "./plan.js";
 import { END, parsePosition } from "./position.js";
 
-/** `position`: where a run is, like `review:2`; null: nowhere yet. */
+/** `position`: a run's position, like `review:2`; null: none yet. */
 export function toMermaid({ start, nodes, edges }: GraphPlan, position: string | null): string {
   const ids = new Map(Object.keys(nodes).map((name, i) => [name, `n${i}`]));
   const idOf = (name: string) => (name === END ? "done" : ids.get(name)!);

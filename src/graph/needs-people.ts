@@ -1,4 +1,5 @@
-// What this node cannot continue by itself: the run is left to a node with other code, or a person decides. The journal stays as it is.
+// Errors that this node cannot resolve: the run is left to a node with other code, or to a person. The journal stays
+// unchanged.
 
 import { HoldfastError } from "../kernel/error.js";
 
@@ -7,50 +8,58 @@ export abstract class NeedsPeople extends HoldfastError {
   readonly otherCode: boolean = true;
 }
 
-/** The journal knows a node that the graph no longer has. The log is untouched: the run goes on when code that fits is deployed. */
+/**
+ * The journal has a node that the graph no longer has. The journal is unchanged: the run resumes when fitting code is
+ * deployed.
+ */
 export class GraphChanged extends NeedsPeople {
   readonly code = "GRAPH_CHANGED";
 
   constructor(path: string) {
     super(
-      `The journal has ${JSON.stringify(path)} under way, and the graph has no such node. ` +
-        "The run continues on a node with a graph that has it; or rewind it to a node that is there.",
+      `The journal has ${JSON.stringify(path)} in progress, but the graph has no such node. ` +
+        "The run continues on a node whose graph has it; or rewind it to a node that exists.",
     );
   }
 }
 
-/** A run was to go on from a node that the run it comes from has not come to, or that run is gone. */
+/** A run was to begin at a node that the original run never visited, or that run no longer exists. */
 export class PositionUnknown extends NeedsPeople {
   readonly code = "POSITION_UNKNOWN";
   override readonly otherCode = false;
 
   constructor(runId: string, position: string) {
     super(
-      `Run ${runId} has not come to ${JSON.stringify(position)}, or is gone. \`graphs.history\` lists where it was.`,
+      `Run ${runId} never visited ${JSON.stringify(position)}, or no longer exists. \`graphs.history\` lists its visits.`,
     );
   }
 }
 
-/** A gate was asked about one plan, and the graph would now carry out another: no decision on the first may pass it. */
+/**
+ * An approval was asked about one plan, but the graph would now carry out another: a decision on the first does not
+ * apply.
+ */
 export class PlanChanged extends NeedsPeople {
   readonly code = "PLAN_CHANGED";
 
   constructor(path: string, visit: string) {
     super(
-      `The plan of ${path}:${visit} is not the one that was shown when it was asked. ` +
-        "The run continues on a node with the graph that asked; or rewind it to the gate, to ask again.",
+      `The plan of ${path}:${visit} differs from the one that was shown. ` +
+        "The run continues on a node with the graph that asked; or rewind it to the approval, to ask again.",
     );
   }
 }
 
-/** What is recorded cannot be made a state again: `init` or a reducer threw. */
+/** The state cannot be rebuilt from the journal: `init` or a reducer threw. */
 export class StateFailed extends NeedsPeople {
   readonly code = "STATE_FAILED";
   readonly by: "init" | "reducer";
 
   constructor(by: StateFailed["by"], cause: unknown) {
-    const said = by === "init" ? "`init` threw" : "a reducer threw over an update that is recorded";
-    super(`The state of the run cannot be made: ${said}. The run continues on a node with code that can.`, { cause });
+    const said = by === "init" ? "`init` threw" : "a reducer threw on a recorded update";
+    super(`The run's state cannot be rebuilt: ${said}. The run continues on a node whose code can rebuild it.`, {
+      cause,
+    });
     this.by = by;
   }
 }

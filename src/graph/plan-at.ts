@@ -1,9 +1,12 @@
-// Finds the graph that runs inside a node, by the node's path.
+// Finds the graph inside a node, by the node's path.
 
 import { GraphChanged } from "./needs-people.js";
 import type { AnyNode, GraphPlan } from "./plan.js";
 
-/** Null: the graph has no such node any more. Whoever is still at it finds that out; a run that has left it goes on. */
+/**
+ * Null: the graph no longer has such a node. That matters only to a run that is still there; a run that has left it
+ * continues.
+ */
 export function planAt(plan: GraphPlan, path: string): GraphPlan | null {
   if (path === "") return plan;
   const node = nodeAt(plan, path);

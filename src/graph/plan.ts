@@ -1,4 +1,4 @@
-// What a graph is made of, as plain values: the kinds of nodes, edges and limits.
+// The parts of a graph as plain values: kinds of nodes, edges and limits.
 
 import type { Schema } from "../program/schema.js";
 import type { Question } from "../replay/approval-call.js";
@@ -8,7 +8,7 @@ import { type AttemptRules, attemptRules } from "./attempt-rules.js";
 import type { ItemContext, NodeContext } from "./node-context.js";
 import type { Fields, Reducers } from "./reducer.js";
 
-/** Fields that are left out stay as they are. */
+/** Omitted fields stay unchanged. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing changes nothing
 export type Update<S> = Partial<S> | void;
 
@@ -84,9 +84,9 @@ export function nodeKind<S>(node: GraphNode<S>): NodeKind<S> {
 export interface EdgeValue {
   /** The targets, in the order they were written. */
   readonly to: readonly string[];
-  /** Null: there is one target. */
+  /** Null: there is only one target. */
   readonly choose: ((state: Fields) => string) | null;
-  /** Where a node leads that has failed for good; null: its run fails. */
+  /** The target when the node has failed for good; null: the run fails. */
   readonly failed: string | null;
 }
 
@@ -96,7 +96,7 @@ export interface Bounds {
   readonly budgets: Readonly<Record<string, number>>;
 }
 
-/** What it takes to run a graph, and to draw it; types aside. */
+/** Everything needed to run and draw a graph, without types. */
 export interface GraphPlan {
   readonly start: string;
   readonly nodes: Readonly<Record<string, AnyNode>>;

@@ -1,24 +1,24 @@
-// Where in a graph something happened, as text: `search:2` is the second visit of the node `search`. A node inside another
-// (a branch, a subgraph's) has its path and the visits on it: `research/plan` and `1.3`.
+// A position in a graph, as text: `search:2` is the second visit of the node `search`. A node inside another (of a
+// branch or a subgraph) has its path and the visits along it: `research/plan` and `1.3`.
 
 import { InvalidInput } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
 
-/** The node to run next and which visit of it this is; or the end. */
+/** The next node and the number of its visit; or the end. */
 export type Position = `${string}:${number}` | typeof END;
 
 export const END = "end";
 
 /** A node's place in the journal: the name and key of its entries. */
-export interface Place {
+export interface NodePlace {
   readonly path: string;
   readonly visit: string;
 }
 
-/** The graph that runs inside a node. The outermost one has an empty path. */
+/** The graph inside a node. The outermost one has an empty path. */
 export type FrameId = string;
 
-export const ROOT: Place = { path: "", visit: "" };
+export const ROOT: NodePlace = { path: "", visit: "" };
 
 export function positionOf(node: string, visit: number): Position {
   return `${node}:${visit}`;
@@ -29,33 +29,36 @@ export function parsePosition(position: string): { readonly node: string; readon
   return { node: position.slice(0, colon), visit: Number(position.slice(colon + 1)) };
 }
 
-export function placeIn(frame: Place, node: string, visit: number): Place {
+export function placeIn(frame: NodePlace, node: string, visit: number): NodePlace {
   if (frame.path === "") return { path: node, visit: String(visit) };
   return { path: `${frame.path}/${node}`, visit: `${frame.visit}.${visit}` };
 }
 
-export function frameId({ path, visit }: Place): FrameId {
+export function frameId({ path, visit }: NodePlace): FrameId {
   return path === "" ? "" : `${path}:${visit}`;
 }
 
 /** The frame that a node belongs to, and the node's own name in it. */
-export function parentOf({ path, visit }: Place): { readonly frame: Place; readonly node: string } {
+export function parentOf({ path, visit }: NodePlace): { readonly frame: NodePlace; readonly node: string } {
   const slash = path.lastIndexOf("/");
   if (slash === -1) return { frame: ROOT, node: path };
   const frame = { path: path.slice(0, slash), visit: visit.slice(0, visit.lastIndexOf(".")) };
   return { frame, node: path.slice(slash + 1) };
 }
 
-/** Whether a place is this one, or lies inside it. */
-export function isWithin(place: Place, outer: Place): boolean {
+/** Whether a place is this one or lies inside it. */
+export function isWithin(place: NodePlace, outer: NodePlace): boolean {
   if (place.path === outer.path) return place.visit === outer.visit || place.visit.startsWith(`${outer.visit}.`);
   return place.path.startsWith(`${outer.path}/`) && place.visit.startsWith(`${outer.visit}.`);
 }
 
-/** `/` and `:` tell paths and visits apart; `end` is where every graph ends; JavaScript moves names that are numbers to the front. */
+/**
+ * `/` and `:` separate paths and visits; `end` is where every graph ends; JavaScript moves names that are numbers to
+ * the front.
+ */
 export function graphNodeName(name: unknown, path: string): string {
   const text = stepName(name, path);
-  if (text === END) throw new InvalidInput(path, '"end" is no node: it is where a graph ends');
+  if (text === END) throw new InvalidInput(path, '"end" cannot be a node: it is where a graph ends');
   if (/[/:]/.test(text)) throw new InvalidInput(path, `${JSON.stringify(text)} must not contain "/" or ":"`);
   if (/^\d+$/.test(text)) throw new InvalidInput(path, `${JSON.stringify(text)} must not be a number`);
   return text;

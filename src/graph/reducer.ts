@@ -4,13 +4,15 @@ import { setOwn } from "../kernel/codec/own-property.js";
 import { PermanentError } from "../replay/step-call.js";
 import { frozen } from "./frozen.js";
 
-/** Pure: it is called again over the journal when a run goes on elsewhere. The first value of a field is taken as it is. */
+/**
+ * Pure: it is called again over the journal when a run resumes elsewhere. The first value of a field is taken as it is.
+ */
 export type Reducer<T> = (old: T, update: T) => T;
 
 // biome-ignore lint/suspicious/noExplicitAny: the reducers of any state
 export type Reducers = Readonly<Record<string, Reducer<any> | undefined>>;
 
-/** What a field does without a reducer. */
+/** The default of a field without a reducer. */
 export function replace<T>(): Reducer<T> {
   return (_old, update) => update;
 }
@@ -27,12 +29,12 @@ export function merge<T extends object>(): Reducer<T> {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The next state. What user code is shown is frozen: a change that is not returned would be lost with the process. */
+/** The next state. It is frozen, because a change that user code does not return would be lost with the process. */
 export function reduced(reducers: Reducers, state: Fields, update: Fields): Fields {
   return frozen(combined(reducers, state, update));
 }
 
-/** To look at, before it is recorded: what a node has just answered is its own, and is not frozen. */
+/** A preview before the update is recorded: a node's own result is not frozen. */
 export function combined(reducers: Reducers, state: Fields, update: Fields): Fields {
   const next: Record<string, unknown> = { ...state };
   for (const [field, value] of Object.entries(update)) {
@@ -43,7 +45,7 @@ export function combined(reducers: Reducers, state: Fields, update: Fields): Fie
   return next;
 }
 
-/** Whether this update goes through a reducer, which may throw: then it is tried before anything is recorded. */
+/** Whether this update goes through a reducer, which may throw and is therefore tried before anything is recorded. */
 export function isReduced(reducers: Reducers, update: Fields | null | undefined): boolean {
   for (const field in update) if (reducerOf(reducers, field)) return true;
   return false;
@@ -57,6 +59,6 @@ function applied(reducer: NonNullable<Reducers[string]>, field: string, old: unk
   try {
     return reducer(old, update);
   } catch (cause) {
-    throw new PermanentError(`The reducer of ${JSON.stringify(field)} could not take the update.`, { cause });
+    throw new PermanentError(`The reducer of ${JSON.stringify(field)} threw on the update.`, { cause });
   }
 }

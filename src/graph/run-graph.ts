@@ -1,4 +1,4 @@
-// Walks through a graph from where its run is: one node after the other, each recorded before the next one begins.
+// Walks a graph from its run's position: one node after the other, each recorded before the next one begins.
 
 import type { Payload } from "../kernel/codec/payload.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
@@ -10,12 +10,12 @@ import { leave, type NodeRecord, updatesOf } from "./fold.js";
 import { EdgeNotTaken, endsTheRun, exceeded, IterationLimit } from "./limits.js";
 import type { Memory } from "./memory.js";
 import { GraphChanged } from "./needs-people.js";
+import type { NodeVisit, RunParts, Walker } from "./node-visit.js";
 import type { AnyNode, EdgeValue, GraphPlan } from "./plan.js";
 import { own } from "./plan-at.js";
-import { END, frameId, type Place, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
+import { END, frameId, type NodePlace, type Position, parsePosition, placeIn, positionOf, ROOT } from "./position.js";
 import { combined, type Fields, isReduced } from "./reducer.js";
 import { runNode } from "./run-node.js";
-import type { RunParts, Scene, Walker } from "./scene.js";
 import { snapshotEffect } from "./snapshot-effect.js";
 import { Spending } from "./spending.js";
 
@@ -34,8 +34,8 @@ export class GraphRun implements Walker {
     return plan.output(await this.walk(ROOT, plan, true));
   }
 
-  /** From where the frame is to its end. */
-  async walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields> {
+  /** From the frame's position to its end. */
+  async walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields> {
     const { memory } = this.parts;
     for (;;) {
       const frame = memory.frames.get(frameId(place))!;
@@ -51,12 +51,13 @@ export class GraphRun implements Walker {
       const edge = plan.edges[node]!;
       const target = (name: string): Position => (name === END ? END : positionOf(name, (visits[name] ?? 0) + 1));
       const leading = (record: NodeRecord, name: string): NodeRecord => {
-        scene.isLast = name === END && place === ROOT;
+        nodeVisit.isLast = name === END && place === ROOT;
         return { ...record, next: target(name) };
       };
       const finish = (record: NodeRecord): NodeRecord => {
         let after = state;
-        // Before it is recorded: an update that a reducer cannot take is this node's failure, and not the end of the run's journal.
+        // Before it is recorded: an update that a reducer rejects fails this node, not every later replay of the
+        // journal.
         const looks = edge.choose !== null || record.gather || isReduced(plan.reducers, record.update);
         const updates = looks ? updatesOf(memory, here, record) : [];
         for (const update of updates) after = combined(plan.reducers, after, update);
@@ -65,37 +66,37 @@ export class GraphRun implements Walker {
       const { failed } = edge;
       const rescue = (error: StoredError) =>
         failed === null || endsTheRun(error) ? undefined : leading({ failure: error }, failed);
-      const scene: Scene = { place: here, state, failure, finish, rescue, alone, isLast: false };
-      const record = await this.node(spec, scene);
+      const nodeVisit: NodeVisit = { place: here, state, failure, finish, rescue, alone, isLast: false };
+      const record = await this.node(spec, nodeVisit);
       leave(memory, this.parts.plan, here, record);
     }
   }
 
-  /** Runs a node to its end; what came of it before is not done again. */
-  async node(spec: AnyNode, scene: Scene): Promise<NodeRecord> {
+  /** Runs a node to its end; recorded results are not repeated. */
+  async node(spec: AnyNode, nodeVisit: NodeVisit): Promise<NodeRecord> {
     const { memory } = this.parts;
-    const id = frameId(scene.place);
+    const id = frameId(nodeVisit.place);
     const done = memory.results.get(id);
     if (done && "error" in done) throw decodeError(done.error);
     if (done) return done.value as NodeRecord;
-    if (spec.kind !== "subgraph" && memory.frames.has(id)) throw new GraphChanged(scene.place.path);
-    return runNode(this, spec, scene);
+    if (spec.kind !== "subgraph" && memory.frames.has(id)) throw new GraphChanged(nodeVisit.place.path);
+    return runNode(this, spec, nodeVisit);
   }
 
-  /** Records the end of a node that does no work itself: its branches, items or its person did. */
-  close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord> {
-    return this.call("node", scene, ONCE, () => scene.finish(record()));
+  /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
+  close(nodeVisit: NodeVisit, record: () => NodeRecord): Promise<NodeRecord> {
+    return this.call("node", nodeVisit, ONCE, () => nodeVisit.finish(record()));
   }
 
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
-    scene: Scene,
+    nodeVisit: NodeVisit,
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T> {
     const { replay, codecs, memory, plan, beginning } = this.parts;
-    const { path, visit } = scene.place;
+    const { path, visit } = nodeVisit.place;
     const spending = new Spending(memory, plan.bounds);
     const called = new Promise<T>((resolve, reject) => {
       const call = new StepCall({
@@ -104,14 +105,14 @@ export class GraphRun implements Walker {
         name: path,
         key: visit,
         ...rules,
-        ...(scene.rescue && kind === "node" && { rescue: scene.rescue }),
+        ...(nodeVisit.rescue && kind === "node" && { rescue: nodeVisit.rescue }),
         work: (info) => work(info, spending),
         ahead: () => beginning.take(),
         along: (written, payload) => {
-          // Each attempt tells its progress from the start; what it told is forgotten with it, here as in the fold.
-          if (written.endsWith(".tried")) memory.told.delete(frameId(scene.place));
-          const spent = spending.effects(scene.place, codecs);
-          const more = written === "node" ? this.#afterwards(scene, payload) : NOTHING;
+          // Each attempt reports its progress from the start; an earlier attempt's is forgotten, here as in the fold.
+          if (written.endsWith(".tried")) memory.progressCounts.delete(frameId(nodeVisit.place));
+          const spent = spending.effects(nodeVisit.place, codecs);
+          const more = written === "node" ? this.#afterwards(nodeVisit, payload) : NOTHING;
           return more.length === 0 ? spent : [...spent, ...more];
         },
         replay,
@@ -121,26 +122,26 @@ export class GraphRun implements Walker {
       });
       replay.ask(call);
     });
-    called.catch(() => {}); // a failure that is not awaited yet must not end the process
+    called.catch(() => {}); // a rejection that is not awaited yet must not end the process
     return called;
   }
 
-  /** What else is said in the commit of a node that its frame moves on with: that the run is over, or what it remembers now. */
-  #afterwards(scene: Scene, payload: Payload): readonly Effect[] {
+  /** Further effects in the commit in which a frame moves on: the end of the run, or a snapshot. */
+  #afterwards(nodeVisit: NodeVisit, payload: Payload): readonly Effect[] {
     const { memory, plan, codecs, replay } = this.parts;
-    const isDue = scene.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
-    if (!scene.isLast && !isDue) return NOTHING;
+    const isDue = nodeVisit.alone && memory.iterations + 1 - memory.written >= plan.snapshotEvery;
+    if (!nodeVisit.isLast && !isDue) return NOTHING;
     const after = memory.clone();
-    leave(after, plan, scene.place, codecs.decode(payload) as NodeRecord);
-    // A run that was asked to stop does: it ends when it is resumed.
-    if (scene.isLast)
+    leave(after, plan, nodeVisit.place, codecs.decode(payload) as NodeRecord);
+    // A run that was asked to stop does not complete: it ends after its resume.
+    if (nodeVisit.isLast)
       return exceeded(plan.bounds, after.spent) || replay.gate.isClosed ? NOTHING : this.#completion(after);
     const effect = after.isQuiet ? snapshotEffect(after, codecs) : null;
     if (effect) memory.written = after.iterations;
     return effect ? [effect] : [];
   }
 
-  /** None when the result cannot be had or stored: then that is what the run fails with, after this commit. */
+  /** Empty when the result cannot be computed or stored: the run then fails with that error, after this commit. */
   #completion(after: Memory): readonly Effect[] {
     const { plan, codecs } = this.parts;
     try {
@@ -150,7 +151,7 @@ export class GraphRun implements Walker {
     }
   }
 
-  #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: Place): void {
+  #expectWithinLimits(plan: GraphPlan, moves: number, { path, visit }: NodePlace): void {
     const { memory } = this.parts;
     const { bounds } = this.parts.plan;
     const next = `${path}:${visit}`;
@@ -159,7 +160,7 @@ export class GraphRun implements Walker {
     this.#expectWithinBudgets();
   }
 
-  /** Also behind the last node: a run that has caught the error is over its budget all the same. */
+  /** Also after the last node: a run that has caught the error still exceeds its budget. */
   #expectWithinBudgets(): void {
     const { memory, plan } = this.parts;
     const over = exceeded(plan.bounds, memory.spent);
@@ -173,7 +174,7 @@ function targetOf(node: string, { to, choose }: EdgeValue, state: Fields): strin
   try {
     chosen = choose(state);
   } catch (error) {
-    throw new PermanentError(`The edge of ${JSON.stringify(node)} could not choose.`, { cause: error });
+    throw new PermanentError(`The \`choose\` of the edge from ${JSON.stringify(node)} threw.`, { cause: error });
   }
   if (typeof chosen === "string" && to.includes(chosen)) return chosen;
   throw new EdgeNotTaken(node, chosen, to);

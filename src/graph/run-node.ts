@@ -1,4 +1,4 @@
-// How each kind of node is run.
+// Runs each kind of node.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
 import { decodeError } from "../kernel/codec/recorded-error.js";
@@ -10,63 +10,65 @@ import { WaitCall } from "../replay/wait-call.js";
 import { enter, type FrameRecord, keep, leave, type NodeRecord } from "./fold.js";
 import { itemContext, nodeContext } from "./make-context.js";
 import { NeedsPeople, PlanChanged } from "./needs-people.js";
+import type { NodeVisit, Walker } from "./node-visit.js";
 import type { AnyNode, ApprovalNode, FunctionNode, MapNode, ParallelNode, SubgraphNode, WaitNode } from "./plan.js";
 import { frameId, placeIn } from "./position.js";
 import type { Fields } from "./reducer.js";
-import type { Scene, Walker } from "./scene.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: over any state
 type Any = any;
 
-/** What a node does comes first, and then one entry that says that it is over. A failure on the way is recorded as its own. */
-export async function runNode(run: Walker, spec: AnyNode, scene: Scene): Promise<NodeRecord> {
-  if (spec.kind === "function") return runFunction(run, spec, scene);
-  // What such a node writes first is not its own.
-  if (spec.kind !== "map") run.parts.beginning.tell();
+/**
+ * A node's work comes first, then one entry that records its end. A failure in between is recorded as the node's own.
+ */
+export async function runNode(run: Walker, spec: AnyNode, nodeVisit: NodeVisit): Promise<NodeRecord> {
+  if (spec.kind === "function") return runFunction(run, spec, nodeVisit);
+  // The first entry of such a node is not its own, so the beginning cannot travel with it.
+  if (spec.kind !== "map") run.parts.beginning.write();
   let record: () => NodeRecord;
   try {
-    record = await work(run, spec, scene);
+    record = await work(run, spec, nodeVisit);
   } catch (error) {
-    if (error instanceof NeedsPeople) throw error; // no failure of the node's, and no edge leads out of it
+    if (error instanceof NeedsPeople) throw error; // not a failure of the node, and no edge leads out of it
     record = () => {
       throw error;
     };
   }
-  return run.close(scene, record);
+  return run.close(nodeVisit, record);
 }
 
-function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, scene: Scene): Promise<() => NodeRecord> {
+function work(run: Walker, spec: Exclude<AnyNode, FunctionNode<Any>>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   switch (spec.kind) {
     case "map":
-      return runMap(run, spec, scene);
+      return runMap(run, spec, nodeVisit);
     case "parallel":
-      return runBranches(run, spec, scene);
+      return runBranches(run, spec, nodeVisit);
     case "subgraph":
-      return runSubgraph(run, spec, scene);
+      return runSubgraph(run, spec, nodeVisit);
     case "approval":
-      return askPerson(run, spec, scene);
+      return askPerson(run, spec, nodeVisit);
     case "wait":
-      return awaitSignal(run, spec, scene);
+      return awaitSignal(run, spec, nodeVisit);
   }
 }
 
-function runFunction(run: Walker, spec: FunctionNode<Any>, scene: Scene): Promise<NodeRecord> {
-  return run.call("node", scene, spec.rules, async (info, spending) => {
-    const update = await spec.run(nodeContext(run, scene, info, spending), scene.state);
-    return scene.finish(updateOf(update));
+function runFunction(run: Walker, spec: FunctionNode<Any>, nodeVisit: NodeVisit): Promise<NodeRecord> {
+  return run.call("node", nodeVisit, spec.rules, async (info, spending) => {
+    const update = await spec.run(nodeContext(run, nodeVisit, info, spending), nodeVisit.state);
+    return nodeVisit.finish(updateOf(update));
   });
 }
 
-/** Items begin in their order, so many at once. After a failure no more begin, and those under way come to their ends. */
-async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<() => NodeRecord> {
-  const items = spec.items(scene.state);
-  if (!Array.isArray(items)) throw new PermanentError(`The items of ${scene.place.path} must be a list.`);
+/** Items begin in order, a bounded number at once. After a failure no more begin, and running ones finish. */
+async function runMap(run: Walker, spec: MapNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
+  const items = spec.items(nodeVisit.state);
+  if (!Array.isArray(items)) throw new PermanentError(`The items of ${nodeVisit.place.path} must be a list.`);
   const failures = new Map<number, unknown>();
   let begun = 0;
   const worker = async () => {
     while (begun < items.length && failures.size === 0) {
       const index = begun++;
-      await runItem(run, spec, scene, { value: items[index], index }).catch((error) => failures.set(index, error));
+      await runItem(run, spec, nodeVisit, { value: items[index], index }).catch((error) => failures.set(index, error));
     }
   };
   await Promise.all(Array.from({ length: Math.min(spec.limit, items.length) }, worker));
@@ -77,29 +79,29 @@ async function runMap(run: Walker, spec: MapNode<Any>, scene: Scene): Promise<()
 async function runItem(
   run: Walker,
   spec: MapNode<Any>,
-  scene: Scene,
+  nodeVisit: NodeVisit,
   { value: item, index }: { readonly value: unknown; readonly index: number },
 ): Promise<void> {
   const { memory } = run.parts;
-  const place = { path: scene.place.path, visit: `${scene.place.visit}.${index}` };
+  const place = { path: nodeVisit.place.path, visit: `${nodeVisit.place.visit}.${index}` };
   const done = memory.results.get(frameId(place));
   if (done && "value" in done) return;
   if (done) throw decodeError(done.error);
-  const inner = { ...scene, place, rescue: null };
+  const inner = { ...nodeVisit, place, rescue: null };
   const value = await run.call("item", inner, spec.rules, (info, spending) =>
-    spec.each(itemContext(nodeContext(run, inner, info, spending), index), item as never, scene.state),
+    spec.each(itemContext(nodeContext(run, inner, info, spending), index), item as never, nodeVisit.state),
   );
   keep(memory, place, { value });
 }
 
-/** All of them come to their ends; of several failures the first in the order of the branches is told. */
-async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+/** All branches finish; of several failures, the first in branch order is thrown. */
+async function runBranches(run: Walker, spec: ParallelNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { memory, plan } = run.parts;
   const branches = Object.entries(spec.branches);
   const ends = await Promise.allSettled(
     branches.map(async ([name, branch]) => {
-      const place = placeIn(scene.place, name, 1);
-      const inner: Scene = { ...scene, place, finish: (record) => record, rescue: null, alone: false };
+      const place = placeIn(nodeVisit.place, name, 1);
+      const inner: NodeVisit = { ...nodeVisit, place, finish: (record) => record, rescue: null, alone: false };
       leave(memory, plan, place, await run.node(branch, inner));
     }),
   );
@@ -108,29 +110,29 @@ async function runBranches(run: Walker, spec: ParallelNode<Any>, scene: Scene): 
   return () => ({ gather: { branches: branches.map(([name]) => name) } });
 }
 
-async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function runSubgraph(run: Walker, spec: SubgraphNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { memory, replay, codecs } = run.parts;
-  const { place } = scene;
+  const { place } = nodeVisit;
   const { plan } = spec.graph;
   if (!memory.frames.has(frameId(place))) {
-    const state = plan.init(parseInputNow(spec.graph, spec.input(scene.state)));
+    const state = plan.init(parseInputNow(spec.graph, spec.input(nodeVisit.state)));
     const payload = codecs.encode({ state, start: plan.start } satisfies FrameRecord, `state of ${place.path}`);
-    // Awaited: written behind an entry of its own nodes, it would undo them.
+    // Awaited: written after an entry of its own nodes, it would undo them.
     await replay.session.commit([
       { kind: "append", entry: { kind: "frame", name: place.path, key: place.visit, payload } },
     ]);
     enter(memory, place, codecs.decode(payload) as FrameRecord);
   }
-  const last = await run.walk(place, plan, scene.alone);
-  return () => updateOf(spec.apply(scene.state, plan.output(last) as never));
+  const last = await run.walk(place, plan, nodeVisit.alone);
+  return () => updateOf(spec.apply(nodeVisit.state, plan.output(last) as never));
 }
 
-async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function askPerson(run: Walker, spec: ApprovalNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
-  const { path: name, visit: key } = scene.place;
+  const { path: name, visit: key } = nodeVisit.place;
   const { timeoutMs, ...rules } = spec.rules;
-  const shown = { ask: spec.ask(scene.state), ...rules };
-  const plan = spec.plan?.(scene.state);
+  const shown = { ask: spec.ask(nodeVisit.state), ...rules };
+  const plan = spec.plan?.(nodeVisit.state);
   const question: Question = plan === undefined ? shown : { ...shown, plan };
   const id = callId("approval", name, key);
   const begun = replay.recorded.begun.get(id);
@@ -139,29 +141,32 @@ async function askPerson(run: Walker, spec: ApprovalNode<Any>, scene: Scene): Pr
     const resolve = (answer: Answer, took: string) => done({ answer, took });
     replay.ask(new ApprovalCall({ id, name, key, question, timeoutMs, replay, codecs, resolve, reject }));
   });
-  return () => ({ ...updateOf(spec.apply(scene.state, answer as never)), took });
+  return () => ({ ...updateOf(spec.apply(nodeVisit.state, answer as never)), took });
 }
 
-/** Another wording is the same question. Another plan is not: whoever agreed did not agree to it. */
+/**
+ * A question with another wording is the same question. With another plan it is not: the person did not approve that
+ * plan.
+ */
 function isSamePlan(asked: Question, now: Question): boolean {
   return payloadHash(asked.plan ?? null) === payloadHash(now.plan ?? null);
 }
 
-async function awaitSignal(run: Walker, spec: WaitNode<Any>, scene: Scene): Promise<() => NodeRecord> {
+async function awaitSignal(run: Walker, spec: WaitNode<Any>, nodeVisit: NodeVisit): Promise<() => NodeRecord> {
   const { replay, codecs } = run.parts;
   const { name } = spec.signal;
-  const key = frameId(scene.place);
+  const key = frameId(nodeVisit.place);
   const { timeoutMs } = spec;
   const id = callId("wait", name, key);
   const { payload, took } = await new Promise<{ payload: unknown; took: string | null }>((done, reject) => {
     const resolve = (payload: unknown, took: string | null) => done({ payload, took });
     replay.ask(new WaitCall({ kind: "wait", id, name, key, timeoutMs, replay, codecs, resolve, reject }));
   });
-  return () => ({ ...updateOf(spec.apply(scene.state, payload as never)), ...(took !== null && { took }) });
+  return () => ({ ...updateOf(spec.apply(nodeVisit.state, payload as never)), ...(took !== null && { took }) });
 }
 
 function updateOf(update: unknown): NodeRecord {
   if (update === undefined || update === null) return {};
   if (typeof update === "object" && !Array.isArray(update)) return { update: update as Fields };
-  throw new PermanentError(`A node answers the fields of the state that it changes, not ${typeof update}.`);
+  throw new PermanentError(`A node must return the state fields that it changes, not ${typeof update}.`);
 }

@@ -1,11 +1,14 @@
-// The journal entry that holds a run's whole memory.
+// The journal entry with a run's whole memory.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { LimitExceeded } from "../kernel/error.js";
 import type { AppendEffect } from "../kernel/run/effect.js";
 import { encodeSnapshot, type Memory } from "./memory.js";
 
-/** None when the state is larger than a value may be: the run goes on, and recovery reads back to the last one that fitted. */
+/**
+ * Null when the state is larger than a value may be: the run continues, and recovery reads back to the last snapshot
+ * that fitted.
+ */
 export function snapshotEffect(memory: Memory, codecs: Codecs): AppendEffect | null {
   try {
     return snapshot(memory, codecs, "");
@@ -15,7 +18,7 @@ export function snapshotEffect(memory: Memory, codecs: Codecs): AppendEffect | n
   }
 }
 
-/** The run begins here, or was taken back to here: nothing else in its journal says so. */
+/** Records where the run begins, or where it was rewound to: nothing else in its journal says so. */
 export function beginsEffect(memory: Memory, codecs: Codecs): AppendEffect {
   return snapshot(memory, codecs, "begins");
 }

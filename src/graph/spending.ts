@@ -1,4 +1,4 @@
-// Counts what one call uses up, and has it recorded with whatever the call records next.
+// Counts what one call spends, and records it with the call's next entry.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -7,7 +7,7 @@ import { spend } from "./fold.js";
 import { exceeded } from "./limits.js";
 import type { Memory } from "./memory.js";
 import type { Bounds } from "./plan.js";
-import type { Place } from "./position.js";
+import type { NodePlace } from "./position.js";
 
 const NOTHING: readonly AppendEffect[] = [];
 
@@ -31,8 +31,8 @@ export class Spending {
     if (over) throw over;
   }
 
-  /** What was not recorded yet. */
-  effects({ path, visit }: Place, codecs: Codecs): readonly AppendEffect[] {
+  /** The spending that is not recorded yet. */
+  effects({ path, visit }: NodePlace, codecs: Codecs): readonly AppendEffect[] {
     if (!this.#pending) return NOTHING;
     const payload = codecs.encode(this.#pending);
     this.#pending = null;

@@ -1,4 +1,4 @@
-// The state of a graph: its type, how its fields take updates, and the kinds of nodes that work on it.
+// The state of a graph: its type, its reducers, and the kinds of nodes that work on it.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -23,20 +23,20 @@ import {
 import { graphNodeName } from "./position.js";
 import type { Reducer, Reducers } from "./reducer.js";
 
-/** The fields of a state that are lists, and what their items are. */
+/** The list fields of a state, and the types of their items. */
 type ListField<S> = { [K in keyof S]-?: NonNullable<S[K]> extends readonly unknown[] ? K : never }[keyof S];
 type ItemOf<L> = NonNullable<L> extends readonly (infer Item)[] ? Item : never;
 
 type MapOptions<K> = NodeOptions & {
-  /** The field that takes the results, in the order of the items. */
+  /** The field that receives the results, in the order of the items. */
   readonly into: K;
-  /** How many items are worked on at once. Default 10. */
+  /** How many items run at once. Default 10. */
   readonly limit?: number;
 };
 
 type ApprovalNodeOptions<S, Choices extends readonly string[]> = Omit<ApprovalOptions<Choices>, "ask" | "plan"> & {
   readonly ask: (state: Readonly<S>) => string;
-  /** What is to be done if they agree. Shown with the question; a decision on one plan never passes the gate for another. */
+  /** What will be done if approved. Shown with the question; a decision on one plan never counts for another. */
   readonly plan?: (state: Readonly<S>) => unknown;
   readonly apply: (state: Readonly<S>, decision: Decision<Choices[number]>) => Update<S>;
 };
@@ -45,15 +45,15 @@ export interface State<S> {
   readonly reducers: Reducers;
   /** A function with a retry policy or a timeout of its own. */
   node(options: NodeOptions, run: NodeFunction<S>): FunctionNode<S>;
-  /** Works on the items of a list, several at once; each is recorded, so what is done is not done again. */
+  /** Processes the items of a list, several at once; each result is recorded and not repeated. */
   map<T, K extends ListField<S>>(
     items: (state: Readonly<S>) => readonly T[],
     each: (ctx: ItemContext, item: T, state: Readonly<S>) => ItemOf<S[K]> | Promise<ItemOf<S[K]>>,
     options: MapOptions<K>,
   ): MapNode<S>;
-  /** Branches side by side, and a join: their updates are applied in the order in which they stand here. */
+  /** Parallel branches and a join: their updates are applied in the order in which the branches are listed. */
   parallel(branches: Readonly<Record<string, GraphNode<S>>>): ParallelNode<S>;
-  /** Another graph inside this run, with a state of its own. Its nodes are recorded one by one. */
+  /** Another graph inside this run, with its own state. Its nodes are recorded one by one. */
   subgraph<S2, N extends string, In, Out, Parsed>(
     graph: Graph<string, S2, N, In, Out, Parsed>,
     options: {
@@ -104,7 +104,7 @@ export function state<S extends object>(
         graphNodeName(name, `branch ${JSON.stringify(name)}`),
         nodeKind(node),
       ]);
-      if (named.length === 0) throw new InvalidInput("parallel", "needs one branch at least");
+      if (named.length === 0) throw new InvalidInput("parallel", "needs at least one branch");
       return { kind: "parallel", branches: Object.fromEntries(named) };
     },
     subgraph: (graph: SubgraphNode<S>["graph"], options: Pick<SubgraphNode<S>, "input" | "apply">) => ({
@@ -130,7 +130,7 @@ export function state<S extends object>(
   return made as unknown as State<S>;
 }
 
-/** Judged when the graph is made, so that a mistake is told before anybody is asked. */
+/** Checked when the graph is created, so that a mistake is reported before anyone is asked. */
 function questionRules(
   options: Omit<ApprovalOptions<readonly string[]>, "ask" | "plan">,
 ): ApprovalNode<unknown>["rules"] {

@@ -1,14 +1,14 @@
-// A circuit breaker as data: after how many failures in a row triggers start nothing more, and when one may try again.
+// A circuit breaker as data: how many failures in a row stop triggers from starting runs, and when a probe may run.
 
 import { type Duration, toMs } from "./duration.js";
 import { InvalidInput } from "./error.js";
 
 export interface CircuitBreaker {
-  /** Runs that fail one after the other before it opens. */
+  /** Failures in a row before the breaker opens. */
   readonly threshold: number;
-  /** How long after the last failure one run may try. */
+  /** How long after the last failure one run may probe. */
   readonly halfOpenAfter: Duration;
-  /** When it opens, also cancel the runs of the program that are under way. Default: false. */
+  /** When it opens, also cancel the program's running runs. Default: false. */
   readonly cancelRunning?: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface BreakerRule {
   readonly halfOpenMs: number;
 }
 
-/** A failure is looked up for each of them. */
+/** Bounded, because the store looks up one failure for each. */
 const MOST = 1000;
 
 export function breakerRule(breaker: CircuitBreaker): BreakerRule & { readonly cancelRunning: boolean } {

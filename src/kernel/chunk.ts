@@ -1,4 +1,4 @@
-// Cuts work into batches that are neither too many rows nor too many bytes for one statement.
+// Cuts work into batches of bounded rows and bytes for one statement.
 
 export interface BatchLimits<Item> {
   readonly maxRows: number;
@@ -20,7 +20,7 @@ export function fitting<Item>(items: readonly Item[], { maxRows, maxBytes, sizeO
   return items.length;
 }
 
-/** Sends items batch after batch; the answers stand in the order of the items. */
+/** Sends items batch after batch; answers are in the order of the items. */
 export async function inBatches<Item, Answer>(
   items: readonly Item[],
   limits: BatchLimits<Item>,

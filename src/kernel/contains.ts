@@ -1,11 +1,11 @@
-// Whether a plain JSON value contains a filter, judged as PostgreSQL's `jsonb @>` does.
+// Whether a plain JSON value contains a filter, with the semantics of PostgreSQL's `jsonb @>`.
 
 import { isPlain, objectKind } from "./codec/value-kind.js";
 
-/** One alternative of a filter: equality alone, at any depth. */
+/** One alternative of a filter: equality only, at any depth. */
 export type Filter = Readonly<Record<string, unknown>>;
 
-/** Objects by their keys, everything else by equality. Filters have no arrays: `where` refuses them. */
+/** Objects by their keys, everything else by equality. Filters have no arrays: `where` rejects them. */
 export function contains(payload: unknown, filter: unknown): boolean {
   if (typeof filter !== "object" || filter === null) return payload === filter;
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return false;
@@ -14,18 +14,18 @@ export function contains(payload: unknown, filter: unknown): boolean {
   );
 }
 
-/** No filter at all: everything. */
+/** Without filters, everything matches. */
 export function containsOneOf(payload: unknown, filters: readonly Filter[]): boolean {
   return filters.length === 0 || filters.some((filter) => contains(payload, filter));
 }
 
-/** `jsonb` keeps no NUL and no half of a surrogate pair. */
+/** `jsonb` cannot store a NUL or a lone surrogate. */
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 export const isFilterableText = (text: string): boolean => !UNSTORABLE.test(text);
 
 /**
- * The part of a value that can be filtered on: plain JSON. Dates, bigints, Maps and the like are left out (in a list, null
- * stands for them). Undefined when nothing of it is plain JSON.
+ * The part of a value that can be filtered on: plain JSON. Dates, bigints, Maps and the like are left out (in a list,
+ * null takes their place). Undefined when nothing of it is plain JSON.
  */
 export function filterable(value: unknown): unknown {
   switch (typeof value) {

@@ -1,4 +1,4 @@
-// Cuts text to a number of UTF-8 bytes without splitting a character, and says that it did.
+// Cuts text to a number of UTF-8 bytes without splitting a character, and marks the cut.
 
 export function cutText(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text;

@@ -1,4 +1,4 @@
-// Durations as people write them ("90s", "1.5h"), and as milliseconds inside.
+// Durations as people write them ("90s", "1.5h"), converted to milliseconds.
 
 import { InvalidInput, LimitExceeded } from "./error.js";
 
@@ -19,10 +19,10 @@ const UNIT_MS = new Map([
   ["d", DAY],
 ]);
 
-/** 100 years. Beyond it a number is a mistake (seconds since 1970, say), and timestamps run out of range. */
+/** 100 years. A larger number is a mistake (seconds since 1970, for example), and timestamps would run out of range. */
 export const MAX_DURATION_MS = 36_525 * DAY;
 
-const ACCEPTED = 'a duration is whole milliseconds (500) or a text like "500ms", "90s", "1.5m", "2h", "3d"';
+const ACCEPTED = 'a duration is whole milliseconds (500) or a string like "500ms", "90s", "1.5m", "2h", "3d"';
 const WRITTEN = /^(\d{1,15})(?:\.(\d{1,15}))?(ms|s|m|h|d)$/;
 
 export function toMs(duration: Duration, path: string): number {
@@ -33,7 +33,7 @@ export function toMs(duration: Duration, path: string): number {
   return ms === 0 ? 0 : ms;
 }
 
-/** In whole numbers throughout: 1.005 * 1000 is 1004.9999999999999. */
+/** In integers throughout: 1.005 * 1000 is 1004.9999999999999. */
 function parse(text: unknown, path: string): number {
   const match = typeof text === "string" ? WRITTEN.exec(text) : null;
   if (match === null) throw new InvalidInput(path, `${ACCEPTED}; it is ${shown(text)}`);

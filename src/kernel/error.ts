@@ -10,10 +10,10 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** Something the caller passed cannot be accepted; nothing was written. */
+/** An argument cannot be accepted; nothing was written. */
 export class InvalidInput extends HoldfastError {
   readonly code = "INVALID_INPUT";
-  /** Which argument or field, as the caller would write it: `input.items[3].price`. */
+  /** The argument or field, as the caller would write it: `input.items[3].price`. */
   readonly path: string;
 
   constructor(path: string, problem: string) {
@@ -22,7 +22,7 @@ export class InvalidInput extends HoldfastError {
   }
 }
 
-/** A size, length or depth limit was passed; nothing was written. */
+/** A limit of size, length or depth was exceeded; nothing was written. */
 export class LimitExceeded extends HoldfastError {
   readonly code = "LIMIT_EXCEEDED";
   readonly path: string;

@@ -1,5 +1,5 @@
-// UUIDv7: 48 bits of milliseconds, 12 bits of counter, 62 random bits. Ids made by one process sort in the
-// order they were made, also within a millisecond and when the wall clock steps back.
+// UUIDv7: 48 bits of milliseconds, 12 bits of counter, 62 random bits. Ids of one process sort in creation order, also
+// within a millisecond and when the wall clock steps back.
 
 const COUNTER_MAX = 0xfff;
 const POOL_BYTES = 8192;

@@ -1,16 +1,16 @@
-// Typed paths into a workflow's input: "customer.id" compiles only where the input has it, and then it is data.
+// Typed paths into a workflow's input: "customer.id" compiles only if the input has it, and is stored as data.
 
 import { describe, read } from "./codec/read-hostile.js";
 import { formatPath } from "./codec/value-path.js";
 import { InvalidInput } from "./error.js";
 
 type Scalar = string | number | bigint | boolean;
-/** Inputs are deeper than this only where a type refers to itself. */
+/** Inputs are deeper than this only in self-referential types. */
 type Deeper = [never, 0, 1, 2, 3, 4, 5];
-/** True of `unknown` and `any`. */
+/** True for `unknown` and `any`. */
 type IsOpen<T> = unknown extends T ? true : false;
 
-/** The paths of `T` that always lead to a text, a number or a boolean; a name with a dot in it has none. */
+/** The paths of `T` that always lead to a string, a number or a boolean; a name that contains a dot has none. */
 export type ScalarPath<T, Depth extends number = 6> =
   IsOpen<T> extends true
     ? string
@@ -35,12 +35,12 @@ export function parsePath(text: unknown, where: string): readonly string[] {
   throw new InvalidInput(where, `must be names joined by dots, like "customer.id"; it is ${describe(text)}`);
 }
 
-/** Whether something stands there, fit to be a key or not. */
+/** Whether the path has a value, valid as a key or not. */
 export function hasKey(input: unknown, path: readonly string[]): boolean {
   return valueAt(input, path) !== undefined;
 }
 
-/** Undefined when there is nothing. */
+/** Undefined when there is no value. */
 export function valueAt(input: unknown, path: readonly string[]): unknown {
   let value = input;
   for (const name of path) {
@@ -50,12 +50,15 @@ export function valueAt(input: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** What stands there, as text that no other value has: "1" and 1 are two keys. Throws when it is no key, and says why it must be. */
+/**
+ * The value at the path as a text unique to it: "1" and 1 are two keys. Throws when it cannot be a key, and says why
+ * one is needed.
+ */
 export function readKey(
   input: unknown,
   path: readonly string[],
   root = "input",
-  why = "a limit of this workflow goes by it",
+  why = "a limit of this workflow uses it as key",
 ): string {
   const value = valueAt(input, path);
   switch (typeof value) {

@@ -1,13 +1,13 @@
-// A lane: while one flush is on its way, what arrives gathers; when it returns, all of it leaves as one batch.
-// No timer, and no added latency when idle.
+// A lane: while one flush is in flight, new items gather; when it returns, all of them leave as one batch. No timer,
+// and no added latency when idle.
 
 import { type BatchLimits, fitting } from "./chunk.js";
 import type { World } from "./world.js";
 
 export interface LaneOptions<Item> extends BatchLimits<Item> {
   readonly world: World;
-  /** So many batches may be on their way at once, all but one of them whole. Default 1, and then answers come in order. */
-  readonly abreast?: number;
+  /** How many batches may be in flight at once, all but one of them full. Default 1, which keeps answers in order. */
+  readonly inFlight?: number;
 }
 
 interface Waiting<Item, Answer> {
@@ -18,7 +18,7 @@ interface Waiting<Item, Answer> {
 
 export function lane<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { world, abreast = 1, ...limits }: LaneOptions<Item>,
+  { world, inFlight = 1, ...limits }: LaneOptions<Item>,
 ): (item: Item) => Promise<Answer> {
   let waiting: Waiting<Item, Answer>[] = [];
   let onTheirWay = 0;
@@ -27,7 +27,7 @@ export function lane<Item, Answer>(
   const fits = () => fitting(waiting, { ...limits, sizeOf: ({ item }) => limits.sizeOf(item) });
   const isFull = () => waiting.length >= limits.maxRows || (waiting.length > 0 && fits() < waiting.length);
 
-  /** One turn, so that the callers whom the last flush has answered can come back with their next item. */
+  /** Waits one turn, so that callers answered by the last flush can add their next item. */
   async function sendSoon(): Promise<void> {
     turning = true;
     await world.turn();
@@ -35,7 +35,7 @@ export function lane<Item, Answer>(
     if (onTheirWay === 0 && waiting.length > 0) void send();
   }
 
-  /** `notBefore`: others have their turn, too, however many whole batches follow each other. */
+  /** `notBefore`: yields to other work between full batches. */
   async function send(notBefore?: Promise<void>): Promise<void> {
     const n = fits();
     const batch = waiting.slice(0, n);
@@ -44,13 +44,13 @@ export function lane<Item, Answer>(
     const tell = await answersOf(batch);
     await notBefore;
     onTheirWay--;
-    // A whole batch waits already: it leaves before those who are answered now are busy with their next item.
+    // A full batch is already waiting: it leaves before the callers answered now prepare their next item.
     if (isFull()) void send(world.turn());
     tell();
     if (!turning) void sendSoon();
   }
 
-  /** How to tell the callers. */
+  /** Returns a function that settles the callers. */
   async function answersOf(batch: readonly Waiting<Item, Answer>[]): Promise<() => void> {
     try {
       const answers = await flush(batch.map(({ item }) => item));
@@ -68,10 +68,11 @@ export function lane<Item, Answer>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      // Here, where only this caller suffers: in a batch, an item that cannot be measured would stop the lane for all.
+      // Measured here, where only this caller fails: in a batch, an item that cannot be measured would stop the lane
+      // for all.
       limits.sizeOf(item);
       waiting.push({ item, resolve, reject });
       if (onTheirWay === 0 && !turning) void sendSoon();
-      else if (onTheirWay > 0 && onTheirWay < abreast && waiting.length >= limits.maxRows) void send();
+      else if (onTheirWay > 0 && onTheirWay < inFlight && waiting.length >= limits.maxRows) void send();
     });
 }

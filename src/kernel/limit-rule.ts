@@ -1,4 +1,4 @@
-// The limits of a program as data, and what they ask of one run: judged from its input, also by those without the code.
+// The limits of a program as data, and the limits of one run, computed from its input without the program's code.
 
 import { type Duration, toMs } from "./duration.js";
 import { InvalidInput } from "./error.js";
@@ -7,7 +7,7 @@ import { limitKey } from "./name.js";
 import type { LimitKind, NewLimit, Overflow } from "./run/new-run.js";
 
 export interface KeyedLimit<Path extends string = string> {
-  /** A path into the input: each value has a limit of its own. */
+  /** A path into the input: each value has its own limit. */
   readonly key: Path;
   readonly limit: number;
 }
@@ -19,11 +19,11 @@ export interface RateLimit<Path extends string = string> {
   readonly per: Duration;
 }
 
-/** What a user may write; all of it holds for the whole cluster. */
+/** Options for users; each applies to the whole cluster. */
 export interface FlowOptions<In> {
-  /** How many runs of its queue may be at work at once: in all, per value of a path into the input, or both. */
+  /** How many runs of its queue may run at once: in total, per value of a path into the input, or both. */
   readonly concurrency?: number | KeyedLimit<ScalarPath<In>> | readonly (number | KeyedLimit<ScalarPath<In>>)[];
-  /** How many runs may start in a time, evenly spaced. */
+  /** How many runs may start per period, evenly spaced. */
   readonly rate?: RateLimit<ScalarPath<In>> | readonly RateLimit<ScalarPath<In>>[];
   /** One run at a time for each value of this path, in order of acceptance, until it has ended. */
   readonly serial?: ScalarPath<In>;
@@ -34,22 +34,22 @@ export interface LimitRule {
   /** null: all runs of the queue. */
   readonly path: readonly string[] | null;
   readonly max: number;
-  /** Only of a rate. */
+  /** Set for a rate. */
   readonly perMs: number | null;
-  /** Whose runs share it. Default: those of the queue. */
+  /** The runs that share the limit. Default: those of the queue. */
   readonly scope?: string;
-  /** Inputs that have nothing at the path share one place in line. Default: they are refused. */
+  /** Inputs without a value at the path share one key. Default: they are rejected. */
   readonly pathOptional?: boolean;
-  /** Only of slots. Not given: runs that find no place wait. */
+  /** Only for slots. Default: runs without a free slot wait. */
   readonly overflow?: Overflow;
 }
 
 const MOST = 1_000_000;
 
 /**
- * Narrow to wide: a customer with 10,000 runs in its own line takes no place in the queue's. Those with a key in the order
- * of their paths, however they were written: two programs of one queue that pass the same limits in different orders
- * would hold what the other waits for, for ever.
+ * Narrow to wide: a customer with 10,000 runs waiting under its own limit takes no place under the queue's. Keyed
+ * limits are sorted by path, however they were written: two programs of one queue that pass the same limits in
+ * different orders would deadlock.
  */
 // biome-ignore lint/suspicious/noExplicitAny: paths were checked against the input where they were written
 export function limitRules({ serial, concurrency, rate }: FlowOptions<any>): readonly LimitRule[] {
@@ -79,7 +79,7 @@ export function limitRules({ serial, concurrency, rate }: FlowOptions<any>): rea
   return rules;
 }
 
-/** Throws, before anything is written, when the input has no key where a limit goes by one. */
+/** Throws, before anything is written, when the input lacks the key of a limit. */
 export function newLimits(rules: readonly LimitRule[], queue: string, input: unknown): readonly NewLimit[] {
   return rules.map(({ kind, path, max, perMs, scope = queue, pathOptional = false, overflow }) => {
     const value = path && (pathOptional && !hasKey(input, path) ? "none" : readKey(input, path));
@@ -97,7 +97,7 @@ function rateRule(rate: RateLimit, where: string): LimitRule {
   if (typeof rate !== "object" || rate === null)
     throw new InvalidInput(where, 'must be like { limit: 100, per: "1s" }');
   const perMs = toMs(rate.per, `${where}.per`);
-  if (perMs === 0) throw new InvalidInput(`${where}.per`, "must be longer than nothing");
+  if (perMs === 0) throw new InvalidInput(`${where}.per`, "must be greater than zero");
   const path = rate.key === undefined ? null : parsePath(rate.key, `${where}.key`);
   return { kind: "rate", path, max: count(rate.limit, `${where}.limit`), perMs };
 }

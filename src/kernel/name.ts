@@ -1,22 +1,23 @@
-// What names and keys may look like. A bad one is refused, never changed: names that differ, in case too, are two names.
+// The rules for names and keys. An invalid name is rejected, never changed; names that differ only in case are
+// different names.
 
 import { InvalidInput, LimitExceeded } from "./error.js";
 
-/** Answers the name if it follows its rule. `path` is what the caller calls it. */
+/** Returns the name if it follows its rule. `path` is the caller's name for it. */
 export type NameCheck = (name: unknown, path?: string) => string;
 
 interface NameRule {
-  /** As `String.length` counts. */
+  /** Counted like `String.length`. */
   readonly max: number;
   readonly pattern: RegExp;
   readonly says: string;
 }
 
-/** Dots alone are left out because browsers resolve `/queues/..` before they ask. */
+/** Segments of only dots are excluded because browsers resolve `/queues/..` before they send the request. */
 const SEGMENTS: NameRule = {
   max: 128,
   pattern: /^(?!\.+(?:::|$))[\w.-]+(?:::(?!\.+(?:::|$))[\w.-]+)*$/,
-  says: "must be segments of A-Z a-z 0-9 _ . - joined by '::' (like 'orders' or 'ml::train'), none of them dots alone",
+  says: "must be segments of A-Z a-z 0-9 _ . - joined by '::' (like 'orders' or 'ml::train'), none of which consists only of dots",
 };
 /** A name that people write as the key of an object. */
 const WORD: NameRule = {
@@ -29,15 +30,21 @@ const SLUG: NameRule = {
   pattern: /^[a-z0-9][a-z0-9_-]*$/,
   says: "must be lower-case letters, digits, '_' and '-', and start with a letter or digit",
 };
-/** PostgreSQL keeps no NUL and no lone surrogate; other control characters make names that look alike in a log. */
+/**
+ * PostgreSQL cannot store a NUL or a lone surrogate; other control characters make different names look the same in a
+ * log.
+ */
 const TEXT: NameRule = {
   max: 200,
   pattern: /^[^\p{Cc}\p{Surrogate}]+$/u,
   says: "must not contain control characters (such as NUL or a line break) or half of a surrogate pair",
 };
-/** 512 UTF-16 units are at most 1,536 bytes: with a scope (200, so 600) and an env (63) inside the 2,704 of a btree entry. */
+/**
+ * 512 UTF-16 units are at most 1,536 bytes: with a scope (200, so 600) and an env (63) they fit the 2,704 bytes of a
+ * btree entry.
+ */
 const KEY: NameRule = { ...TEXT, max: 512 };
-/** PostgreSQL cuts identifiers at 63 bytes in silence; 49 leave room for what we append. */
+/** PostgreSQL silently cuts identifiers at 63 bytes; 49 leave room for the suffixes we append. */
 const IDENTIFIER: NameRule = {
   max: 49,
   pattern: /^(?!pg_|information_schema$)[a-z_][a-z0-9_]*$/,

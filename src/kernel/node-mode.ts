@@ -1,21 +1,21 @@
-// The modes of a node: what it does with its programs, as a whole and program by program. Pure; both stores keep the same.
+// The modes of a node: what it does with its programs, as a whole and per program. Pure; both stores use it.
 
 import { InvalidInput } from "./error.js";
 import { programName } from "./name.js";
 
 /**
- * `full`: starts runs and works on them. `trigger_only`: starts them and leaves the work to others. `disabled`: neither;
- * what it works on already goes on.
+ * `full`: starts and executes runs. `trigger_only`: starts them and leaves the work to others. `disabled`: neither;
+ * running work continues.
  */
 export const NODE_MODES = ["full", "trigger_only", "disabled"] as const;
 export type NodeMode = (typeof NODE_MODES)[number];
 
-/** A node that drains claims nothing, and hands back what it holds. `stay`: and stays up; `exit`: and stops. */
+/** A draining node claims nothing and releases what it holds. `stay`: it stays up; `exit`: it stops. */
 export type Drain = "stay" | "exit";
 
 export interface ModeState {
   readonly mode: NodeMode;
-  /** By the name of a program. */
+  /** By program name. */
   readonly overrides: Readonly<Record<string, NodeMode>>;
   readonly drain: Drain | null;
 }
@@ -40,8 +40,8 @@ export function changeMode(state: ModeState, change: ModeChange): ModeState {
 }
 
 /**
- * The mode for a program that goes by any of these names, the narrowest first: its own, then the one of what it belongs
- * to. While the node drains, nothing is worked on.
+ * The mode for a program with these names, the narrowest first: its own, then that of the actor it belongs to. While
+ * the node drains, it executes nothing.
  */
 export function effectiveMode({ mode, overrides, drain }: ModeState, names: readonly string[]): NodeMode {
   const name = names.find((one) => Object.hasOwn(overrides, one));
@@ -54,7 +54,7 @@ export function nodeMode(mode: unknown, path = "mode"): NodeMode {
   throw new InvalidInput(path, `must be one of ${NODE_MODES.join(", ")}; it is ${JSON.stringify(mode)}`);
 }
 
-/** Throws what cannot be meant. */
+/** Throws for an invalid change. */
 export function checkModeChange(change: ModeChange): void {
   if ("set" in change) nodeMode(change.set);
   else if ("override" in change) {

@@ -1,8 +1,8 @@
-// This package's version, and how two versions compare.
+// This package's version, and a comparison of versions.
 
 export const PACKAGE_VERSION = "0.1.0";
 
-/** Negative, zero or positive, by the three numbers; what follows them (pre-release tags) does not count. */
+/** Negative, zero or positive, by the three numbers; pre-release tags are ignored. */
 export function compareVersions(a: string, b: string): number {
   const parse = (version: string) => version.split(/[.+-]/, 3).map(Number);
   const left = parse(a);

@@ -1,13 +1,13 @@
-// Of what there is one: what a trigger or a key starts is there once for its env, or once for each of its stacks.
+// The scope of uniqueness: a trigger or a key starts one run per env, or one per stack.
 //
-// A key is env, scope and key. No part of it names a stack, unless that was asked for: then the scope does.
+// A key consists of env, scope and key. Only a key per stack names the stack, in its scope.
 
 import { InvalidInput } from "./error.js";
 
-/** `env`: one run, whichever stack asks first. `stack`: each stack has its own. */
+/** `env`: one run, whichever stack is first. `stack`: one run in each stack. */
 export type Per = "env" | "stack";
 
-/** Not given: env. */
+/** Default: env. */
 export function perOf(per: Per | undefined, path = "per"): Per {
   if (per === undefined) return "env";
   if (per === "env" || per === "stack") return per;

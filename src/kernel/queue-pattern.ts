@@ -1,4 +1,5 @@
-// Patterns over queue names: `ml::*`, `**::batch::*`, `heavy_*`. `*` stays within a segment, `**` is any number of segments.
+// Patterns over queue names: `ml::*`, `**::batch::*`, `heavy_*`. `*` stays within a segment, `**` matches any number of
+// segments.
 
 import { InvalidInput, LimitExceeded } from "./error.js";
 
@@ -13,7 +14,7 @@ const SEPARATOR = "::";
 const ANY_SEGMENTS = "**";
 const SEGMENT = /^[\w.*-]+$/;
 
-/** Without `::` it is about the last segment of a name, wherever that stands: `heavy_*` is `**::heavy_*`. */
+/** Without `::` the pattern matches the last segment of a name at any depth: `heavy_*` means `**::heavy_*`. */
 export function queuePattern(text: unknown, path = "pattern"): QueuePattern {
   const checked = checkPattern(text, path);
   const written = checked.split(SEPARATOR);
@@ -37,7 +38,7 @@ function problemOf(segment: string): string | null {
   if (segment === "") return "a pattern has segments joined by '::', none of them empty (like 'ml::*')";
   if (!SEGMENT.test(segment)) return "a segment of a pattern has the characters A-Z a-z 0-9 _ . - and *";
   if (segment.includes(ANY_SEGMENTS) && segment !== ANY_SEGMENTS) {
-    return "'**' stands for whole segments and must be one by itself; within a segment write '*'";
+    return "'**' matches whole segments and must be a segment of its own; within a segment write '*'";
   }
   return null;
 }
@@ -46,9 +47,9 @@ const segmentFits = (segment: string, name: string): boolean =>
   fits(segment, name, "*", (written, character) => written === character);
 
 /**
- * Whether the items are what the pattern says, with `any` for zero or more of them. Only the last `any` is ever tried
- * again, so each pair of a pattern's part and an item is compared at most once: pattern length × name length at worst.
- * (Trying all of them again is exponential: 13 of them against 66 characters took 16 s in another matcher.)
+ * Whether the items match the pattern, in which `any` matches zero or more. Only the last `any` is ever tried again, so
+ * each pair of a pattern part and an item is compared at most once: pattern length × name length at worst.
+ * (Backtracking over all of them is exponential: 13 of them against 66 characters took 16 s in another matcher.)
  */
 function fits(
   pattern: ArrayLike<string>,

@@ -4,10 +4,10 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { uuidv7 } from "./id.js";
 import type { World } from "./world.js";
 
-/** setTimeout takes 31 bits; a longer delay fires after 1 ms. So long waits are made of shorter ones. */
+/** setTimeout takes 31 bits; a longer delay would fire after 1 ms. A long wait therefore consists of shorter ones. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** One for all of a process: its ids are in order, and callers that wait on the same store share one watcher. */
+/** One per process: its ids are ordered, and callers that wait on the same store share one watcher. */
 const world = newWorld();
 
 export function systemWorld(): World {

@@ -1,10 +1,10 @@
-// The one door to time, chance, timers and ids. Nothing else in src touches them, so the whole
-// library runs in a simulator. The real world is in system-world.ts.
+// The only access to time, randomness, timers and ids. Nothing else in src touches them, so the whole library runs in a
+// simulator. The real implementation is in system-world.ts.
 
 export interface World {
-  /** Milliseconds on this process's wall clock. For people to read; it decides nothing. */
+  /** Milliseconds on this process's wall clock. For people to read; nothing is decided by it. */
   wallNow(): number;
-  /** Milliseconds on a clock that never jumps. Tells a node when its own lease is in doubt. */
+  /** Milliseconds on a clock that never jumps. A node measures its own leases with it. */
   monotonicNow(): number;
   /** A number in [0, 1). */
   random(): number;
@@ -12,11 +12,11 @@ export interface World {
   token(): string;
   /** A time-ordered id (UUIDv7): run ids. */
   id(): string;
-  /** Calls back once after `ms`, however long that is. Answers a function that cancels it. */
+  /** Calls back once after `ms`, however long. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
-  /** Lets everything that is ready run first: one turn of the event loop. */
+  /** One turn of the event loop: everything that is ready runs first. */
   turn(): Promise<void>;
-  /** A named place where a test may kill, stop or delay this process. Does nothing in production. */
+  /** A named point at which a test may kill, stop or delay this process. Does nothing in production. */
   faultPoint(name: string): void | Promise<void>;
 }
 

@@ -1,8 +1,8 @@
-// What a lease throws.
+// Errors of leases.
 
 import { HoldfastError } from "../kernel/error.js";
 
-/** Somebody else holds the key now, or it was freed. Nothing of the refused call was stored. */
+/** Another owner holds the key now, or it was freed. Nothing of the rejected call was stored. */
 export class LeaseLost extends HoldfastError {
   readonly code = "LEASE_LOST";
   readonly key: string;
@@ -10,8 +10,8 @@ export class LeaseLost extends HoldfastError {
 
   constructor(lease: { readonly key: string; readonly epoch: number }, options?: { cause?: unknown }) {
     super(
-      `The lease "${lease.key}" (epoch ${lease.epoch}) is lost: its time was over and it was taken or freed. ` +
-        "Stop this work and do not repeat it here; acquire the lease again to go on.",
+      `The lease "${lease.key}" (epoch ${lease.epoch}) is lost: it expired and was taken or freed. ` +
+        "Stop this work and do not repeat it here; acquire the lease again to continue.",
       options,
     );
     this.key = lease.key;
@@ -19,7 +19,7 @@ export class LeaseLost extends HoldfastError {
   }
 }
 
-/** A call that makes no sense for this lease any more: it has ended, or is being held already. */
+/** The call is no longer valid for this lease: it has ended, or is already being held. */
 export class LeaseMisused extends HoldfastError {
   readonly code = "LEASE_MISUSED";
   readonly key: string;
@@ -30,28 +30,29 @@ export class LeaseMisused extends HoldfastError {
   }
 }
 
-/** The adapter that keeps these leases left out an optional call. */
+/** The adapter that stores these leases does not implement an optional call. */
 export class LeaseUnsupported extends HoldfastError {
   readonly code = "LEASE_UNSUPPORTED";
 
   constructor(call: string) {
-    super(`These work claims have no ${call}(). Add it to the adapter, or do without it.`);
+    super(`These work claims do not implement ${call}(). Add it to the adapter, or do not call it.`);
   }
 }
 
 /**
- * `resigned`: by `resign` or `stop`. `doubt`: renewals got no answer, and the lease may be over soon. `lost`: somebody else has it.
+ * `resigned`: by `resign` or `stop`. `doubt`: renewals got no answer, and the lease may expire soon. `lost`: another
+ * owner has it.
  */
 export type ResignReason = "resigned" | "doubt" | "lost";
 
-/** What a term's `signal` aborts with. */
+/** The abort reason of a term's `signal`. */
 export class LeadershipEnded extends HoldfastError {
   readonly code = "LEADERSHIP_ENDED";
   readonly key: string;
   readonly reason: ResignReason;
 
   constructor(key: string, reason: ResignReason) {
-    super(`The leadership of "${key}" ended (${reason}). Stop this work; whoever is elected next goes on.`);
+    super(`The leadership of "${key}" ended (${reason}). Stop this work; the next leader continues it.`);
     this.key = key;
     this.reason = reason;
   }

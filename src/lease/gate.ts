@@ -1,26 +1,29 @@
-// The gate in front of work claims: lets everything through when there are none, and tells the bus when there are.
+// The gate in front of work claims: admits everything when there are none, and emits telemetry when there are.
 
 import { InvalidInput } from "../kernel/error.js";
 import { leaseKey, nodeName } from "../kernel/name.js";
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 import type { Telemetry } from "../telemetry/bus.js";
-import type { LeaseCall, LeaseEvents, LeaseFacts } from "./events.js";
+import type { LeaseCall, LeaseEvents, LeaseFacts } from "./lease-events.js";
 import type { ClaimAnswer, Grant, Granted, WorkClaims } from "./work-claims.js";
 
-/** Work without a key (null) needs no coordination: it passes, as everything does when no claims are configured. */
+/** Work without a key (null) needs no coordination: it is admitted, as is everything when no claims are configured. */
 export interface Gate {
   readonly configured: boolean;
   acquire(key: string | null, owner: string, options: { readonly leaseMs: number }): Promise<ClaimAnswer>;
-  /** `hear` gets the answer before the bus does, and answers whether it is news: not when the lease ended meanwhile. */
-  renew(key: string | null, owner: string, leaseMs: number, grant: Grant, hear?: HearRenewal): Promise<boolean>;
+  /**
+   * `hear` receives the answer before the bus does, and returns whether to report it: not when the lease ended
+   * meanwhile.
+   */
+  renew(key: string | null, owner: string, leaseMs: number, grant: Grant, hear?: OnRenewal): Promise<boolean>;
   complete(key: string | null, owner: string, grant: Grant): Promise<boolean>;
   fail(key: string | null, owner: string, detail: string, grant: Grant): Promise<boolean>;
   release(key: string | null, owner: string, grant: Grant): Promise<boolean>;
   reclaimExpired(limit: number): Promise<readonly string[]>;
 }
 
-export type HearRenewal = (answer: "held" | "lost" | "error") => boolean;
+export type OnRenewal = (answer: "held" | "lost" | "error") => boolean;
 
 export interface GateOptions {
   readonly bus?: Telemetry<LeaseEvents> | undefined;
@@ -77,7 +80,7 @@ class ReportingGate implements Gate {
     owner: string,
     leaseMs: number,
     grant: Grant,
-    hear: HearRenewal = () => true,
+    hear: OnRenewal = () => true,
   ): Promise<boolean> {
     if (key === null) return true;
     const facts = { key, owner, count: 1 };
@@ -125,7 +128,7 @@ class ReportingGate implements Gate {
     return this.#claims.reclaimExpired(limit);
   }
 
-  /** Success is told only by the owner whose write was accepted. */
+  /** Success is reported only by the owner whose write was accepted. */
   async #end(
     call: LeaseCall,
     key: string | null,

@@ -1,36 +1,36 @@
-// A lease in the hands of its owner: what it may do with it, from the grant to the one end.
+// A lease held by its owner: its operations, from the grant to its single end.
 //
-// Three clocks of truth, in this order: an answer "no" proves the loss, and aborts at once. An accepted renewal proves
-// that it was held. Between them this process's monotonic clock tells when the lease is in doubt: then nothing new
-// should be begun, but work under way goes on, and its end is accepted if nobody took over.
+// Three sources of truth, in this order: a rejected call proves the loss, and aborts at once. An accepted renewal
+// proves that the lease was held. Between them this process's monotonic clock decides when the lease is in doubt: then
+// nothing new should begin, but running work continues, and its end is accepted if no other owner took over.
 
 import { InvalidInput } from "../kernel/error.js";
 import { failureDetail } from "../kernel/failure-detail.js";
 import type { World } from "../kernel/world.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseLost, LeaseMisused } from "./error.js";
-import type { LeaseEvents } from "./events.js";
 import type { Gate } from "./gate.js";
+import type { LeaseEvents } from "./lease-events.js";
 import { keepRenewed } from "./renewer.js";
 import type { Granted, WorkClaims } from "./work-claims.js";
 
 /**
- * For systems outside: they remember the highest epoch they saw for a key and refuse a lower one. The token tells two
- * holders apart whose epochs are equal because the database lost a commit in a failover.
+ * For outside systems: they remember the highest epoch they saw for a key and reject a lower one. The token
+ * distinguishes two holders whose epochs are equal because the database lost a commit in a failover.
  */
 export interface Fence {
   readonly epoch: bigint;
   readonly token: string;
 }
 
-/** What the function given to `hold` gets. */
+/** What the function passed to `hold` receives. */
 export interface HoldScope {
   readonly key: string;
   readonly attempt: number;
   readonly fence: Fence;
   /** Aborts when the lease is proven to be lost; its reason is the `LeaseLost`. */
   readonly signal: AbortSignal;
-  /** True while no renewal was accepted for a lease's time: begin nothing new, finish what is under way. */
+  /** True while no renewal was accepted for the duration of a lease: begin nothing new, finish running work. */
   inDoubt(): boolean;
 }
 
@@ -38,7 +38,7 @@ export interface HeldLeaseParts {
   readonly key: string;
   readonly owner: string;
   readonly granted: Granted;
-  /** Monotonic: when the call that was granted was sent. */
+  /** Monotonic: when the granted call was sent. */
   readonly askedAt: number;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
@@ -66,7 +66,7 @@ export class HeldLease implements AsyncDisposable {
   #end: { readonly call: End; readonly done: Promise<void> } | null = null;
   #wasHeld = false;
 
-  /** Leases are acquired, not made: `createLeases(…).acquire`. */
+  /** Leases are acquired, not constructed: `createLeases(…).acquire`. */
   constructor(parts: HeldLeaseParts) {
     this.#parts = parts;
     this.#confirmedAt = parts.askedAt;
@@ -88,20 +88,23 @@ export class HeldLease implements AsyncDisposable {
     return world.monotonicNow() - this.#confirmedAt >= leaseMs;
   }
 
-  /** Asks whether it is held at this moment. Only the fence, checked where you write, tells it for the next one. */
+  /** Asks whether it is held at this moment. Only the fence, checked where you write, proves it for the next one. */
   async owns(): Promise<boolean> {
     const { claims } = this.#parts;
     if (this.#lost || this.#end) return false;
     return claims.owns ? claims.owns(this.key, this.owner, this) : !this.inDoubt();
   }
 
-  /** Prolongs it once. Throws `LeaseLost`; an error of the store means that nobody knows, and may be tried again. */
+  /**
+   * Renews it once. Throws `LeaseLost`; an error of the store means that the outcome is unknown, and the call may be
+   * repeated.
+   */
   async renew(): Promise<void> {
     const { gate, leaseMs, world } = this.#parts;
     this.#expectOpen();
     const sentAt = world.monotonicNow();
     await gate.renew(this.key, this.owner, leaseMs, this, (answer) => {
-      // Refused because it was ended meanwhile: that call tells how it went.
+      // Rejected because it was ended meanwhile: that call reports the outcome.
       if (this.#end) return false;
       if (answer === "held") this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
       if (answer === "lost") this.#lose();
@@ -110,14 +113,14 @@ export class HeldLease implements AsyncDisposable {
     if (this.#lost) throw this.#lost;
   }
 
-  /** The work is done. Throws `LeaseLost` when it was not this owner's to end. */
+  /** The work is done. Throws `LeaseLost` if this owner no longer had the lease. */
   async complete(): Promise<void> {
     return this.#endBy("complete", () => this.#parts.gate.complete(this.key, this.owner, this));
   }
 
-  /** The work failed: the next to acquire the key makes attempt + 1. */
+  /** The work failed: the next acquire of the key is attempt + 1. */
   async fail(detail: string): Promise<void> {
-    if (typeof detail !== "string") throw new InvalidInput("detail", `must be a text, not ${typeof detail}`);
+    if (typeof detail !== "string") throw new InvalidInput("detail", `must be a string, not ${typeof detail}`);
     return this.#endBy("fail", () => this.#parts.gate.fail(this.key, this.owner, detail, this));
   }
 
@@ -127,12 +130,12 @@ export class HeldLease implements AsyncDisposable {
   }
 
   /**
-   * Works while the lease is renewed: completes it when the function returns, fails it when it throws. When the lease
-   * is lost it waits for the function to end, then throws `LeaseLost`, whatever the function answered.
+   * Runs the function while the lease is renewed: completes the lease when it returns, fails it when it throws. When
+   * the lease is lost it waits for the function to end, then throws `LeaseLost`, whatever the function returned.
    */
   async hold<T>(work: (scope: HoldScope) => T | Promise<T>): Promise<T> {
     this.#expectOpen();
-    if (this.#wasHeld) throw new LeaseMisused(this.key, "hold() was called before");
+    if (this.#wasHeld) throw new LeaseMisused(this.key, "hold() was already called");
     this.#wasHeld = true;
     let result: T;
     try {
@@ -140,12 +143,12 @@ export class HeldLease implements AsyncDisposable {
     } catch (thrown) {
       throw await this.#afterThrow(thrown);
     }
-    // The function may have ended it itself. A lost lease cannot be completed: that throws.
+    // The function may have ended the lease itself. A lost lease cannot be completed: that throws.
     await (this.#end ? this.#end.done : this.complete());
     return result;
   }
 
-  /** Releases it if it is still held. Never throws: what went wrong is told on the bus, and its time runs out. */
+  /** Releases the lease if it is still held. Never throws: an error is reported on the bus, and the lease expires. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#lost || this.#end) return;
     await this.release().catch(() => {});
@@ -182,7 +185,7 @@ export class HeldLease implements AsyncDisposable {
   /** What `hold` throws after its function threw. */
   async #afterThrow(thrown: unknown): Promise<unknown> {
     if (!this.#lost && !this.#end) {
-      // A store that cannot be reached must not hide what the function threw; the bus has told it.
+      // An unreachable store must not hide the function's error; the bus has reported it.
       await this.fail(failureDetail(thrown)).catch(() => {});
     }
     if (!this.#lost || thrown === this.#lost) return thrown;
@@ -194,7 +197,7 @@ export class HeldLease implements AsyncDisposable {
     if (this.#end) throw new LeaseMisused(this.key, `it was ended by ${this.#end.call}()`);
   }
 
-  /** The same end repeated is the same end; another one comes too late. */
+  /** Repeating the same end succeeds; a different end comes too late. */
   async #endBy(call: End, send: () => Promise<boolean>): Promise<void> {
     if (this.#end?.call === call) return this.#end.done;
     this.#expectOpen();
@@ -208,7 +211,7 @@ export class HeldLease implements AsyncDisposable {
     try {
       accepted = await send();
     } catch (error) {
-      // Whether it was written is unknown: the same call may be made again and finds its own effect.
+      // Whether it was written is unknown: the same call may be repeated and finds its own effect.
       this.#end = null;
       throw error;
     }

@@ -1,4 +1,4 @@
-// A lease that leads: terms begin with its grant or a renewal, and end before it can.
+// A lease that leads: terms begin with its grant or a renewal, and end before it can expire.
 
 import type { World } from "../kernel/world.js";
 import { LeadershipEnded, type ResignReason } from "./error.js";
@@ -6,10 +6,10 @@ import type { Fence, HeldLease } from "./held-lease.js";
 import type { LeaderTimes } from "./leader-timing.js";
 import { keepRenewed } from "./renewer.js";
 
-/** One stretch of leading, from the election to its end. */
+/** One period of leadership, from the election to its end. */
 export interface Term {
   readonly key: string;
-  /** For systems outside: `epoch` rises with every new leader. */
+  /** For outside systems: `epoch` rises with every new leader. */
   readonly fence: Fence;
   /** Aborts when the term ends; its reason is the `LeadershipEnded`. */
   readonly signal: AbortSignal;
@@ -21,7 +21,7 @@ export interface OfficeEvents {
   error(error: unknown): void;
 }
 
-/** A lease that was granted, until it is lost or given up: one term, or several when renewals stay away for a while. */
+/** A granted lease, until it is lost or given up: one term, or several when renewals fail for a while. */
 export class Office {
   readonly #lease: HeldLease;
   readonly #times: LeaderTimes;
@@ -33,7 +33,7 @@ export class Office {
   #cancelDoubt = () => {};
   #leaving: Promise<void> | null = null;
   #end!: (lost: boolean) => void;
-  /** Whether it was lost: taken by somebody else. */
+  /** Whether it was lost to another owner. */
   readonly over: Promise<boolean> = new Promise((resolve) => {
     this.#end = resolve;
   });
@@ -46,7 +46,7 @@ export class Office {
     this.#events = events;
   }
 
-  /** The timer that ends a term may be late, as after a stopped process: the clock is asked. */
+  /** The timer that ends a term may be late, for example after the process was stopped, so the clock decides. */
   get term(): Term | null {
     return this.#leftMs() > 0 ? (this.#term?.term ?? null) : null;
   }
@@ -64,7 +64,7 @@ export class Office {
     );
   }
 
-  /** Its work is told to end first, and then the lease is free for others. */
+  /** Ends its work first; then the lease is free for others. */
   leave(): Promise<void> {
     this.#leaving ??= this.#giveUp();
     return this.#leaving;
@@ -76,7 +76,7 @@ export class Office {
     try {
       if (!this.#lease.signal.aborted) await this.#lease.release();
     } catch (error) {
-      // Its time runs out by itself.
+      // The lease expires.
       this.#events.error(error);
     }
     this.#end(false);
@@ -100,10 +100,10 @@ export class Office {
     this.#end(true);
   }
 
-  /** Leads, from the moment the accepted call was sent; also again, after doubt. */
+  /** Leads, counted from when the accepted call was sent; also again after doubt. */
   #confirm(sentAt: number): void {
     if (this.#leaving) return;
-    // The timer was late, as after a stopped process: the doubt came first.
+    // The timer was late, for example after the process was stopped: the doubt came first.
     if (this.#leftMs() <= 0) this.#endTerm("doubt");
     this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
     const leftMs = this.#leftMs();

@@ -1,10 +1,10 @@
-// How long a leader leads, and how often it is asked for: from two durations, checked.
+// The timing of a leader, validated: how long it leads after a renewal, and how often candidates ask.
 
 import { type Duration, formatDuration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 
 export interface LeaderTiming {
-  /** How long leadership outlives its leader. Default 30 s. */
+  /** How long a leadership survives its leader's death. Default 30 s. */
   readonly lease?: Duration;
   /** How often it is renewed; less than `lease`. Default: a third of it. */
   readonly renew?: Duration;
@@ -13,13 +13,13 @@ export interface LeaderTiming {
 export interface LeaderTimes {
   readonly leaseMs: number;
   readonly renewMs: number;
-  /** How long after the last accepted renewal was sent it leads. */
+  /** How long it leads after the last accepted renewal was sent. */
   readonly leadMs: number;
-  /** How often one who does not lead asks; also how soon a call that failed is repeated. */
+  /** How often a candidate asks; also how soon a failed call is repeated. */
   readonly lookMs: number;
 }
 
-/** A round trip must fit in several times. */
+/** Several round trips must fit. */
 const SHORTEST_LEASE_MS = 100;
 const LONGEST_LOOK_MS = 1_000;
 

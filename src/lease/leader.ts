@@ -1,4 +1,4 @@
-// One leader among many processes: campaigns for a named lease, leads while it is surely held, hands over at once.
+// One leader among many processes: campaigns for a named lease, leads while it is certainly held, hands over at once.
 //
 // A term ends before the lease can: when no renewal was accepted for nine tenths of the lease, this process no longer leads,
 // though no other process does yet. An answer "lost" ends it at once. An error ends nothing: the next attempt comes soon, and there
@@ -18,7 +18,7 @@ export type LeaderOptions = LeasesOptions &
     /** What is led: of all processes that campaign for this name, one leads. */
     readonly key: string;
     readonly onElected?: (term: Term) => unknown;
-    /** Called before the lease ends, in whatever way it does. */
+    /** Called before the lease ends, for whatever reason. */
     readonly onResigned?: (term: Term, reason: ResignReason) => unknown;
     /** A call failed, or a callback threw. The campaign continues. */
     readonly onError?: (error: unknown) => void;
@@ -27,11 +27,13 @@ export type LeaderOptions = LeasesOptions &
 export interface Leader extends AsyncDisposable {
   /** Starts to campaign. */
   start(): void;
-  /** True only while the lease is surely held: judged by this process's monotonic clock, at the moment it is asked. */
+  /**
+   * True only while the lease is certainly held: judged by this process's monotonic clock, at the moment of the call.
+   */
   isLeader(): boolean;
-  /** The present term; null when this process does not lead. */
+  /** The current term; null when this process does not lead. */
   readonly term: Term | null;
-  /** Hands over at once, and lets others go first: it campaigns again after a lease's time. */
+  /** Hands over at once and lets others go first: it campaigns again after the duration of a lease. */
   resign(): Promise<void>;
   /** Resigns and campaigns no more. */
   stop(): Promise<void>;

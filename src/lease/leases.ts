@@ -8,20 +8,20 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { LeaseUnsupported } from "./error.js";
-import type { LeaseEvents } from "./events.js";
 import { gate } from "./gate.js";
 import { HeldLease } from "./held-lease.js";
+import type { LeaseEvents } from "./lease-events.js";
 import { storeClaims } from "./store-claims.js";
 import type { LeaseInfo, WorkClaims } from "./work-claims.js";
 
 interface CommonOptions {
-  /** Who acquires: best the identity of this node. Names it in events and to those who find the key busy. */
+  /** Who acquires: best the identity of this node. Shown in events and to callers that find the key busy. */
   readonly owner: string;
   readonly world?: World;
   readonly bus?: Telemetry<LeaseEvents>;
 }
 
-/** Kept in a Holdfast store, or by an adapter of your own. */
+/** Stored in a Holdfast store, or by an adapter of your own. */
 export type LeasesOptions =
   | (CommonOptions & { readonly store: Pick<Store, "leases">; readonly env?: string; readonly claims?: never })
   | (CommonOptions & { readonly claims: WorkClaims; readonly store?: never; readonly env?: never });
@@ -33,7 +33,7 @@ export interface AcquireOptions {
   readonly renewEvery?: Duration;
 }
 
-/** Somebody holds it. Disposable like the lease, so that `await using` takes either. */
+/** Another owner holds it. Disposable like the lease, so that `await using` takes either. */
 export interface BusyLease extends AsyncDisposable {
   readonly ok: false;
   readonly reason: "busy";
@@ -44,13 +44,13 @@ export interface BusyLease extends AsyncDisposable {
 
 export interface Leases {
   acquire(key: string, options: AcquireOptions): Promise<HeldLease | BusyLease>;
-  /** Null when nobody ever acquired it. */
+  /** Null when it was never acquired. */
   get(key: string): Promise<LeaseInfo | null>;
-  /** Frees leases whose time is over, oldest first, and answers their keys. Acquiring does without it. Default 100. */
+  /** Frees expired leases, oldest first, and returns their keys. Acquiring does not need it. Default 100. */
   reclaimExpired(options?: { readonly limit?: number }): Promise<readonly string[]>;
 }
 
-/** Below it a round trip takes longer than the lease. */
+/** Below this, a round trip takes longer than the lease. */
 const SHORTEST_LEASE_MS = 10;
 
 export function createLeases(options: LeasesOptions): Leases {

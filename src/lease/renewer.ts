@@ -20,7 +20,7 @@ export interface RenewerOptions {
   readonly onRestart: (error: unknown) => void;
 }
 
-/** After an error it asks again sooner: 8 more times within a lease that is renewed at a third. */
+/** After an error it asks sooner: 8 more times within a lease that is renewed at a third. */
 const RETRIES_PER_INTERVAL = 4;
 
 /** Returns a function that stops it. */

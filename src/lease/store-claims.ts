@@ -12,14 +12,14 @@ export interface StoreClaimsOptions {
   readonly world?: World;
 }
 
-/** All calls there are, the optional ones too. */
+/** All calls, including the optional ones. */
 export function storeClaims(leases: LeaseStore, options: StoreClaimsOptions = {}): Required<WorkClaims> {
   const env = envName(options.env ?? "default", "env");
   const world = options.world ?? systemWorld();
   const fence = (key: string, { epoch, token }: Grant): LeaseFence => ({ env, key, epoch, token });
   return {
     async acquire(key, owner, { leaseMs }): Promise<ClaimAnswer> {
-      // The token is drawn here, so that the store, repeating an unanswered call, finds the lease it already holds.
+      // The token is drawn here, so that the store, repeating an unanswered call, finds the lease it already granted.
       const answer = await leases.acquire({ env, key, owner, token: world.token(), leaseMs });
       if (answer.outcome === "busy") return { ok: false, owner: answer.owner, leftMs: answer.leftMs };
       const { epoch, token, attempt } = answer.lease;

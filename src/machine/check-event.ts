@@ -1,10 +1,10 @@
-// What is sent to an instance: an event with a type, and none of XState's own, which are its timers.
+// Checks an event sent to an instance: it has a type, and is not one of XState's own, which are its timers.
 
 import { InvalidInput } from "../kernel/error.js";
 
 const OWN = "xstate.";
 
-/** Before anything else: one that is none must not trouble those that are sent together with it. */
+/** Checked first: an invalid event must not affect the events sent with it. */
 export function checkEvent(event: unknown): void {
   const type = typeof event === "object" && event !== null ? (event as { readonly type?: unknown }).type : undefined;
   if (typeof type !== "string" || type === "" || type === "*") {

@@ -1,4 +1,4 @@
-// A machine as a value: the definition's own language is behind `logic`, everything else is what the runtime needs to know.
+// The type of a machine: its own language is behind `logic`, everything else is what the runtime needs.
 
 import type { Duration } from "../kernel/duration.js";
 import type { Retry, RetryPolicy } from "../kernel/run/retry.js";
@@ -6,15 +6,15 @@ import type { Definition } from "../program/definition.js";
 import type { Services } from "../program/environment.js";
 import type { Logic, MachineEvent } from "./logic.js";
 
-/** What an effect is given besides what it is about. */
+/** What an effect receives besides its arguments. */
 export interface EffectInfo {
   /** The same for every attempt of this effect of this step, on every node: pass it to outside systems. */
   readonly idempotencyKey: string;
-  /** Rises with every takeover: an outside system can refuse what is older. */
+  /** Rises with every takeover: an outside system can reject calls with an older one. */
   readonly fence: bigint;
   readonly attempt: number;
   readonly signal: AbortSignal;
-  /** The id of the instance, and the sequence of the event that asked for the effect. */
+  /** The instance's id, and the sequence number of the event that requested the effect. */
   readonly id: string;
   readonly seq: number;
   readonly services: Services;
@@ -23,20 +23,22 @@ export interface EffectInfo {
 export interface EffectOptions {
   /** Attempts in total, or a policy. Default 3, exponential from 1 s. */
   readonly retry?: Retry;
-  /** Of each attempt. Default: none. */
+  /** Limit for each attempt. Default: none. */
   readonly timeout?: Duration;
-  /** Its answer counts also when it arrives after the abort of `signal`. Default: it is dropped, and the effect runs again. */
+  /**
+   * The result counts even if it arrives after `signal` was aborted. Default: it is dropped, and the effect runs again.
+   */
   readonly finishOnAbort?: boolean;
 }
 
-/** What the effect is about, as of the microstep that asked for it. */
+/** The arguments, as of the microstep that requested the effect. */
 export interface EffectArguments {
   readonly context: unknown;
   readonly event: unknown;
   readonly params: unknown;
 }
 
-/** The event that it answers is sent to the instance, once. */
+/** The event it returns is sent to the instance, once. */
 export interface Effect {
   readonly policy: RetryPolicy;
   readonly timeoutMs: number | null;
@@ -44,14 +46,14 @@ export interface Effect {
   readonly run: (info: EffectInfo, about: EffectArguments) => unknown;
 }
 
-/** A state as `migrate` gets and answers it. */
+/** A state as `migrate` receives and returns it. */
 export interface Snapshot<Value = unknown, Context = unknown> {
   readonly value: Value;
   readonly context: Context;
 }
 
 export interface MermaidOptions {
-  /** Where the instance has been: its history. States it was in and where it is are coloured. */
+  /** An instance's history. Visited states and the current one are coloured. */
   readonly trace?: { readonly visited: readonly unknown[]; readonly current: unknown };
 }
 
@@ -60,16 +62,16 @@ export interface MachineDefinition<Name extends string, In, Out, Ev extends Mach
   readonly kind: "machine";
   readonly logic: Logic;
   readonly effects: ReadonlyMap<string, Effect>;
-  /** The program that its effects are runs of. */
+  /** The program whose runs are its effects. */
   readonly effectProgram: string;
   readonly snapshotEvery: number;
   readonly locking: "optimistic" | "lease";
   readonly timers: "durable" | "memory";
   readonly migrate: ((snapshot: Snapshot, from: string | null) => Snapshot) | null;
-  /** Old path of a state, new path. */
+  /** Maps the old path of a state to the new one. */
   readonly renamed: Readonly<Record<string, string>>;
   readonly redact: readonly string[];
-  /** The id of an instance that a trigger starts; null: that of its run. */
+  /** The id of an instance that a trigger starts; null: the id of its run. */
   readonly idOf: ((input: In) => string) | null;
   /** A state diagram, for documents and dashboards. */
   toMermaid(options?: MermaidOptions): string;

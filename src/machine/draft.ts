@@ -1,4 +1,5 @@
-// What the steps of an instance leave behind, gathered until it is written: events, timers, told events, effects.
+// Collects what the steps of an instance produce until it is written: events, timers, events to other instances,
+// effects.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { formatDuration } from "../kernel/duration.js";
@@ -9,8 +10,8 @@ import { instanceKey, timerId } from "./instance-key.js";
 import { type InstanceState, saveState } from "./instance-state.js";
 import type { AfterBranch, MachineEvent, Order, Step } from "./logic.js";
 
-/** Where steps are made: what names and ids are made of. */
-export interface Place {
+/** What steps need from the process: where the instance lives, and how ids are drawn and values encoded. */
+export interface InstanceWorld {
   readonly codecs: Codecs;
   readonly env: string;
   readonly stack: string | null;
@@ -24,15 +25,15 @@ export interface Fired {
   readonly generation: number;
 }
 
-/** What a timer brings when its time has come. */
-export type Ring =
+/** The payload of a timer. */
+export type TimerPayload =
   | { readonly kind: "after"; readonly branch: AfterBranch; readonly generation: number }
   | { readonly kind: "raise"; readonly event: MachineEvent; readonly name: string; readonly generation: number };
 
-/** A timer that lives in memory. */
+/** A timer kept in memory. */
 export interface LocalTimer {
   readonly delayMs: number;
-  readonly ring: Ring;
+  readonly ring: TimerPayload;
 }
 
 interface Kept {
@@ -43,8 +44,8 @@ interface Kept {
   readonly told: ReadonlyMap<string, NewTold>;
   readonly effects: readonly NewRun[];
   readonly local: readonly LocalTimer[];
-  /** From emit() and log(), to be told when all is written. */
-  readonly said: readonly Extract<Order, { kind: "emit" | "log" }>[];
+  /** From emit() and log(), to be published after the write. */
+  readonly published: readonly Extract<Order, { kind: "emit" | "log" }>[];
 }
 
 const NOTHING: Kept = {
@@ -55,31 +56,31 @@ const NOTHING: Kept = {
   told: new Map(),
   effects: [],
   local: [],
-  said: [],
+  published: [],
 };
 
 interface TimerToSet {
   /** What people see. */
   readonly shown: string;
   readonly delayMs: number;
-  readonly ring: Ring;
+  readonly ring: TimerPayload;
   readonly value: unknown;
 }
 
 export class Draft {
   readonly #machine: AnyMachine;
-  readonly #place: Place;
+  readonly #place: InstanceWorld;
   readonly #kept: { -readonly [Name in keyof Kept]: Kept[Name] };
   #state: InstanceState;
 
-  constructor(machine: AnyMachine, place: Place, state: InstanceState, kept: Kept = NOTHING) {
+  constructor(machine: AnyMachine, place: InstanceWorld, state: InstanceState, kept: Kept = NOTHING) {
     this.#machine = machine;
     this.#place = place;
     this.#state = state;
     this.#kept = { ...kept };
   }
 
-  /** A step that fails is made on a copy, which is thrown away. */
+  /** A step is made on a copy, which is dropped if the step fails. */
   copy(): Draft {
     return new Draft(this.#machine, this.#place, this.#state, this.#kept);
   }
@@ -106,7 +107,7 @@ export class Draft {
     this.#tellParent();
   }
 
-  /** Goes on to the state of the step, and takes its orders down. */
+  /** Moves to the state of the step, and collects its orders. */
   move({ live, orders }: Step): void {
     const { status } = this.#machine.logic.view(live);
     this.#state = { ...this.#state, live, status, seq: this.#state.seq + 1 };
@@ -125,7 +126,8 @@ export class Draft {
     const { logic, version, snapshotEvery } = this.#machine;
     const { seq, snapshotSeq, live, status } = this.#state;
     const { events, timers, told, effects } = this.#kept;
-    // What another version has written is not left to this one's reading of its events.
+    // A snapshot of another version is replaced at once, so that this version's events never have to be read on top of
+    // it.
     const due = seq - snapshotSeq >= snapshotEvery || status !== "active" || this.#state.version !== version;
     this.#state = { ...this.#state, version, snapshotSeq: due ? seq : snapshotSeq };
     return {
@@ -147,7 +149,7 @@ export class Draft {
       case "after": {
         const { branch, delayMs } = order;
         this.#state = { ...this.#state, entered: { ...this.#state.entered, [branch.path]: seq } };
-        const ring: Ring = { kind: "after", branch, generation: seq };
+        const ring: TimerPayload = { kind: "after", branch, generation: seq };
         this.#set(`after:${branch.path}:${branch.delay}`, { shown: shownBranch(branch), delayMs, ring, value: branch });
         break;
       }
@@ -158,7 +160,7 @@ export class Draft {
       case "raise": {
         const { event, delayMs } = order;
         const name = order.id === null ? `raise:#${seq}.${n}` : `raise:${order.id}`;
-        const ring: Ring = { kind: "raise", event, name, generation: seq };
+        const ring: TimerPayload = { kind: "raise", event, name, generation: seq };
         this.#set(name, { shown: `raise ${event.type}`, delayMs, ring, value: event });
         break;
       }
@@ -177,7 +179,7 @@ export class Draft {
       }
       case "emit":
       case "log":
-        this.#kept.said = [...this.#kept.said, order];
+        this.#kept.published = [...this.#kept.published, order];
     }
   }
 
@@ -216,12 +218,15 @@ export class Draft {
     const { key, seq } = this.#state;
     const { machine, event, delayMs, sendId } = order;
     const id = timerId(key, sendId === null ? `tell:#${seq}.${n}` : `tell:${sendId}`);
-    const said = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
+    const sent = { event, by: `${this.#machine.name}/${this.#state.id}`, key: `${key}@${seq}.${n}` };
     const told: NewTold = {
-      ...{ id, generation: seq, name: event.type, delayMs },
+      id,
+      generation: seq,
+      name: event.type,
+      delayMs,
       instanceKey: instanceKey(env, machine, order.id),
       group: timerGroup(env, stack, machine),
-      payload: codecs.encode(said, "event"),
+      payload: codecs.encode(sent, "event"),
     };
     this.#kept.told = new Map([...this.#kept.told, [id, told]]);
     this.#keep(id);
@@ -241,14 +246,16 @@ export class Draft {
     const run: NewRun = {
       id: newId(),
       group: { env, stack, queue, program, version: null },
-      ...{ priority: 0, delayMs: 0, crashLimit },
+      priority: 0,
+      delayMs: 0,
+      crashLimit,
       input: codecs.encode({ id: this.#state.id, ...what }, "effect"),
     };
     this.#kept.effects = [...this.#kept.effects, run];
   }
 }
 
-/** Where the timers of a machine's instances are looked for. */
+/** The group under which the timers of a machine's instances are claimed. */
 export function timerGroup(env: string, stack: string | null, machine: string): RunGroup {
   return { env, stack, queue: machine, program: machine, version: null };
 }

@@ -1,5 +1,5 @@
-// The runs of a machine: its effects, each a step that is retried and whose answer is sent back once; and the run by which a trigger
-// or another program starts an instance and waits for its end.
+// The runs of a machine: its effects, each a step that is retried and whose event is sent back once; and the run by
+// which a trigger or another program starts an instance and waits for its end.
 
 import type { Program } from "../engine/program.js";
 import { HoldfastError } from "../kernel/error.js";
@@ -39,7 +39,7 @@ export class InstanceNotDone extends HoldfastError {
   }
 }
 
-/** Steps of ours, which fail only while the store is away or nobody has code for the state: tried until they are done. */
+/** For steps that fail only while the store is away or no node has code for the state: tried until they succeed. */
 const INSIST = {
   retry: { attempts: 1_000_000, delay: "1s", maxDelay: "1m" },
   retryIf: (error: unknown) => error instanceof InstanceQuarantined || isPassing(error),
@@ -93,7 +93,7 @@ interface Back {
   readonly by: string;
 }
 
-/** To an instance that has ended or does not take it any more, it is no news. Answers what came of it. */
+/** An instance that has ended or no longer takes the event ignores it. Returns the outcome. */
 async function sendBack(machine: AnyMachine, instances: Instances, { id, key, event, by }: Back): Promise<string> {
   const delivered = await instances.deliver(machine, id, { kind: "event", event, key, by, timer: null });
   if (delivered.outcome !== "failed") return delivered.outcome;
@@ -117,7 +117,7 @@ function starter(machine: AnyMachine, environment: ProgramEnvironment) {
       const wanted = machine.idOf ? machine.idOf(input as never) : ctx.runId;
       await instances.startParsed(machine, input, { id: wanted, parent: ctx.runId });
       const { state } = await instances.state(machine, wanted);
-      // Another run has started it: that one waits for its end.
+      // Another run has started the instance; that run waits for its end.
       return state.parent === ctx.runId ? wanted : null;
     });
     if (id === null) return undefined;

@@ -1,4 +1,4 @@
-// What can go wrong with an instance, each with its code.
+// Errors of instances, each with its code.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { InstanceStatus } from "../store/contract/machine/machines.js";
@@ -12,7 +12,7 @@ export class InstanceUnknown extends HoldfastError {
   }
 }
 
-/** The id is taken by an instance that was started with other input. */
+/** The id belongs to an instance that was started with other input. */
 export class InstanceConflict extends HoldfastError {
   readonly code = "INSTANCE_CONFLICT";
 
@@ -24,7 +24,7 @@ export class InstanceConflict extends HoldfastError {
   }
 }
 
-/** It has reached its end or was stopped: it takes no events. */
+/** The instance is done or was stopped: it takes no events. */
 export class InstanceEnded extends HoldfastError {
   readonly code = "INSTANCE_ENDED";
   readonly status: InstanceStatus;
@@ -37,11 +37,11 @@ export class InstanceEnded extends HoldfastError {
   }
 }
 
-/** Somebody else was faster, again and again, or the instance is not where the caller has seen it. */
+/** Other writers were faster, repeatedly, or the instance is not at the sequence the caller has seen. */
 export class SequenceConflict extends HoldfastError {
   readonly code = "SEQUENCE_CONFLICT";
   readonly expected: number;
-  /** Where it is. */
+  /** The current sequence number. */
   readonly actual: number;
 
   constructor(id: string, expected: number, actual: number) {
@@ -54,14 +54,17 @@ export class SequenceConflict extends HoldfastError {
   }
 }
 
-/** The stored state is none of the current definition's. Nothing is lost: it goes on when code comes that knows it. */
+/**
+ * The current definition does not know the stored state. Nothing is lost: the instance continues when code that knows
+ * it is deployed.
+ */
 export class InstanceQuarantined extends HoldfastError {
   readonly code = "INSTANCE_QUARANTINED";
 
   constructor(id: string, problem: string, options?: { cause?: unknown }) {
     super(
-      `Instance ${JSON.stringify(id)} cannot go on with this code: ${problem} ` +
-        "Deploy code that knows its state, or give machine() a `migrate` or `renamed`.",
+      `Instance ${JSON.stringify(id)} cannot continue with this code: ${problem} ` +
+        "Deploy code that knows its state, or pass `migrate` or `renamed` to machine().",
       options,
     );
   }
@@ -82,22 +85,22 @@ export class InstanceBusy extends HoldfastError {
   readonly code = "INSTANCE_BUSY";
 
   constructor(id: string, waitedMs: number) {
-    super(`Instance ${JSON.stringify(id)} is held by somebody else, for ${waitedMs} ms now. Try again.`);
+    super(`Instance ${JSON.stringify(id)} has been held by another process for ${waitedMs} ms. Try again.`);
   }
 }
 
-/** The instance did not get there in time. It goes on. */
+/** The instance did not reach the state in time. It continues. */
 export class WaitTimeout extends HoldfastError {
   readonly code = "WAIT_TIMEOUT";
 
   constructor(id: string, ms: number) {
-    super(`Instance ${JSON.stringify(id)} did not get there within ${ms} ms. It goes on; ask again.`);
+    super(`Instance ${JSON.stringify(id)} did not reach the state within ${ms} ms. It continues; wait again.`);
   }
 }
 
 const PASSING: readonly unknown[] = ["SEQUENCE_CONFLICT", "INSTANCE_BUSY"];
 
-/** The store is away, or others are at the instance: the same thing succeeds later. */
+/** The store is away, or another process holds the instance: the same call succeeds later. */
 export function isPassing(error: unknown): boolean {
   return isOfTheStore(error) || PASSING.includes((error as { code?: unknown } | null)?.code);
 }

@@ -1,4 +1,4 @@
-// What happened to an instance, for people: marked fields are not shown.
+// The history of an instance, for people: marked fields are redacted.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { InstanceEvent } from "../store/contract/machine/machines.js";
@@ -7,9 +7,9 @@ import { redact } from "./redact.js";
 export interface HistoryEntry {
   readonly seq: number;
   readonly kind: InstanceEvent["kind"];
-  /** The event's type; of a timer its name. */
+  /** The event's type; for a timer, its name. */
   readonly type: string;
-  /** The event, of the start the input. */
+  /** The event; for the start, the input. */
   readonly event: unknown;
   readonly by: string | null;
   readonly at: number;

@@ -1,4 +1,4 @@
-// `holdfast/machine`: state machines whose timers survive. Needs XState, version 5.
+// `holdfast/machine`: state machines with durable timers. Needs XState, version 5.
 
 export type { EffectInfo, EffectOptions, MachineDefinition, Snapshot } from "./definition.js";
 export { InstanceNotDone } from "./effect-program.js";
@@ -12,7 +12,6 @@ export {
   TransitionFailed,
   WaitTimeout,
 } from "./errors.js";
-export type { MachineEvents } from "./events.js";
 export type { HistoryEntry } from "./history.js";
 export type {
   Accepted,
@@ -24,4 +23,5 @@ export type {
   StateOf,
 } from "./instance.js";
 export { type EffectFunction, type EffectsOf, instance, type MachineOptions, machine } from "./machine.js";
+export type { MachineEvents } from "./machine-events.js";
 export { ActionRefused } from "./refuse-definition.js";

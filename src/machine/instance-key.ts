@@ -1,8 +1,8 @@
-// Ids of rows that are made of names: whoever knows the names knows the row, without asking.
+// Row ids derived from names, so that a row is found without a lookup.
 
 import { createHash } from "node:crypto";
 
-/** The key of an instance. Two machines with the same id are two instances. */
+/** The key of an instance. The same id in two machines is two instances. */
 export function instanceKey(env: string, machine: string, id: string): string {
   return uuidOf(["instance", env, machine, id]);
 }
@@ -12,7 +12,7 @@ export function timerId(key: string, name: string): string {
   return uuidOf(["timer", key, name]);
 }
 
-/** 122 bits of SHA-256 as a UUID of version 8, the one for ids of one's own making. */
+/** 122 bits of SHA-256 as a UUID of version 8, the version for custom ids. */
 function uuidOf(parts: readonly string[]): string {
   const hex = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   const variant = ((Number.parseInt(hex[16]!, 16) & 3) | 8).toString(16);

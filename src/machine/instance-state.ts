@@ -1,4 +1,5 @@
-// An instance in memory: where it is, and when it entered the states that have timers. Read from a snapshot, written to one.
+// An instance in memory: its state, and when it entered the states that have timers. Read from a snapshot, written to
+// one.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Payload } from "../kernel/codec/payload.js";
@@ -16,12 +17,12 @@ export interface InstanceState {
   readonly seq: number;
   readonly snapshotSeq: number;
   readonly status: InstanceStatus;
-  /** Of the code that wrote it last. */
+  /** The version of the code that wrote it last. */
   readonly version: string | null;
   readonly live: Live;
-  /** By path of a state with timers: the sequence at which it was entered. A timer of another one is over. */
+  /** By path of a state with timers: the sequence at which it was entered. A timer of another sequence is stale. */
   readonly entered: Readonly<Record<string, number>>;
-  /** By name of a timer that lives in memory: the sequence at which it was set. */
+  /** By name of an in-memory timer: the sequence at which it was set. */
   readonly armed: Readonly<Record<string, number>>;
   /** The run that started it and waits for its end. */
   readonly parent: string | null;

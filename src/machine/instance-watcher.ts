@@ -1,4 +1,4 @@
-// The looks at instances that callers wait for: one for all clients and nodes of this process that use the store.
+// Polls the instances that callers wait for: one watcher for all clients and nodes of this process that use the store.
 
 import { sharedBy, Watcher } from "../engine/watcher.js";
 import type { LoadedInstance } from "../store/contract/machine/machines.js";

@@ -1,4 +1,4 @@
-// A handle on an instance: send to it, ask where it is, read what happened, stop it.
+// A handle on an instance: send events to it, read its state and history, stop it.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -12,21 +12,21 @@ import { type HistoryEntry, historyOf } from "./history.js";
 import type { Found, Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import type { Delivered } from "./mailbox.js";
-import { tellLater } from "./tell-later.js";
+import { tellLater } from "./store-event.js";
 import { waitForState } from "./wait-for.js";
 
-/** How an instance is started. */
+/** Options for starting an instance. */
 export interface InstanceOptions {
-  /** Default: a new one. */
+  /** Default: a generated id. */
   readonly id?: string;
   /** Your own transaction: the instance exists once you commit. */
   readonly tx?: Transaction;
 }
 
 export interface SendEventOptions {
-  /** Refused with SequenceConflict when the instance is elsewhere. */
+  /** Fails with SequenceConflict when the instance is at another sequence. */
   readonly expectedSeq?: number;
-  /** Accepted once: sent again, the answer is `duplicate`. */
+  /** Accepted once: a second send returns `duplicate`. */
   readonly key?: string;
   /** Who sends it, for the history. */
   readonly by?: string;
@@ -35,13 +35,13 @@ export interface SendEventOptions {
 export interface SendLaterOptions {
   readonly key?: string;
   readonly by?: string;
-  /** Your own transaction: it is applied after you commit. */
+  /** Your own transaction: the event is applied after you commit. */
   readonly tx?: Transaction;
-  /** It is applied then. */
+  /** The event is applied after this time. */
   readonly delay?: Duration;
 }
 
-/** `unhandled`: no transition takes the event where the instance is. Nothing was written. */
+/** `unhandled`: no transition takes the event in the current state. Nothing was written. */
 export interface Sent<Value> {
   readonly outcome: "applied" | "unhandled" | "duplicate";
   readonly seq: number;
@@ -49,7 +49,7 @@ export interface Sent<Value> {
   readonly status: InstanceStatus;
 }
 
-/** It is stored, and will be applied by a node. */
+/** The event is stored, and a node will apply it. */
 export interface Accepted {
   readonly outcome: "accepted";
 }
@@ -58,7 +58,7 @@ export interface StateOf<Value, Context, Out> {
   readonly value: Value;
   readonly context: Context;
   readonly status: InstanceStatus;
-  /** Undefined until it is done. */
+  /** Undefined until the instance is done. */
   readonly output: Out | undefined;
   readonly tags: readonly string[];
   readonly seq: number;
@@ -94,7 +94,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return this.#instances.keyOf(this.#machine.name, this.id);
   }
 
-  /** One event, one transaction. In your own, or with a delay, it is accepted now and applied later. */
+  /** One event, one transaction. In your own transaction, or with a delay, it is accepted now and applied later. */
   send(
     event: Ev,
     options: SendLaterOptions & ({ readonly tx: Transaction } | { readonly delay: Duration }),
@@ -107,7 +107,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     checkEvent(event);
     if (tx || delay !== undefined) {
       if (expectedSeq !== undefined)
-        throw new InvalidInput("expectedSeq", "is not known of an event that is applied later");
+        throw new InvalidInput("expectedSeq", "cannot be used with an event that is applied later");
       const machine = this.#machine.name;
       await tellLater(this.#instances, { machine, id: this.id, event, key, by, tx, delay });
       return { outcome: "accepted" };
@@ -116,13 +116,15 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return this.#sent(await this.#instances.deliver(this.#machine, this.id, incoming));
   }
 
-  /** It takes no events from now on; its timers are gone. Stopping it again is refused with InstanceEnded. */
+  /**
+   * From now on the instance takes no events, and its timers are removed. Stopping it again fails with InstanceEnded.
+   */
   async stop(options: { readonly reason?: string; readonly by?: string } = {}): Promise<Sent<Value>> {
     const { reason = null, by = null } = options;
     return this.#sent(await this.#instances.deliver(this.#machine, this.id, { kind: "stop", by, reason, timer: null }));
   }
 
-  /** Read from the store, whoever moved it last. */
+  /** Read from the store, so it includes changes by other processes. */
   async state(): Promise<StateOf<Value, Context, Out>> {
     return this.#shown(await this.#instances.state(this.#machine, this.id));
   }
@@ -134,7 +136,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return { ...known, status, tags, seq, version, createdAt, updatedAt };
   }
 
-  /** Resolves with the first state that fits. */
+  /** Resolves with the first matching state. */
   async waitFor(
     fits: (state: StateOf<Value, Context, Out>) => boolean,
     options: { readonly timeout?: Duration } = {},
@@ -147,7 +149,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return waitForState(this.#instances, { machine: this.#machine, id: this.id }, wanted, timeoutMs);
   }
 
-  /** Its events in order, marked fields not shown. */
+  /** Its events in order, with marked fields redacted. */
   async history(options: { readonly after?: number; readonly limit?: number } = {}): Promise<readonly HistoryEntry[]> {
     const { store, codecs } = this.#instances;
     const [loaded] = await store.machines.load([this.key]);
@@ -162,7 +164,7 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
     return timers.map(({ id: _, instanceKey: __, payload: ___, tryAt: ____, ...timer }) => timer);
   }
 
-  /** Timers that gave up are tried again. Answers how many. */
+  /** Tries failed timers again. Returns their number. */
   async retryTimers(): Promise<number> {
     const count = await this.#instances.store.machines.redriveTimers(this.key);
     if (count > 0) this.#instances.wakeups.wake("timers", 0);
@@ -172,7 +174,8 @@ export class Instance<Ev extends MachineEvent, Value, Context, Out> {
   #sent(delivered: Delivered): Sent<Value> {
     if (delivered.outcome === "failed") throw delivered.error;
     const { state } = delivered;
-    const outcome = delivered.outcome === "stale" || delivered.outcome === "strange" ? "unhandled" : delivered.outcome;
+    const outcome =
+      delivered.outcome === "stale" || delivered.outcome === "unknown branch" ? "unhandled" : delivered.outcome;
     const value = this.#machine.logic.view(state.live).value as Value;
     const seq = delivered.outcome === "applied" ? delivered.seq : state.seq;
     return { outcome, seq, value, status: state.status };

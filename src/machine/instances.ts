@@ -1,4 +1,4 @@
-// The instances of machines, as a node or a client reaches them: started, sent to, looked at. It never looks for timers.
+// The machine instances of a node or a client: start, send, read. It never claims timers.
 
 import type { NodeWakeups } from "../engine/node-wakeups.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
@@ -13,13 +13,13 @@ import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { AnyMachine } from "./definition.js";
-import { type Draft, type LocalTimer, type Place, timerGroup } from "./draft.js";
+import { type Draft, type InstanceWorld, type LocalTimer, timerGroup } from "./draft.js";
 import { InstanceBusy, InstanceConflict, InstanceQuarantined, InstanceUnknown } from "./errors.js";
-import type { MachineEvents } from "./events.js";
 import { instanceKey } from "./instance-key.js";
 import { type InstanceState, readState } from "./instance-state.js";
 import { instanceWatcher } from "./instance-watcher.js";
 import type { Live } from "./logic.js";
+import type { MachineEvents } from "./machine-events.js";
 import { type Delivered, Mailbox } from "./mailbox.js";
 import { redact } from "./redact.js";
 import { replayTail } from "./replay-tail.js";
@@ -64,7 +64,7 @@ export class Instances {
   readonly world: World;
   readonly wakeups: NodeWakeups;
   readonly #bus: Telemetry<MachineEvents>;
-  readonly #place: Place;
+  readonly #place: InstanceWorld;
   readonly #cache = new StateCache();
   readonly #boxes = new Map<string, Mailbox>();
   readonly #load: (key: string) => Promise<LoadedInstance | null>;
@@ -88,12 +88,12 @@ export class Instances {
     return instanceKey(this.env, machine, dedupeKey(id, "id"));
   }
 
-  /** Answers its id. The same id and input again: the instance that is there. */
+  /** Returns the id. The same id and input return the existing instance. */
   async start(machine: AnyMachine, input: unknown, options: StartInstance): Promise<string> {
     return this.startParsed(machine, await parseInput(machine, input), options);
   }
 
-  /** The input has been through the machine's schema. */
+  /** The input has been parsed by the machine's schema. */
   async startParsed(machine: AnyMachine, input: unknown, { id, tx, parent }: StartInstance): Promise<string> {
     const name = id ?? this.world.id();
     const { instance, draft } = this.#newInstance(machine, input, name, parent ?? null);
@@ -117,7 +117,7 @@ export class Instances {
     return box.add(incoming, () => this.#boxes.delete(key));
   }
 
-  /** What was read together with its timers. Throws InstanceQuarantined. */
+  /** Caches an instance that was read together with its timers. Throws InstanceQuarantined. */
   async offer(machine: AnyMachine, loaded: LoadedInstance): Promise<void> {
     if ((this.#cache.get(loaded.key)?.seq ?? 0) >= loaded.seq) return;
     this.#cache.offer(await this.#read(machine, loaded), loaded.snapshot.data.length);
@@ -136,7 +136,7 @@ export class Instances {
     return { state, loaded };
   }
 
-  /** Local timers are forgotten: the process ends. */
+  /** Drops in-memory timers, because the process ends. */
   stop(): void {
     for (const cancel of this.#cancels) cancel();
     this.#cancels.clear();
@@ -147,15 +147,27 @@ export class Instances {
     const group = timerGroup(this.env, this.stack, machine.name);
     const nowhere: Live = null;
     const steps = new Steps(machine, this.#place, {
-      ...{ key, id, group, parent, live: nowhere, seq: 0, snapshotSeq: Number.NEGATIVE_INFINITY },
-      ...{ status: "active", version: machine.version, entered: {}, armed: {} },
+      key,
+      id,
+      group,
+      parent,
+      live: nowhere,
+      seq: 0,
+      snapshotSeq: Number.NEGATIVE_INFINITY,
+      status: "active",
+      version: machine.version,
+      entered: {},
+      armed: {},
     });
     steps.begin(input);
     const { draft } = steps;
     const change = draft.change();
     const inputHash = payloadHash(input, "input");
     const instance: NewInstance = {
-      ...{ key, id, group, inputHash },
+      key,
+      id,
+      group,
+      inputHash,
       redact: machine.redact,
       ...change,
       snapshot: change.snapshot!,
@@ -166,7 +178,13 @@ export class Instances {
   #newBox(machine: AnyMachine, key: string, id: string): Mailbox {
     const { store, world } = this;
     return new Mailbox({
-      ...{ machine, key, id, world, store: store.machines, place: this.#place, cache: this.#cache },
+      machine,
+      key,
+      id,
+      world,
+      store: store.machines,
+      place: this.#place,
+      cache: this.#cache,
       load: async () => (await this.state(machine, id)).state,
       alone: (work) => (machine.locking === "lease" ? this.#underLease(key, id, work) : work()),
       onWritten: (draft) => this.#written(machine, draft),
@@ -228,7 +246,7 @@ export class Instances {
 
   #afterwards(machine: AnyMachine, { kept, state }: Draft): void {
     const of = { machine: machine.name, id: state.id };
-    for (const order of kept.said) {
+    for (const order of kept.published) {
       if (order.kind === "emit") {
         this.#bus.emit("machine.emitted", { ...of, event: redact(order.event, "event", machine.redact) });
       } else {

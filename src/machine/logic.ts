@@ -1,28 +1,31 @@
-// What the runtime asks of a machine: pure steps from state to state, and what each step wants done. It knows no XState.
+// The interface between runtime and machine: pure steps from state to state, and the orders of each step. It is
+// independent of XState.
 
 export interface MachineEvent {
   readonly type: string;
 }
 
-/** A state in memory, as the machine's own language keeps it. */
+/** A state in memory, in the machine's own representation. */
 export type Live = unknown;
 
-/** Which branch of which state's `after` a timer belongs to. Found again by it after the definition was edited. */
+/**
+ * The branch of a state's `after` that a timer belongs to. It identifies the branch after the definition was edited.
+ */
 export interface AfterBranch {
-  /** The state, as `checkout.paying`; empty for the machine itself. */
+  /** The state, like `checkout.paying`; empty for the machine itself. */
   readonly path: string;
-  /** The delay as it was written: its milliseconds, or its name. */
+  /** The delay as written: its milliseconds, or its name. */
   readonly delay: string;
-  /** Where it leads. */
+  /** The target states. */
   readonly to: readonly string[];
   /** How many branches the state had. */
   readonly of: number;
 }
 
-/** What a step wants done, in its order. */
+/** What a step requests, in its order. */
 export type Order =
   | { readonly kind: "after"; readonly branch: AfterBranch; readonly delayMs: number }
-  /** A state with timers is left. */
+  /** A state with timers was left. */
   | { readonly kind: "left"; readonly path: string; readonly delay: string }
   | { readonly kind: "raise"; readonly id: string | null; readonly event: MachineEvent; readonly delayMs: number }
   | { readonly kind: "cancel"; readonly id: string }
@@ -39,11 +42,11 @@ export type Order =
       readonly id: string;
       readonly event: MachineEvent;
       readonly delayMs: number;
-      /** To cancel it by. */
+      /** The id by which it can be cancelled. */
       readonly sendId: string | null;
     }
-  /** To itself, as an event of its own. */
-  | { readonly kind: "again"; readonly event: MachineEvent }
+  /** An event to itself, applied as a step of its own. */
+  | { readonly kind: "toSelf"; readonly event: MachineEvent }
   | { readonly kind: "emit"; readonly event: MachineEvent }
   | { readonly kind: "log"; readonly label: string | null; readonly value: unknown };
 
@@ -75,7 +78,7 @@ export interface ChartTransition {
   readonly event: string | null;
   readonly delay: string | null;
   readonly guard: string | null;
-  /** Empty: it stays. */
+  /** Empty: it stays in its state. */
   readonly to: readonly string[];
 }
 
@@ -83,11 +86,11 @@ export interface Logic {
   begin(input: unknown): Step;
   /** Null: no transition takes this event here. Throws what guards and assignments throw. */
   next(live: Live, event: MachineEvent): Step | null;
-  /** The event of a timer, as the definition is now; null when it has no such branch (any more). */
+  /** The event of a timer in the current definition; null when no branch matches (any more). */
   eventOf(branch: AfterBranch): MachineEvent | null;
   /** As data. */
   save(live: Live): unknown;
-  /** Throws when the state is not one of this definition's. */
+  /** Throws when the definition does not know the state. */
   restore(saved: unknown): Live;
   view(live: Live): View;
   readonly chart: Chart;

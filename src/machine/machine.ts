@@ -1,4 +1,4 @@
-// `machine()`: an ordinary XState machine whose state, timers and effects survive their process.
+// `machine()`: an ordinary XState machine with durable state, timers and effects.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -23,7 +23,7 @@ import type {
 } from "./xstate.js";
 import { nodesOf, type Target, xstateLogic } from "./xstate-logic.js";
 
-/** What the effect is about, as of the microstep that asked for it. */
+/** The arguments of an effect, as of the microstep that requested it. */
 export interface About<Context, Ev, Params> {
   readonly context: Context;
   readonly event: Ev;
@@ -48,34 +48,36 @@ type Given<Context, Ev, Params> =
   | (EffectOptions & { readonly run?: EffectFunction<Context, Ev, Params> });
 
 export interface MachineOptions<In, Ev, Value, Context, Action extends ParameterizedObject> {
-  /** How named actions are done; one that is left out is done by its own function. The event it answers is sent back. */
+  /** Implementations of named actions; an omitted one runs its own function. The event it returns is sent back. */
   readonly effects?: EffectsOf<Context, Ev, Action>;
-  /** Stamped on every instance that this code writes. */
+  /** Stored with every instance that this code writes. */
   readonly version?: string;
-  /** Makes a state of this version from one of another. */
+  /** Converts a state of another version to this version. */
   readonly migrate?: (snapshot: Snapshot, from: string | null) => Snapshot<NoInfer<Value>, NoInfer<Context>>;
-  /** States that have a new name: `{ "pending": "checkout.waiting" }`. For stored states and pending timers. */
+  /** Renamed states: `{ "pending": "checkout.waiting" }`. For stored states and pending timers. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** Fields that history, telemetry and command line do not show: `["context.email", "event.card", "params.to"]`. */
+  /** Fields redacted in history, telemetry and command line: `["context.email", "event.card", "params.to"]`. */
   readonly redact?: readonly `${RedactRoot}.${string}`[];
-  /** How many events may pass before the state is stored. More than 1 only for machines whose code is pure. Default 1. */
+  /**
+   * How many events may pass before the state is stored. More than 1 only for machines whose code is pure. Default 1.
+   */
   readonly snapshotEvery?: number;
   /** Whether each send holds a lease on its instance. Default: optimistic. */
   readonly locking?: "optimistic" | "lease";
-  /** `memory`: timers die with their process. Default: durable. */
+  /** `memory`: timers are lost with their process. Default: durable. */
   readonly timers?: "durable" | "memory";
-  /** Where its runs wait. Default: its name. */
+  /** The queue of its runs. Default: its name. */
   readonly queue?: string;
   readonly input?: Schema<In>;
-  /** What starts an instance besides a call. */
+  /** Triggers that start an instance. */
   readonly on?: readonly Trigger<In>[];
-  /** The id of an instance that a trigger starts. Default: that of its run. */
+  /** The id of an instance that a trigger starts. Default: the id of its run. */
   readonly id?: (input: In) => string;
 }
 
 /**
- * Its types are inferred one by one: from the machine as a whole, TypeScript would judge effects before it knows their events.
- * `const`, so that the type of an event that an effect answers is not widened to a string.
+ * Its types are inferred one by one: inferred as a whole, TypeScript would check effects before it knows their events.
+ * `const` keeps the type of an event that an effect returns from widening to a string.
  */
 export function machine<
   const Name extends string,
@@ -132,7 +134,7 @@ export function machine<
 export function instance<Ev extends EventObject, In, Out, Value, Context>(
   of: MachineDefinition<string, In, Out, Ev, Value, Context>,
   id: string,
-  // biome-ignore lint/suspicious/noExplicitAny: nobody looks at its snapshot
+  // biome-ignore lint/suspicious/noExplicitAny: its snapshot is never read
 ): ActorRef<any, Ev>;
 export function instance(of: { readonly name: string }, id: string): unknown {
   return { "~instance": { machine: of.name, id } } satisfies Target;
@@ -151,18 +153,17 @@ function effectOf(name: string, given: GivenEffect | undefined, definition: AnyS
   };
 }
 
-/** An action as XState calls it. There is no actor here that it could talk to. */
+/** Calls an action as XState does. There is no actor it could talk to. */
 function ordinary(name: string, action: unknown): Effect["run"] {
   if (typeof action !== "function")
-    throw new InvalidInput(`effects.${name}`, "has no function, and neither has the machine");
+    throw new InvalidInput(`effects.${name}`, "has no function, neither here nor in the machine");
   return (_, { context, event, params }) => action({ context, event }, params);
 }
 
 function checkRenamed(renamed: Readonly<Record<string, string>>, chart: Chart): Readonly<Record<string, string>> {
   const paths = new Set(pathsIn(chart));
   for (const [from, to] of Object.entries(renamed)) {
-    if (paths.has(from))
-      throw new InvalidInput(`renamed.${from}`, "is a state of this definition; its old name is wanted");
+    if (paths.has(from)) throw new InvalidInput(`renamed.${from}`, "is a state of this definition; give its old name");
     if (!paths.has(to)) throw new InvalidInput(`renamed.${from}`, `there is no state ${JSON.stringify(to)}`);
   }
   return renamed;

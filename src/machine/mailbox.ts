@@ -1,35 +1,36 @@
-// One instance's mail in this process: what comes while an append is on its way gathers, and leaves as the next one, in order.
+// One instance's incoming events in this process: events that arrive while an append is in flight form the next append,
+// in order.
 
 import { sleep, type World } from "../kernel/world.js";
 import type { AppendAnswer, MachineStore } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
-import type { Draft, Place } from "./draft.js";
+import type { Draft, InstanceWorld } from "./draft.js";
 import { InstanceUnknown, SequenceConflict } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
 import type { StateCache } from "./state-cache.js";
-import { type Incoming, type Outcome, Steps } from "./steps.js";
+import { type Incoming, type StepOutcome, Steps } from "./steps.js";
 
-/** Somebody else was faster so often: the caller is told. */
+/** After this many lost races the caller gets an error. */
 const MOST_CONFLICTS = 10;
 const MOST_EVENTS = 100;
-/** Somebody else's statement is at the row: asked again after a while that grows. */
+/** Another statement holds the row: tried again after a pause that grows. */
 const BUSY_PAUSE_MS = 3;
 const LONGEST_BUSY_PAUSE_MS = 100;
 
 /** `duplicate`: an event with this key was accepted before. */
-export type Delivered = (Outcome | { readonly outcome: "duplicate" }) & { readonly state: InstanceState };
+export type Delivered = (StepOutcome | { readonly outcome: "duplicate" }) & { readonly state: InstanceState };
 
 export interface MailboxParts {
   readonly machine: AnyMachine;
   readonly key: string;
   readonly id: string;
-  readonly place: Place;
+  readonly place: InstanceWorld;
   readonly store: MachineStore;
   readonly world: World;
   readonly cache: StateCache;
   /** Read from the store. Throws InstanceUnknown and InstanceQuarantined. */
   readonly load: () => Promise<InstanceState>;
-  /** Alone with the instance, if the machine asks for that. */
+  /** With exclusive access to the instance, if the machine asks for it. */
   readonly alone: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onWritten: (draft: Draft) => void;
   readonly onConflict: (expected: number, actual: number) => void;
@@ -51,7 +52,7 @@ export class Mailbox {
     this.#parts = parts;
   }
 
-  /** `onIdle`: nothing waits any more. */
+  /** `onIdle`: called when nothing waits any more. */
   add(incoming: Incoming, onIdle: () => void): Promise<Delivered> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ incoming, resolve, reject });
@@ -73,7 +74,7 @@ export class Mailbox {
         for (const { reject } of items) reject(error);
       }
     }
-    // At once: whoever comes from here on begins anew.
+    // Set synchronously: the next event starts a new round.
     this.#running = false;
     onIdle();
   }
@@ -90,10 +91,11 @@ export class Mailbox {
       const steps = new Steps(machine, place, state);
       const outcomes = items.map(({ incoming }) => steps.apply(incoming));
       const append = steps.append();
-      // Code that threw may have changed what it was given: nobody goes on from there.
+      // Code that threw may have modified the cached state, so the cache entry is dropped.
       if (outcomes.some(({ outcome }) => outcome === "failed")) cache.delete(key);
       if (!append) {
-        // What does nothing is only believed of a state that was read: somebody else may have moved it on.
+        // An event without effect is believed only of a state that was just read: another process may have moved the
+        // instance.
         if (guess) fresh = true;
         else return answer(items, outcomes, state);
         continue;
@@ -105,7 +107,7 @@ export class Mailbox {
         return answer(items, outcomes, steps.state);
       }
       if (answered!.outcome === "busy") {
-        // Whoever is there moves it on, most probably.
+        // The other process most probably moves the instance, so the cached state is stale.
         cache.delete(key);
         fresh = true;
         await sleep(world, busyMs * (0.5 + world.random()));
@@ -121,7 +123,7 @@ export class Mailbox {
     }
   }
 
-  /** Those that remain to be tried again. */
+  /** The items that remain to be tried again. */
   #without(items: readonly Item[], answered: AppendAnswer, expected: number, state: InstanceState): readonly Item[] {
     const { machine, id } = this.#parts;
     switch (answered.outcome) {
@@ -129,7 +131,7 @@ export class Mailbox {
         throw new InstanceUnknown(machine.name, id);
       case "refused":
         if (items.length === 1) throw answered.error;
-        // One of them cannot be stored: each for itself, in order.
+        // One of them cannot be stored: write them one by one, in order.
         this.#oneByOne = [...items];
         return [];
       case "taken":
@@ -138,7 +140,7 @@ export class Mailbox {
         });
       case "moved":
         this.#parts.onConflict(expected, answered.seq);
-        // Not the instance moved but a timer went: it is over.
+        // The instance did not move, but a timer is gone: it has been fired or cancelled.
         return answered.seq === expected
           ? settle(items, state, "stale", ({ incoming }) => incoming.timer !== null)
           : items;
@@ -148,7 +150,7 @@ export class Mailbox {
   }
 }
 
-function answer(items: readonly Item[], outcomes: readonly Outcome[], state: InstanceState): void {
+function answer(items: readonly Item[], outcomes: readonly StepOutcome[], state: InstanceState): void {
   for (const [i, { resolve }] of items.entries()) resolve({ ...outcomes[i]!, state });
 }
 

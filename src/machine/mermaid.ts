@@ -1,11 +1,11 @@
-// A machine as a Mermaid state diagram. Names of the user's stand in labels only, escaped once; ids are ours.
+// Draws a machine as a Mermaid state diagram. User names appear only in labels, escaped once; ids are generated.
 
 import { formatDuration } from "../kernel/duration.js";
 import type { MermaidOptions } from "./definition.js";
 import type { Chart, ChartTransition } from "./logic.js";
 import { pathsOf } from "./rename-states.js";
 
-/** Characters that mean something to Mermaid, as its own entities: one pass, so that no escape is escaped again. */
+/** Characters with a meaning in Mermaid, written as its entities: one pass, so that no escape is escaped again. */
 const SPECIAL = /[#;:"<>{}[\]()%\\&`|\n\r\t-]/g;
 
 export function escapeLabel(text: string): string {
@@ -31,7 +31,7 @@ function bodyOf(chart: Chart, ids: ReadonlyMap<string, string>, depth: number): 
   const indent = "  ".repeat(depth);
   const parallel = chart.type === "parallel";
   const parts = chart.states.map((state) => [...stateLines(state, ids, depth)]);
-  // Regions of a parallel state stand side by side.
+  // Regions of a parallel state are drawn side by side.
   const states = parts.flatMap((lines, i) => (parallel && i > 0 ? [`${indent}--`, ...lines] : lines));
   const initial = chart.initial === null ? [] : [`${indent}[*] --> ${ids.get(chart.initial)}`];
   const own = chart.path === "" ? arrowsOf(chart, ids, indent) : [];
@@ -56,7 +56,7 @@ function arrowsOf(state: Chart, ids: ReadonlyMap<string, string>, indent: string
   return state.transitions.flatMap((transition) => {
     const label = labelOf(transition);
     const targets = transition.to.length > 0 ? transition.to : [state.path];
-    // What stays everywhere has no place to be drawn.
+    // A transition of the machine itself that stays in its state has no place to be drawn.
     if (state.path === "" && transition.to.length === 0) return [];
     return targets.map((to) => `${indent}${from} --> ${ids.get(to)}${label === "" ? "" : `: ${label}`}`);
   });
@@ -77,7 +77,7 @@ function allOf(chart: Chart): Chart[] {
   return [chart, ...chart.states.flatMap(allOf)];
 }
 
-/** A state is active when one inside it is. */
+/** A state is active when one of its substates is. */
 function activeIn(value: unknown): Set<string> {
   return new Set(pathsOf(value).flatMap((path) => path.split(".").map((_, i, keys) => keys.slice(0, i + 1).join("."))));
 }

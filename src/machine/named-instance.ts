@@ -1,4 +1,5 @@
-// An instance reached by names alone, without the machine's code: what is sent is stored, and applied by a node that has it.
+// An instance reached by names alone, without the machine's code: an event is stored, and a node with the code applies
+// it.
 
 import type { Duration } from "../kernel/duration.js";
 import { dedupeKey, nodeName } from "../kernel/name.js";
@@ -11,11 +12,11 @@ import type { Accepted, InstanceTimer } from "./instance.js";
 import type { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
 import { redact } from "./redact.js";
-import { tellLater } from "./tell-later.js";
+import { tellLater } from "./store-event.js";
 
 export interface NamedState extends Omit<InstanceRecord, "value" | "key" | "redact"> {
   readonly value: unknown;
-  /** Marked fields are not shown. */
+  /** Marked fields are redacted. */
   readonly context: unknown;
 }
 
@@ -42,7 +43,9 @@ export class NamedInstance<Ev extends MachineEvent = MachineEvent> {
     return { outcome: "accepted" };
   }
 
-  /** As of its last snapshot: the context may be older than the value when the machine does not take one at each event. */
+  /**
+   * As of the last snapshot: the context may be older than the value if the machine does not write one at each event.
+   */
   async state(): Promise<NamedState> {
     const { snapshot, snapshotSeq: _, key: __, redact: paths, ...record } = await this.#loaded();
     const { state } = this.#instances.codecs.decode(snapshot) as { state: { context: unknown } };

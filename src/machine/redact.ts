@@ -1,11 +1,11 @@
-// Marked fields are not shown: in history, telemetry and on the command line a word stands in their place.
+// Redacts marked fields in history, telemetry and command line: a placeholder takes their place.
 
 const REDACTED = "[redacted]";
 
 export const REDACT_ROOTS = ["context", "event", "input", "params"] as const;
 export type RedactRoot = (typeof REDACT_ROOTS)[number];
 
-/** A copy in which what the paths that begin with `root` name is not to be seen. `*` stands for every key. */
+/** A copy without the values at the paths that begin with `root`. `*` matches every key. */
 export function redact(value: unknown, root: RedactRoot, paths: readonly string[]): unknown {
   return paths
     .map((path) => path.split("."))

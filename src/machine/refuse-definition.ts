@@ -1,4 +1,4 @@
-// What a durable machine cannot have, found when it is defined, with what to use instead.
+// Rejects what a durable machine cannot have, when it is defined, and says what to use instead.
 
 import { HoldfastError } from "../kernel/error.js";
 
@@ -12,10 +12,10 @@ export class ActionRefused extends HoldfastError {
 }
 
 const INSTEAD =
-  "That would be lost with its process. Name the action in setup({ actions }) and give it to machine() in `effects`: " +
+  "That would be lost with its process. Name the action in setup({ actions }) and implement it in `effects` of machine(): " +
   "an effect is retried, and the event that it returns is sent back. For another instance, use sendTo(instance(machine, id), …).";
 
-/** The parts of an XState machine that are looked at. */
+/** The parts of an XState machine that are inspected. */
 export interface Definable {
   readonly id: string;
   readonly implementations: { readonly actions: Readonly<Record<string, unknown>> };
@@ -40,7 +40,7 @@ interface BuiltIn {
 
 const REFUSED = ["xstate.spawnChild", "xstate.stopChild", "xstate.stop"];
 
-/** Answers the names of the actions that run as effects. `given`: those that `effects` has. */
+/** Returns the names of the actions that run as effects. `given`: those listed in `effects`. */
 export function effectNames(machine: Definable, nodes: readonly DefinableNode[], given: readonly string[]): string[] {
   const names = new Set(given);
   for (const [name, action] of Object.entries(machine.implementations.actions)) {
@@ -62,7 +62,7 @@ function actionsOf(node: DefinableNode): unknown[] {
   return [...node.entry, ...node.exit, ...initial, ...taken];
 }
 
-/** The name of an effect; null for what XState does itself. */
+/** The name of an effect; null for actions built into XState. */
 function checkAction(machine: Definable, action: unknown, state: string, given: readonly string[]): string | null {
   const where = `state ${state}`;
   if (isBuiltIn(action)) {
@@ -76,7 +76,7 @@ function checkAction(machine: Definable, action: unknown, state: string, given: 
   const known = machine.implementations.actions[name];
   if (isBuiltIn(known)) return null;
   if (known === undefined && !given.includes(name)) {
-    throw new ActionRefused(machine.id, `names an action ${JSON.stringify(name)} that nobody has given`, where);
+    throw new ActionRefused(machine.id, `names an action ${JSON.stringify(name)} that is not implemented`, where);
   }
   return name;
 }

@@ -1,8 +1,8 @@
-// States that have a new name: paths and state values as they were stored, under the names of the current definition.
+// Renamed states: converts stored paths and state values to the names of the current definition.
 
 type Renamed = Readonly<Record<string, string>>;
 
-/** The longest renamed path that it lies in counts. */
+/** The longest matching renamed path counts. */
 export function renamePath(renamed: Renamed, path: string): string {
   const old = Object.keys(renamed)
     .filter((from) => path === from || path.startsWith(`${from}.`))
@@ -10,7 +10,7 @@ export function renamePath(renamed: Renamed, path: string): string {
   return old === undefined ? path : `${renamed[old]}${path.slice(old.length)}`;
 }
 
-/** `"a"`, or `{ a: "b" }`, or several regions: taken apart to paths, renamed, put together. */
+/** `"a"`, or `{ a: "b" }`, or several regions: split into paths, renamed, put together again. */
 export function renameValue(renamed: Renamed, value: unknown): unknown {
   const paths = pathsOf(value).map((path) => renamePath(renamed, path));
   return paths.length === 0 ? value : valueAt(paths.map((path) => path.split(".")));

@@ -1,18 +1,18 @@
-// The events after the last snapshot, applied again: what was written before is worked out, and nothing is written.
+// Applies the events after the last snapshot again: recomputes what was written, and writes nothing.
 
 import type { InstanceEvent, LoadedInstance } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
-import type { Place } from "./draft.js";
+import type { InstanceWorld } from "./draft.js";
 import { InstanceQuarantined } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
 import type { AfterBranch, MachineEvent } from "./logic.js";
 import { renamePath } from "./rename-states.js";
 import { type Incoming, Steps } from "./steps.js";
 
-/** Throws InstanceQuarantined when the code does not come to where the instance is: it was changed, or it is not pure. */
+/** Throws InstanceQuarantined when the code does not arrive at the stored state: it was changed, or it is not pure. */
 export function replayTail(
   machine: AnyMachine,
-  place: Place,
+  place: InstanceWorld,
   state: InstanceState,
   { loaded, events }: { readonly loaded: LoadedInstance; readonly events: readonly InstanceEvent[] },
 ): InstanceState {
@@ -22,14 +22,14 @@ export function replayTail(
       throw new InstanceQuarantined(loaded.id, `event ${event.seq - 1} is missing.`);
     const answer = steps.apply(incomingOf(machine, place, steps.state, event));
     if (answer.outcome !== "applied") {
-      const problem = `event ${event.seq} (${event.name}) of its log does nothing in this code.`;
+      const problem = `event ${event.seq} (${event.name}) of its log has no effect in this code.`;
       throw new InstanceQuarantined(loaded.id, problem);
     }
   }
   const { seq, live } = steps.state;
   const value = JSON.stringify(machine.logic.view(live).value);
   if (seq !== loaded.seq || value !== loaded.value) {
-    const problem = `its log leads to ${value} at ${seq}, and it was in ${loaded.value} at ${loaded.seq}.`;
+    const problem = `its log leads to ${value} at ${seq}, but it was in ${loaded.value} at ${loaded.seq}.`;
     throw new InstanceQuarantined(loaded.id, problem);
   }
   return { ...steps.state, snapshotSeq: loaded.snapshotSeq };
@@ -37,7 +37,7 @@ export function replayTail(
 
 function incomingOf(
   machine: AnyMachine,
-  { codecs }: Place,
+  { codecs }: InstanceWorld,
   { entered }: InstanceState,
   { kind, key, by, payload }: InstanceEvent,
 ): Incoming {

@@ -1,10 +1,10 @@
-// States of instances that this process has seen last. Only ever a guess: what was worked out from one is written at its sequence, or
-// not at all.
+// The last known states of instances in this process. Only a guess: a write based on one succeeds at its sequence
+// number, or not at all.
 
 import type { InstanceState } from "./instance-state.js";
 
 const MOST = 10_000;
-/** As stored: ten thousand contexts of a megabyte would be ten gigabytes. */
+/** By stored size: ten thousand contexts of a megabyte would be ten gigabytes. */
 const MOST_BYTES = 64 * 1024 * 1024;
 const USUAL_BYTES = 500;
 
@@ -21,7 +21,7 @@ export class StateCache {
     return this.#states.get(key)?.state;
   }
 
-  /** `bytes`: how long it is where it is stored; undefined: as before. The oldest go when there is no room. */
+  /** `bytes`: the stored size; undefined: unchanged. The oldest entries are evicted when there is no room. */
   set(state: InstanceState, bytes = this.#states.get(state.key)?.bytes ?? USUAL_BYTES): void {
     this.delete(state.key);
     if (state.status !== "active" || bytes > MOST_BYTES) return;
@@ -33,7 +33,7 @@ export class StateCache {
     this.#bytes += bytes;
   }
 
-  /** What was just read counts if nothing newer is known. */
+  /** A state that was just read counts only if nothing newer is known. */
   offer(state: InstanceState, bytes: number): void {
     if ((this.get(state.key)?.seq ?? 0) < state.seq) this.set(state, bytes);
   }

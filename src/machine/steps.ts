@@ -1,15 +1,15 @@
-// Applies events to an instance, one after the other. Pure: nothing is read and nothing is written here.
+// Applies events to an instance, one after the other. Pure: it reads and writes nothing.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { Append } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
-import { Draft, type Fired, type Place, type Ring, shownBranch } from "./draft.js";
+import { Draft, type Fired, type InstanceWorld, shownBranch, type TimerPayload } from "./draft.js";
 import { InstanceEnded, SequenceConflict, TransitionFailed } from "./errors.js";
 import type { InstanceState } from "./instance-state.js";
 import type { MachineEvent } from "./logic.js";
 import { renamePath } from "./rename-states.js";
 
-/** `timer`: its row goes with this; null when there is none. */
+/** `timer`: its row is removed with this append; null when there is none. */
 export type Incoming = (
   | {
       readonly kind: "event";
@@ -18,18 +18,18 @@ export type Incoming = (
       readonly by: string | null;
       readonly expectedSeq?: number | undefined;
     }
-  | Ring
+  | TimerPayload
   | { readonly kind: "stop"; readonly by: string | null; readonly reason: string | null }
 ) & { readonly timer: Fired | null };
 
-export type Outcome =
+export type StepOutcome =
   | { readonly outcome: "applied"; readonly seq: number }
   /** No transition takes it. */
   | { readonly outcome: "unhandled" }
   /** The state was left since the timer was set. */
   | { readonly outcome: "stale" }
   /** The current definition has no such branch. */
-  | { readonly outcome: "strange" }
+  | { readonly outcome: "unknown branch" }
   | { readonly outcome: "failed"; readonly error: HoldfastError };
 
 export class Steps {
@@ -39,15 +39,15 @@ export class Steps {
 
   readonly #replaying: boolean;
 
-  /** `replaying`: every event is in the log, those that the machine sent to itself, too. */
-  constructor(machine: AnyMachine, place: Place, from: InstanceState, replaying = false) {
+  /** `replaying`: every event is in the log, including those that the machine sent to itself. */
+  constructor(machine: AnyMachine, place: InstanceWorld, from: InstanceState, replaying = false) {
     this.#machine = machine;
     this.#replaying = replaying;
     this.#from = from.seq;
     this.#draft = new Draft(machine, place, from);
   }
 
-  /** The state after all that was applied, as it will be once it is written. */
+  /** The state after everything that was applied, as it will be once written. */
   get state(): InstanceState {
     return this.#draft.state;
   }
@@ -56,17 +56,17 @@ export class Steps {
     return this.#draft;
   }
 
-  /** The first step of all. Throws what the machine throws. */
+  /** The first step. Throws what the machine throws. */
   begin(input: unknown): void {
     const step = this.#tried("start", () => this.#machine.logic.begin(input));
     const draft = this.#draft.copy();
     draft.record({ kind: "start", name: "start", key: null, by: null }, input);
     draft.move(step);
     this.#draft = draft;
-    this.#again(step.orders);
+    this.#applyOwn(step.orders);
   }
 
-  apply(incoming: Incoming): Outcome {
+  apply(incoming: Incoming): StepOutcome {
     try {
       return this.#apply(incoming);
     } catch (error) {
@@ -80,7 +80,7 @@ export class Steps {
     return this.#draft.kept.events.length === 0 ? null : this.#draft.append(this.#from);
   }
 
-  #apply(incoming: Incoming): Outcome {
+  #apply(incoming: Incoming): StepOutcome {
     const { id, seq, status } = this.state;
     if (incoming.kind === "event" && (incoming.expectedSeq ?? seq) !== seq) {
       throw new SequenceConflict(id, incoming.expectedSeq!, seq);
@@ -103,20 +103,20 @@ export class Steps {
     recordIncoming(draft, incoming, event);
     draft.move(step);
     this.#draft = draft;
-    this.#again(step.orders);
+    this.#applyOwn(step.orders);
     return { outcome: "applied", seq: draft.state.seq };
   }
 
-  /** What a machine sends to itself is an event of its own, right after. */
-  #again(orders: readonly { readonly kind: string }[]): void {
+  /** An event that a machine sends to itself is a step of its own, right after. */
+  #applyOwn(orders: readonly { readonly kind: string }[]): void {
     for (const order of orders) {
-      if (order.kind !== "again" || this.#replaying) continue;
+      if (order.kind !== "toSelf" || this.#replaying) continue;
       const { event } = order as unknown as { readonly event: MachineEvent };
       this.apply({ kind: "event", event, key: null, by: "self", timer: null });
     }
   }
 
-  #eventOf(incoming: Exclude<Incoming, { kind: "stop" }>): { readonly event: MachineEvent } | Outcome {
+  #eventOf(incoming: Exclude<Incoming, { kind: "stop" }>): { readonly event: MachineEvent } | StepOutcome {
     const { entered, armed } = this.state;
     if (incoming.kind === "event") return { event: incoming.event };
     if (incoming.kind === "raise") {
@@ -128,7 +128,7 @@ export class Steps {
     const path = renamePath(this.#machine.renamed, incoming.branch.path);
     if (entered[path] !== incoming.generation) return { outcome: "stale" };
     const event = this.#machine.logic.eventOf({ ...incoming.branch, path });
-    return event ? { event } : { outcome: "strange" };
+    return event ? { event } : { outcome: "unknown branch" };
   }
 
   #tried<T>(type: string, work: () => T): T {
@@ -140,7 +140,7 @@ export class Steps {
   }
 }
 
-/** Of an `after` the branch is kept: after an edit its event has another name. */
+/** The branch of an `after` is recorded, because its event's name changes when the definition is edited. */
 function recordIncoming(draft: Draft, incoming: Exclude<Incoming, { kind: "stop" }>, event: MachineEvent): void {
   if (incoming.kind === "event") {
     const { key, by } = incoming;

@@ -1,4 +1,4 @@
-// Waits until an instance is in a state that the caller wants: all callers of a process that wait on one store share its looks.
+// Waits until an instance is in a wanted state: all waiting callers of a process share one poll per store.
 
 import type { LoadedInstance } from "../store/contract/machine/machines.js";
 import type { AnyMachine } from "./definition.js";
@@ -6,10 +6,10 @@ import { InstanceUnknown, WaitTimeout } from "./errors.js";
 import { instanceWatcher } from "./instance-watcher.js";
 import type { Found, Instances } from "./instances.js";
 
-/** When the time of a wait has passed, the last look has this long to answer. */
+/** How long the last poll may take after a wait has timed out. */
 const LAST_LOOK_MS = 1_000;
 
-/** Looks at least once, also when there is no time at all. `fits` returns null when the state is not the wanted one. */
+/** Polls at least once, even with a timeout of zero. `fits` returns null when the state is not the wanted one. */
 export async function waitForState<T>(
   instances: Instances,
   { machine, id }: { readonly machine: AnyMachine; readonly id: string },

@@ -1,5 +1,6 @@
-// An XState machine as pure steps. Its own `transition()` makes an actor for each call, and with it the initial state, running the
-// user's context function (209 µs); here one inert actor serves for all (see ARCHITECTURE.md for the figures).
+// An XState machine as pure steps. XState's own `transition()` creates an actor for each call, and with it the initial
+// state, running the user's context function (209 µs); here one inert actor serves for all (see ARCHITECTURE.md for the
+// figures).
 
 import type { AfterBranch, Chart, ChartTransition, Logic, MachineEvent, Order, Step, View } from "./logic.js";
 import { ActionRefused } from "./refuse-definition.js";
@@ -8,7 +9,7 @@ import { type AnyMachineSnapshot, type AnyStateMachine, createActor, createMachi
 type Node = AnyStateMachine["root"];
 type Scope = Parameters<AnyStateMachine["transition"]>[2];
 
-/** An action as XState hands it to its executor. */
+/** An action as XState passes it to its executor. */
 interface Executable {
   readonly type: string;
   readonly params: unknown;
@@ -23,12 +24,12 @@ interface Sending {
   readonly to?: unknown;
 }
 
-/** An instance elsewhere, as a target of XState's `sendTo`. */
+/** Another instance, as a target of XState's `sendTo`. */
 export interface Target {
   readonly "~instance": { readonly machine: string; readonly id: string };
 }
 
-/** Only ever looked at, never started. */
+/** Never started, only referenced. */
 const inert = createActor(createMachine({}));
 
 export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]): Logic {
@@ -67,7 +68,7 @@ export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]
     return [{ kind: "effect", name: type, params, context: info.context, event: info.event }];
   }
 
-  /** Without a delay, XState has taken the event in already. */
+  /** Without a delay, XState has already processed the event. */
   function raised({ event, id, delay }: Sending): Order[] {
     if (delay === undefined) return [];
     const branch = id === undefined ? undefined : byType.get(id);
@@ -84,7 +85,7 @@ export function xstateLogic(machine: AnyStateMachine, effects: readonly string[]
     const target = (to as Target | undefined)?.["~instance"];
     if (target) return [{ kind: "tell", ...target, event, delayMs: Math.max(delay ?? 0, 0), sendId: id ?? null }];
     if (to !== inert) throw new ActionRefused(machine.id, "sends to an actor of its own");
-    if (delay === undefined) return [{ kind: "again", event }];
+    if (delay === undefined) return [{ kind: "toSelf", event }];
     return [{ kind: "raise", id: id ?? null, event, delayMs: Math.max(delay, 0) }];
   }
 
@@ -140,7 +141,7 @@ function branchesOf(root: Node): Map<string, KnownBranch[]> {
   return found;
 }
 
-/** The same delay; or the only branch that leads to the same place; or the only one there was and is. */
+/** The branch with the same delay; or the only one with the same target; or the only one there was and is. */
 function findBranch(now: readonly KnownBranch[], { delay, to, of }: AfterBranch): MachineEvent | null {
   const aims = now.filter(({ branch }) => JSON.stringify(branch.to) === JSON.stringify(to));
   const same = now.find(({ branch }) => branch.delay === delay) ?? (aims.length === 1 ? aims[0] : undefined);

@@ -1,4 +1,4 @@
-// The one place that knows XState: an optional peer, so nothing that `holdfast` itself imports may lead here.
+// The only import of XState: an optional peer, so nothing that `holdfast` itself imports may lead here.
 
 export {
   type ActorRef,

@@ -1,7 +1,7 @@
 // The programs of a node that live in the database: loaded when it opens, and again whenever they change.
 
+import type { ActorEvents } from "../actor/definition-events.js";
 import { DefinitionLoader, type Readable } from "../actor/definition-loader.js";
-import type { ActorEvents } from "../actor/events.js";
 import type { Strategies } from "../actor/named-strategy.js";
 import { programNames, quiet, readDefinition } from "../actor/read-definition.js";
 import type { Tasks } from "../dag/named-task.js";

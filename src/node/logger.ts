@@ -1,9 +1,9 @@
 // A logger of the user's: every event of a node as one line, at the level that fits it.
 
-import type { ActorEvents } from "../actor/events.js";
+import type { ActorEvents } from "../actor/definition-events.js";
 import type { EngineEvents } from "../engine/events.js";
-import type { MachineEvents } from "../machine/events.js";
-import type { TriggerEvents } from "../trigger/events.js";
+import type { MachineEvents } from "../machine/machine-events.js";
+import type { TriggerEvents } from "../trigger/emit-events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 import type { WorkClaimEvents } from "./work-guard.js";
 

@@ -1,10 +1,10 @@
 // The events of engine, triggers and machines as a node emits them: each names the node, for listeners and for the logger.
 
-import type { ActorEvents } from "../actor/events.js";
+import type { ActorEvents } from "../actor/definition-events.js";
 import type { EngineEvents } from "../engine/events.js";
-import type { MachineEvents } from "../machine/events.js";
+import type { MachineEvents } from "../machine/machine-events.js";
 import type { Bus, Telemetry } from "../telemetry/bus.js";
-import type { TriggerEvents } from "../trigger/events.js";
+import type { TriggerEvents } from "../trigger/emit-events.js";
 import type { ScheduleEvents } from "../trigger/schedule-events.js";
 import { type Logger, logEvent } from "./logger.js";
 import type { WorkClaimEvents } from "./work-guard.js";

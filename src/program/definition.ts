@@ -1,4 +1,4 @@
-// A program as its user defines it: a plain value, of whatever kind. A node is given a list of them.
+// A program as its user defines it: a plain value of any kind. A node has a list of them.
 
 import type { Program } from "../engine/program.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
@@ -7,12 +7,12 @@ import type { ProgramEnvironment } from "./environment.js";
 import type { Schema } from "./schema.js";
 import type { Startable } from "./startable.js";
 
-/** `In` is what a start takes; `Parsed` what the program gets: the same, unless a schema makes something else of it. */
+/** `In` is the input of a start; `Parsed` is what the program receives: the same, unless a schema transforms it. */
 export interface Definition<Name extends string, In, Out, Parsed = In> extends Startable {
   readonly kind: string;
   readonly name: Name;
   readonly schema: Schema<In, Parsed> | null;
-  /** What starts it besides a call. */
+  /** What starts it other than a call. */
   readonly triggers: readonly TriggerSpec[];
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
   /** What a node claims for it, each with the way to work on one claimed run. */

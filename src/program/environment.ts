@@ -5,7 +5,7 @@ import { InvalidInput } from "../kernel/error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { Startable } from "./startable.js";
 
-/** What a node hands to its programs, for example a model or a mailer. Declare your own by merging this interface. */
+/** What a node passes to its programs, for example a model or a mailer. Declare your own by merging this interface. */
 // biome-ignore lint/suspicious/noEmptyInterface: users add to it
 export interface Services {}
 
@@ -15,7 +15,7 @@ export interface RunOfServices {
   readonly input: unknown;
 }
 
-/** Makes the run of a child in the parent's world: its env, stack and limits. */
+/** Creates a child run in the parent's env and stack, with its limits. */
 export type NewChild = (program: Omit<Startable, "schema">, input: unknown) => Omit<NewRun, "key" | "parentId">;
 
 /** What only some kinds of program need, found by its class: the node provides it, and only those programs know it. */
@@ -40,7 +40,7 @@ export interface ProgramEnvironment {
   readonly newChild: NewChild;
   readonly historyWarning: number;
   readonly historyLimit: number;
-  /** The services for one run: the node's, with the run's own over them. */
+  /** The services for one run: the node's, overlaid with the run's own. */
   readonly servicesFor: (run: RunOfServices) => Promise<Services>;
   readonly onLongHistory: (runId: string, length: number) => void;
 }

@@ -1,10 +1,10 @@
-// The input of a workflow goes through its schema once, when a run is started; what comes out is stored.
+// Parses a program's input with its schema once, when a run is started; the output is stored.
 
 import { isThenable, UNAWAITED } from "../kernel/codec/json-prepare.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
 import type { Schema, SchemaIssue, Validated } from "./schema.js";
 
-/** The schema did not accept the input. Nothing was started. */
+/** The schema rejected the input. Nothing was started. */
 export class InputRefused extends HoldfastError {
   readonly code = "INPUT_REFUSED";
   readonly issues: readonly { readonly path: string; readonly message: string }[];
@@ -12,7 +12,7 @@ export class InputRefused extends HoldfastError {
   constructor(workflow: string, issues: readonly SchemaIssue[]) {
     const told = issues.map(({ path = [], message }) => ({ path: pathText(path), message }));
     const lines = told.map(({ path, message }) => `\n- ${path}: ${message}`);
-    super(`The input of ${JSON.stringify(workflow)} was refused:${lines.join("")}`);
+    super(`The input of ${JSON.stringify(workflow)} was rejected:${lines.join("")}`);
     this.issues = told;
   }
 }
@@ -23,12 +23,12 @@ interface Takes {
 }
 
 export async function parseInput({ name, schema }: Takes, input: unknown): Promise<unknown> {
-  // Here and not by the codec: what an async function answers is awaited.
+  // Not left to the codec: returning a Promise from an async function awaits it, which would hide the mistake.
   expectAwaited(input);
   return schema ? accepted(name, await schema["~standard"].validate(input)) : input;
 }
 
-/** For a child: between two calls of a workflow's context nothing may be waited for. */
+/** For a child: a workflow's context must not wait between two of its calls. */
 export function parseInputNow({ name, schema }: Takes, input: unknown): unknown {
   expectAwaited(input);
   if (!schema) return input;
@@ -37,7 +37,7 @@ export function parseInputNow({ name, schema }: Takes, input: unknown): unknown 
   result.catch(() => {});
   throw new InvalidInput(
     `input of ${JSON.stringify(name)}`,
-    "its schema validates asynchronously; a child needs one that answers at once",
+    "its schema validates asynchronously; a child needs a synchronous one",
   );
 }
 

@@ -1,5 +1,5 @@
-// What a schema must have to validate input: the part of Standard Schema (version 1) that we use. Zod, valibot, arktype and
-// others keep it. Written down here, because a package for one interface is one package too many to install.
+// The part of Standard Schema (version 1) that validates input. Zod, valibot, arktype and others implement it. Declared
+// here, because a package for one interface is one package too many to install.
 
 export interface Schema<In = unknown, Out = In> {
   readonly "~standard": {

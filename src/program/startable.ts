@@ -1,4 +1,4 @@
-// What the start of a run needs to know of its program.
+// What starting a run needs to know about its program.
 
 import type { LimitRule } from "../kernel/limit-rule.js";
 import type { Recovery } from "../kernel/run/recovery.js";
@@ -6,19 +6,19 @@ import type { Schema } from "./schema.js";
 
 export interface Startable {
   readonly name: string;
-  /** Where its runs wait. */
+  /** The queue of its runs. */
   readonly queue: string;
   readonly version: string | null;
   readonly schema: Schema | null;
   /** Narrow to wide. */
   readonly limits: readonly LimitRule[];
-  /** What becomes of its runs when their holder died; not given, because the code is not there: as its nodes declared. */
+  /** What happens to its runs when their holder died; omitted without the program's code: as its nodes declared. */
   readonly recovery?: Recovery;
-  /** Served only by nodes of these stacks; not given: by any. */
+  /** Served only by nodes of these stacks; omitted: by any. */
   readonly stacks?: readonly string[];
 }
 
-/** A node of no stack serves whatever it is given. */
+/** A node without a stack serves all its programs. */
 export function isServedIn(stack: string | null, { stacks }: Pick<Startable, "stacks">): boolean {
   return stacks === undefined || stack === null || stacks.includes(stack);
 }

@@ -1,4 +1,5 @@
-// An approval: a question to a person, bound to what was shown. One decision counts; its timeout races on the same key.
+// An approval: a question to a person, bound to what was shown. One decision counts; the timeout competes for the same
+// inbox key.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -8,23 +9,26 @@ import type { Call } from "./call.js";
 import { type CallId, waitKey } from "./recorded.js";
 import type { Replay } from "./replay.js";
 
-/** What is shown to whoever decides. */
+/** The question as shown to the person who decides. */
 export interface Question {
   readonly ask: string;
   readonly choices: readonly string[];
   readonly to: string | null;
   readonly plan?: unknown;
-  /** What counts when nobody decides in time. */
+  /** The choice that counts on timeout. */
   readonly otherwise: string | null;
 }
 
-/** Throws before anything is asked: nobody could answer a question without choices, or with a default that is none. */
+/**
+ * Throws before anything is asked: a question without choices, or with a default that is not among them, cannot be
+ * answered.
+ */
 export function checkQuestion({ choices, otherwise }: Pick<Question, "choices" | "otherwise">, path: string): void {
   const isText = Array.isArray(choices) && choices.every((one) => typeof one === "string" && one !== "");
   if (!isText || choices.length === 0)
-    throw new InvalidInput(`${path}.choices`, "must be a list of texts, at least one");
+    throw new InvalidInput(`${path}.choices`, "must be a list of strings with at least one element");
   if (otherwise !== null && !choices.includes(otherwise))
-    throw new InvalidInput(`${path}.default`, `${JSON.stringify(otherwise)} is none of ${choices.join(", ")}`);
+    throw new InvalidInput(`${path}.default`, `${JSON.stringify(otherwise)} must be one of ${choices.join(", ")}`);
 }
 
 export interface DecisionPayload {
@@ -33,12 +37,12 @@ export interface DecisionPayload {
   readonly note: string | null;
 }
 
-/** `by` is null when it was the default for nobody's answer. */
+/** `by` is null when the default counted after the timeout. */
 export type Answer =
   | { readonly outcome: string; readonly by: string | null; readonly note: string | null }
   | { readonly outcome: "expired" };
 
-/** Somebody decided before the question was asked, and not one of its choices. */
+/** The approval was decided before it was asked, with a choice it does not offer. */
 export class DecisionInvalid extends HoldfastError {
   readonly code = "DECISION_INVALID";
 
@@ -55,7 +59,7 @@ export interface ApprovalCallOptions {
   readonly timeoutMs: number | null;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  /** `messageKey`: of the message that brought it. */
+  /** `messageKey`: the key of the message with the decision. */
   readonly resolve: (answer: Answer, messageKey: string) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -76,7 +80,7 @@ export class ApprovalCall implements Call {
     return `approval ${JSON.stringify(this.#options.name)}`;
   }
 
-  /** The question stands in the journal with a hash of what was asked, for those who decide and those who audit. */
+  /** Records the question with a hash of its content, for those who decide and those who audit. */
   start(): void {
     this.started = true;
     const { replay, codecs, id, name, key, question, timeoutMs } = this.#options;
@@ -91,13 +95,15 @@ export class ApprovalCall implements Call {
       () => {
         this.running = false;
         this.#arm(replay.session.databaseNow());
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
   }
 
-  /** Sent to our own inbox, under the key of the decision: whichever was accepted first is taken in. */
+  /**
+   * Sends the timeout to the run's own inbox, under the decision's key: the inbox accepts only the first of the two.
+   */
   expire(): void {
     const { replay, name, key } = this.#options;
     this.deadline = null;
@@ -105,13 +111,13 @@ export class ApprovalCall implements Call {
     replay.session.sendTimeout(waitKey(name, key, replay.session.run.baseSeq), name).then(
       () => {
         this.running = false;
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
   }
 
-  tell({ key, payload }: JournalEntry): void {
+  deliver({ key, payload }: JournalEntry): void {
     const { codecs, resolve, reject, question } = this.#options;
     const { choices, otherwise } = question;
     const decision = payload ? (codecs.decode(payload) as DecisionPayload) : null;

@@ -1,4 +1,4 @@
-// One call of a function's to its context: answered by an entry of the journal, sooner or later.
+// One call of a program to its context; a journal entry answers it, sooner or later.
 
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import type { CallId } from "./recorded.js";
@@ -7,25 +7,28 @@ export interface Call {
   readonly id: CallId;
   /** For people: `step "charge"`. */
   readonly title: string;
-  /** Whether it was made in this round. */
+  /** Whether the call was made in this session. */
   readonly started: boolean;
-  /** Made, and at work in this process; a call that only waits for the outside is not. */
+  /** Working in this process; false for a call that only waits for an outside event. */
   readonly running: boolean;
-  /** When it ends by itself or goes on, on the database's clock. */
+  /** When the call times out or resumes, on the database's clock. */
   readonly deadline: number | null;
-  /** Its deadline is so near that the run is not given back for it. */
+  /** The deadline is so near that the run keeps its claim until then. */
   readonly lingers?: boolean;
-  /** While it is being recorded nothing else is told: its answer depends on what the log has beyond it. */
+  /**
+   * While this call is being recorded, no ending is delivered: its answer depends on whether the journal continues
+   * beyond it.
+   */
   readonly first?: boolean;
-  /** Set on a wait for a signal: it is ended by the next message of that name. */
+  /** Set on a wait for a signal: the next message of that name ends it. */
   readonly signalName?: string;
   start(): void;
-  /** The deadline has come: writes the ending that says so, or goes on. */
+  /** Called at the deadline: writes the ending that says so, or resumes. */
   expire(): void;
-  /** A message was taken into the journal. */
-  hear?(message: JournalEntry): void;
-  /** How many ended children are worth waking for. */
+  /** Called when a message was taken into the journal. */
+  onMessage?(message: JournalEntry): void;
+  /** How many children must end before waking is useful. */
   wakeAfter?(): number;
-  /** The ending, as the journal has it. */
-  tell(entry: JournalEntry): void;
+  /** Delivers the ending, as the journal has it. */
+  deliver(entry: JournalEntry): void;
 }

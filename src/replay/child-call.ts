@@ -1,4 +1,4 @@
-// A child run: started in the parent's own commit, its end read and recorded when it is told of it.
+// A child run: started in the parent's own commit; its result is read and recorded when its end is reported.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { decodeError, type StoredError } from "../kernel/codec/recorded-error.js";
@@ -15,7 +15,7 @@ export interface ChildCallOptions {
   readonly newRun: () => Omit<NewRun, "key" | "parentId">;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  /** How many of its group are still open, itself included. */
+  /** How many children of its group are still open, including this one. */
   readonly groupLeft: () => number;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -50,7 +50,7 @@ export class ChildCall implements Call {
     if (begun) {
       this.#childId = begun.key;
       const news = replay.messageOf(`child:${begun.key}`);
-      if (news) this.hear(news);
+      if (news) this.onMessage(news);
       return;
     }
     const run = newRun();
@@ -59,7 +59,7 @@ export class ChildCall implements Call {
     replay.session.commit([{ kind: "enqueue", name, run }]).then(
       () => {
         this.running = false;
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
@@ -71,14 +71,14 @@ export class ChildCall implements Call {
     return this.#options.groupLeft();
   }
 
-  /** The message tells only that it ended; what came of it is read from the child's own journal, and recorded here. */
-  hear({ key, name: state }: JournalEntry): void {
+  /** The message says only that the child ended; the result is read from the child's own journal and recorded here. */
+  onMessage({ key, name: state }: JournalEntry): void {
     if (this.running || key !== `child:${this.#childId}`) return;
     this.running = true;
     this.#record(state).catch((error) => this.#options.replay.fail(error));
   }
 
-  tell({ payload }: JournalEntry): void {
+  deliver({ payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve, reject } = this.#options;
     const { state, value } = codecs.decode(payload!) as ChildEnd;
@@ -97,7 +97,7 @@ export class ChildCall implements Call {
   }
 }
 
-/** Only a child that failed left an error, until it was opened again; one that was cancelled left what it had to say. */
+/** Only a failed child leaves an error, until it is retried; a cancelled one leaves its cancellation. */
 function endedAs(state: string, details: unknown): StoredError {
   return { name: "ChildEnded", code: "CHILD_ENDED", message: `The child run ended ${state}.`, details };
 }

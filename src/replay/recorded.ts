@@ -1,4 +1,4 @@
-// What a journal says about the calls of a function: which have begun, which have ended, in which order.
+// Reads from a journal which calls have begun, which have ended, and in which order.
 
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 
@@ -9,13 +9,13 @@ export function callId(kind: string, name: string, key: string): CallId {
   return JSON.stringify([kind, name, key]);
 }
 
-/** An entry that ends a call: the one it names, or, for a signal, the first open wait for it. */
+/** An entry that ends a call: the call it names or, for a signal, the first open wait for it. */
 export interface Ending {
   readonly id: CallId | null;
   readonly entry: JournalEntry;
 }
 
-/** Failed tries of a call that has not ended. */
+/** Failed attempts of a call that has not ended. */
 export interface Tries {
   readonly count: number;
   readonly last: JournalEntry;
@@ -23,18 +23,18 @@ export interface Tries {
 
 export interface Recorded {
   readonly start: JournalEntry;
-  /** When the run was started, or opened again by an operator: what its timeout counts from. */
+  /** When the run was started or retried by an operator: its timeout counts from here. */
   readonly since: number;
-  /** In the order of the journal: the order in which the function was told. */
+  /** In journal order, which is the order in which the function received them. */
   readonly endings: readonly Ending[];
-  /** Calls that wait for something: when they began, and with what. */
+  /** Calls that wait: when they began, and with what payload. */
   readonly begun: ReadonlyMap<CallId, JournalEntry>;
   readonly tries: ReadonlyMap<CallId, Tries>;
-  /** Messages that were taken in, by their key in the inbox. */
+  /** Messages that were taken in, by their inbox key. */
   readonly messages: ReadonlyMap<string, JournalEntry>;
 }
 
-/** Entries that end a call: the kind of the call. */
+/** Kinds of entries that end a call, with the kind of the call. */
 const ENDS: Readonly<Record<string, string>> = {
   step: "step",
   "step.failed": "step",
@@ -60,7 +60,7 @@ const TRIES: Readonly<Record<string, string>> = {
   "item.tried": "item",
 };
 
-/** `baseSeq`: where the generation's log begins, when these entries are only a part of it. */
+/** `baseSeq`: where the generation's journal begins, when these entries are only a part of it. */
 export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries[0]!.seq - 1): Recorded {
   const endings: Ending[] = [];
   const begun = new Map<CallId, JournalEntry>();
@@ -76,7 +76,7 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
       const id = callId(TRIES[kind]!, name, key!);
       tries.set(id, { count: (tries.get(id)?.count ?? 0) + 1, last: entry });
     } else if (kind === "enqueue") {
-      // Its key is the child's id: the nth child of a name belongs to the nth call.
+      // The key is the child's id, so the nth child of a name is matched to the nth call.
       const n = (children.get(name) ?? 0) + 1;
       children.set(name, n);
       begun.set(callId("child", name, String(n)), entry);
@@ -93,22 +93,27 @@ export function readRecorded(entries: readonly JournalEntry[], baseSeq = entries
   return { start: entries[0]!, since, endings, begun, tries, messages };
 }
 
-/** Opened again by an operator, or tried again as a whole: what failed last, with nothing after it, is tried again. */
+/**
+ * After an operator's retry, or when the function is tried again as a whole, failures at the end of the journal are
+ * tried again.
+ */
 function forgetLastFailures(endings: Ending[]): void {
   while (endings.at(-1)?.entry.kind.endsWith(".failed")) endings.pop();
 }
 
-/** What a message ends, if anything: a signal the next wait for it, a decision or its timeout the approval it names. */
+/**
+ * The call a message ends, if any: a signal ends the next wait for it, a decision or its timeout the approval it names.
+ */
 export function endingOf(entry: JournalEntry, baseSeq: number): Ending | null {
   const { key, name } = entry;
   if (key?.startsWith("signal:")) return { id: null, entry };
   if (!key?.startsWith("wait:")) return null;
   const nth = key.slice("wait:".length + name.length + 1).split("@")[0]!;
-  // A decision of an earlier generation decides nothing in this one.
+  // A decision for an earlier generation does not count in this one.
   return key === waitKey(name, nth, baseSeq) ? { id: callId("approval", name, nth), entry } : null;
 }
 
-/** The key in the inbox that a decision and its timeout share: the first wins. Each generation asks anew. */
+/** The inbox key shared by a decision and its timeout: the first wins. It differs in each generation. */
 export function waitKey(name: string, nth: string, baseSeq: number): string {
   return baseSeq === 0 ? `wait:${name}:${nth}` : `wait:${name}:${nth}@${baseSeq}`;
 }

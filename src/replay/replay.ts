@@ -1,8 +1,7 @@
-// Runs a function over its journal: recorded calls are answered from it, new ones are made, and when nothing but waiting is
-// left the run gives its claim back.
+// Runs a function over its journal: answers recorded calls, makes new ones, and releases the claim when only waits are left.
 //
-// The function sees one ending at a time, one turn of the event loop apart, in the order of the journal; the first time,
-// too. So `Promise.race` decides today as it did when the log was written.
+// The function receives one ending at a time, one turn of the event loop apart, in journal order; also the first time.
+// So `Promise.race` decides in a replay as it did when the journal was written.
 
 import type { Session } from "../engine/session.js";
 import type { Payload } from "../kernel/codec/payload.js";
@@ -13,47 +12,47 @@ import type { Call } from "./call.js";
 import { type CallId, type Ending, endingOf, type Recorded } from "./recorded.js";
 import { type Mail, StopGate } from "./stop-gate.js";
 
-/** The reason with which steps are aborted that still run when their run is over. */
+/** Abort reason for steps still running when their run has ended. */
 export class RunOver extends HoldfastError {
   readonly code = "RUN_OVER";
 
   constructor(runId: string) {
-    super(`Run ${runId} is over; nobody waits for this step any more.`);
+    super(`Run ${runId} has ended; the result of this step is no longer needed.`);
   }
 }
 
-/** How a round of work on a run ended. */
-export type Outcome =
+/** How a session ended. */
+export type SessionOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
-  /** Everything the function waits for lies outside. `wakeAt` is the earliest deadline on the database's clock. */
+  /** The function waits only for outside events. `wakeAt` is the earliest deadline on the database's clock. */
   | { readonly kind: "waits"; readonly wakeAt: number | null; readonly wakeAfter: number }
-  /** Begin anew with this input; these messages were told to nobody. */
-  | { readonly kind: "anew"; readonly input: Payload; readonly reopen: readonly string[] }
-  /** The run's own time is over. */
+  /** Continue as new with this input; the messages in `reopen` were not delivered. */
+  | { readonly kind: "continueAsNew"; readonly input: Payload; readonly reopen: readonly string[] }
+  /** The run's own timeout has passed. */
   | { readonly kind: "timeout" }
-  /** Its log has grown beyond what is allowed. */
+  /** The journal has grown beyond the limit. */
   | { readonly kind: "tooLong"; readonly length: number }
   | { readonly kind: "handBack" }
   | { readonly kind: "cancelled"; readonly entry: JournalEntry }
-  /** Code and journal do not fit: recorded, but not asked for. */
+  /** Code and journal do not fit: `missing` is recorded, but was not asked for. */
   | { readonly kind: "mismatch"; readonly missing: readonly JournalEntry[]; readonly asked: readonly string[] };
 
 export interface ReplayLimits {
-  /** From the start of the generation, or from when the run was opened again. */
+  /** From the start of the generation, or from the operator's retry. */
   readonly timeoutMs: number | null;
-  /** Counted from here instead, on the database's clock. */
+  /** Count from here instead, on the database's clock. */
   readonly since?: number;
-  /** The function as a whole is tried again: what it throws counts, whatever the log still has. */
+  /** The function is tried again as a whole: what it throws counts, even if the journal has more. */
   readonly retried?: boolean;
-  /** Only time at work counts: a run that waits is not woken when its time is over. */
+  /** Only working time counts: a waiting run is not woken for its timeout. */
   readonly atWork?: boolean;
-  /** Entries of one generation. */
+  /** The most entries of one generation. */
   readonly historyLimit: number;
 }
 
-/** Stands for a call that has been told its ending. */
-const OVER: Call = {
+/** Replaces a call whose ending was delivered. */
+const ENDED: Call = {
   id: "",
   title: "",
   started: true,
@@ -61,7 +60,7 @@ const OVER: Call = {
   deadline: null,
   start() {},
   expire() {},
-  tell() {},
+  deliver() {},
 };
 
 export class Replay {
@@ -70,28 +69,28 @@ export class Replay {
   readonly gate = new StopGate();
   readonly #calls = new Map<CallId, Call>();
   readonly #open = new Set<Call>();
-  /** Those that hold others back while they are being recorded. */
-  readonly #firsts = new Set<Call>();
+  /** Calls that hold back all endings while they are being recorded. */
+  readonly #holdingBack = new Set<Call>();
   readonly #messages: Map<string, JournalEntry>;
-  /** Recorded or just written, not yet told to the function; in the order of the journal. */
-  readonly #untold: Set<Ending>;
-  /** Ends what runs when the run itself is over: cancelled, out of time, or done without waiting for it. */
+  /** Endings recorded or just written but not yet delivered, in journal order. */
+  readonly #undelivered: Set<Ending>;
+  /** True when the run has ended while work continues: cancelled, timed out, or returned without awaiting it. */
   #isOver = false;
-  /** Made when somebody asks for the signal: most runs never do, and it is not cheap. */
+  /** Created on first use: most runs never ask for the signal, and an AbortController is not cheap. */
   #over: AbortController | null = null;
   #signal: AbortSignal | null = null;
   readonly #deadline: number | null;
-  #settled: Extract<Outcome, { kind: "returned" | "threw" }> | null = null;
-  /** The function ended after it was asked to: what it answered may be a part of its work. */
+  #settled: Extract<SessionOutcome, { kind: "returned" | "threw" }> | null = null;
+  /** The function returned after it was asked to stop: the result may be partial. */
   endedLate = false;
   #failure: { error: unknown } | null = null;
   #asked = 0;
   #inStep = false;
   #cancelled: JournalEntry | null = null;
-  /** Somebody wants it given back: the row knows what becomes of it then. */
+  /** The run is to be released; its row says what happens to it then. */
   #paused = false;
   readonly #retried: boolean;
-  #anew: Payload | null = null;
+  #nextInput: Payload | null = null;
   readonly #historyLimit: number;
   readonly #atWork: boolean;
   #wake: (() => void) | null = null;
@@ -100,7 +99,7 @@ export class Replay {
     const { timeoutMs, historyLimit, since, retried = false, atWork = false } = limits;
     this.session = session;
     this.recorded = recorded;
-    this.#untold = new Set(this.recorded.endings);
+    this.#undelivered = new Set(this.recorded.endings);
     this.#messages = new Map(this.recorded.messages);
     this.#cancelled = this.recorded.messages.get("cancel") ?? null;
     this.#deadline = timeoutMs === null ? null : (since ?? this.recorded.since) + timeoutMs;
@@ -109,13 +108,13 @@ export class Replay {
     this.#atWork = atWork;
   }
 
-  /** Somebody wants it to stop: nothing of it is to begin. */
-  get stopped(): Outcome | null {
+  /** A stop was requested: nothing more may begin. */
+  get stopped(): SessionOutcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     return this.#paused ? { kind: "handBack" } : null;
   }
 
-  /** For user code: aborts when the claim is lost, the node has no more time, or the run is over. */
+  /** For user code: aborts when the claim is lost, the node's grace period ends, or the run has ended. */
   get signal(): AbortSignal {
     if (!this.#signal) {
       this.#over = new AbortController();
@@ -134,12 +133,12 @@ export class Replay {
     return new RunOver(this.session.run.runId);
   }
 
-  /** Whether a step's work is the one who asks, until its first await. */
+  /** True while a step's work runs synchronously, until its first await. */
   get insideStep(): boolean {
     return this.#inStep;
   }
 
-  /** Calls a step's work: until its first await, it is known to be the one who asks. */
+  /** Calls a step's work and marks the calls it makes until its first await. */
   inStep<T>(work: () => T): T {
     this.#inStep = true;
     try {
@@ -149,26 +148,26 @@ export class Replay {
     }
   }
 
-  /** Registers a call of the function's; it is made when the journal turns out not to have it. */
+  /** Registers a call; it is made if the journal does not have it. */
   ask(call: Call): void {
-    // Once the outer step is recorded nobody asks for the inner one any more, and the log would not fit.
+    // Once the outer step is recorded, a replay would not make the inner call, and the journal would not fit.
     if (this.#inStep) throw new InvalidInput(call.title, "cannot be called inside a step; call it before or after it");
     this.#asked++;
     this.#calls.set(call.id, call);
     this.#open.add(call);
-    if (call.first) this.#firsts.add(call);
-    this.poke();
+    if (call.first) this.#holdingBack.add(call);
+    this.wake();
   }
 
-  /** Ends this generation: once the function is idle, the run begins anew. */
-  beginAnew(input: Payload): void {
-    this.#anew = input;
-    this.poke();
+  /** Ends this generation: once the function is idle, the run continues as new. */
+  continueAsNew(input: Payload): void {
+    this.#nextInput = input;
+    this.wake();
   }
 
-  /** Whether the log goes on beyond where the function is: what it asks now that is not recorded was not asked then. */
+  /** Whether the journal continues beyond the function's position: a call without an entry was not made then. */
   get catchingUp(): boolean {
-    if ([...this.#untold].some(({ entry }) => entry.kind !== "take")) return true;
+    if ([...this.#undelivered].some(({ entry }) => entry.kind !== "take")) return true;
     return [...this.recorded.begun.keys()].some((id) => !this.#calls.has(id));
   }
 
@@ -180,54 +179,54 @@ export class Replay {
     return this.#calls.has(id);
   }
 
-  /** An ending that was just written to the journal. */
+  /** Takes an ending that was just written to the journal. */
   ended(ending: Ending): void {
     this.#keep(ending);
-    this.poke();
+    this.wake();
   }
 
-  /** Writers that were answered together come back in any order; the function is told in the journal's. */
+  /** Writers in one batch resume in any order; the function receives endings in journal order. */
   #keep(ending: Ending): void {
-    const later = [...this.#untold].filter(({ entry }) => entry.seq > ending.entry.seq);
-    for (const one of later) this.#untold.delete(one);
-    for (const one of [ending, ...later]) this.#untold.add(one);
+    const later = [...this.#undelivered].filter(({ entry }) => entry.seq > ending.entry.seq);
+    for (const one of later) this.#undelivered.delete(one);
+    for (const one of [ending, ...later]) this.#undelivered.add(one);
   }
 
-  /** The message with this key in the inbox, if it was taken in. */
+  /** The message with this inbox key, if it was taken in. */
   messageOf(key: string): JournalEntry | undefined {
     return this.#messages.get(key);
   }
 
-  /** A message that was just taken into the journal. */
+  /** Takes a message that was just written to the journal. */
   received(entry: JournalEntry): void {
     this.#messages.set(entry.key!, entry);
     if (entry.key === "cancel") this.#cancelled = entry;
     if (entry.key?.startsWith("pause:")) this.#pause();
     const ending = endingOf(entry, this.session.run.baseSeq);
     if (ending) this.#keep(ending);
-    for (const call of this.#open) call.hear?.(entry);
-    this.poke();
+    for (const call of this.#open) call.onMessage?.(entry);
+    this.wake();
   }
 
-  /** What runs is aborted and waited for, as when the node stops: given back meanwhile, two could do it at once. */
+  /** Aborts running work and waits for it, as when the node stops: after a release, two nodes could do it at once. */
   #pause(): void {
     this.#paused = true;
     this.session.stop(Promise.resolve());
     this.session.expire();
   }
 
-  /** A call has failed in a way that ends the whole round: the claim is lost, or we made a mistake. */
+  /** A call failed in a way that ends the whole session: the claim is lost, or there is a bug. */
   fail(error: unknown): void {
     this.#failure ??= { error };
-    this.poke();
+    this.wake();
   }
 
-  async run(body: Promise<unknown>, mail: Mail): Promise<Outcome> {
+  async run(body: Promise<unknown>, mail: Mail): Promise<SessionOutcome> {
     body.then(
       (value) => this.#settle({ kind: "returned", value }),
       (error) => this.#settle({ kind: "threw", error: tamed(error) }),
     );
-    this.session.onChange(() => this.poke());
+    this.session.onChange(() => this.wake());
     try {
       return await this.#loop(mail);
     } finally {
@@ -236,25 +235,26 @@ export class Replay {
     }
   }
 
-  #settle(as: Extract<Outcome, { kind: "returned" | "threw" }>): void {
+  #settle(as: Extract<SessionOutcome, { kind: "returned" | "threw" }>): void {
     this.#settled = as;
     this.endedLate = this.session.workSignal.aborted;
-    this.poke();
+    this.wake();
   }
 
-  async #loop(mail: Mail): Promise<Outcome> {
+  async #loop(mail: Mail): Promise<SessionOutcome> {
     for (;;) {
       await this.#untilIdle();
       const outcome = this.#judge();
       if (outcome) return outcome;
-      // Before anything begins: what the last answer of the store brought may be a request to stop.
+      // First, because the store's last answer may have brought a request to stop.
       if (mail.isDue) {
         await mail.take();
         continue;
       }
       if (this.#startCalls() || this.#expireCalls()) continue;
       if (!this.#busy()) {
-        // What is tried again as a whole works outside of calls, too: given back meanwhile, two would do it at once.
+        // A function that is tried again as a whole also works outside of calls: after a release, two nodes could do it
+        // at once.
         if (this.session.stopping && !(this.#retried && this.#elsewhere())) return { kind: "handBack" };
         if (!this.#elsewhere() && ![...this.#open].some((call) => call.lingers))
           return { kind: "waits", wakeAt: this.#wakeAt(!this.#atWork), wakeAfter: this.#wakeAfter() };
@@ -263,35 +263,38 @@ export class Replay {
     }
   }
 
-  /** Tells endings one turn apart until the function asks nothing more by itself. */
+  /** Delivers endings one turn apart until the function makes no more calls. */
   async #untilIdle(): Promise<void> {
     for (;;) {
       const before = this.#asked;
       await this.session.world.turn();
       if (this.#failure) throw this.#failure.error;
       if (this.session.signal.aborted) throw this.session.signal.reason;
-      const next = this.#tellable();
+      const next = this.#deliverable();
       if (next) this.#tell(next);
       else if (this.#asked === before) return;
     }
   }
 
-  /** The first ending whose call is open. One whose call has ended another way (a race with its timeout) is dropped. */
-  #tellable(): { ending: Ending; call: Call } | null {
+  /**
+   * The first ending whose call is open. An ending whose call has ended another way (a race with its timeout) is
+   * dropped.
+   */
+  #deliverable(): { ending: Ending; call: Call } | null {
     if (this.#heldBack()) return null;
-    for (const ending of this.#untold) {
+    for (const ending of this.#undelivered) {
       const call = this.#callOf(ending);
       if (!call) continue;
       if (this.#open.has(call)) return { ending, call };
-      this.#untold.delete(ending);
+      this.#undelivered.delete(ending);
     }
     return null;
   }
 
-  /** Whether a call is being recorded that must stand in the log before anything more is told. */
+  /** Whether a call must be in the journal before any ending is delivered. */
   #heldBack(): boolean {
-    for (const call of this.#firsts) {
-      if (this.#open.has(call) && call.running && ![...this.#untold].some(({ id }) => id === call.id)) return true;
+    for (const call of this.#holdingBack) {
+      if (this.#open.has(call) && call.running && ![...this.#undelivered].some(({ id }) => id === call.id)) return true;
     }
     return false;
   }
@@ -303,34 +306,34 @@ export class Replay {
   }
 
   #tell({ ending, call }: { ending: Ending; call: Call }): void {
-    this.#untold.delete(ending);
+    this.#undelivered.delete(ending);
     this.#open.delete(call);
-    // Known to be over, but not kept: it holds what its step was given, and a graph may go round for ever.
-    this.#calls.set(call.id, OVER);
-    call.tell(ending.entry);
+    // Marks the call as ended without keeping it: it references its step's data, and a graph may loop for ever.
+    this.#calls.set(call.id, ENDED);
+    call.deliver(ending.entry);
   }
 
-  /** Only when the function is idle: parallel branches may ask in another order than they did. */
-  #judge(): Outcome | null {
+  /** Only when the function is idle: parallel branches may make their calls in another order than before. */
+  #judge(): SessionOutcome | null {
     if (this.#cancelled) return { kind: "cancelled", entry: this.#cancelled };
     if (this.#heldBack()) return null;
     if (this.#retried && this.#settled?.kind === "threw") return this.#settled;
-    const missing = [...this.#untold].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
+    const missing = [...this.#undelivered].map(({ entry }) => entry).filter(({ kind }) => kind !== "take");
     if (missing.length > 0 && !this.#elsewhere()) {
       const asked = [...this.#open].filter((call) => !call.started).map(({ title }) => title);
       return { kind: "mismatch", missing, asked };
     }
-    // A task has only its answer: given back, that would be lost.
+    // A task has only its result, which a release would lose.
     if (this.#paused && this.#settled && !this.#retried) return { kind: "handBack" };
     if (this.#settled) return this.#settled;
-    if (this.#anew) return { kind: "anew", input: this.#anew, reopen: this.#untoldSignals() };
+    if (this.#nextInput) return { kind: "continueAsNew", input: this.#nextInput, reopen: this.#undeliveredSignals() };
     if (this.#deadline !== null && this.session.databaseNow() >= this.#deadline) return { kind: "timeout" };
     const { length } = this.session;
     return length >= this.#historyLimit ? { kind: "tooLong", length } : null;
   }
 
-  #untoldSignals(): string[] {
-    return [...this.#untold].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
+  #undeliveredSignals(): string[] {
+    return [...this.#undelivered].flatMap(({ id, entry }) => (id === null ? entry.key! : []));
   }
 
   #startCalls(): boolean {
@@ -340,7 +343,7 @@ export class Replay {
     return fresh.length > 0;
   }
 
-  /** A node that stops leaves what is due to the next holder: for a step it would be another attempt. */
+  /** A stopping node leaves expired calls to the next holder: a step would count another attempt. */
   #expireCalls(): boolean {
     if (this.session.stopping) return false;
     const now = this.session.databaseNow();
@@ -361,20 +364,20 @@ export class Replay {
   }
 
   /**
-   * Whether the function awaits something that is not ours, an import or a hash: it asks for nothing and has not ended.
-   * Parked, it would sleep for ever; it is waited for, and what the log still has may be asked for afterwards.
+   * Whether the function awaits something outside the context, such as an import: it makes no call and has not ended.
+   * Parked, it would sleep for ever, so it is waited for; afterwards it may still make the journal's calls.
    */
   #elsewhere(): boolean {
-    return this.#open.size === 0 && this.#settled === null && this.#anew === null;
+    return this.#open.size === 0 && this.#settled === null && this.#nextInput === null;
   }
 
-  /** Whether something of this process's own is under way: a step, a write. */
+  /** Whether this process is working for the run: a step or a write. */
   #busy(): boolean {
     return [...this.#open].some((call) => call.started && call.running);
   }
 
   #wakeAt(forTimeout = true): number | null {
-    // A call that is just writing its expiry has no deadline left: waiting for it would be a loop of short sleeps.
+    // A call that is writing its expiry has no deadline left: waiting for it would become a loop of short sleeps.
     const deadlines = [...this.#open].flatMap((call) =>
       call.running || this.session.stopping ? [] : (call.deadline ?? []),
     );
@@ -382,14 +385,14 @@ export class Replay {
     return deadlines.length > 0 ? Math.min(...deadlines) : null;
   }
 
-  /** How many children must end before it is worth waking: all of a group, one otherwise. */
+  /** How many children must end before waking is useful: all of a group, otherwise one. */
   #wakeAfter(): number {
     const sizes = [...this.#open].flatMap((call) => call.wakeAfter?.() ?? []);
     return sizes.length > 0 ? Math.min(...sizes) : 1;
   }
 
-  /** Something of a call's has changed: look again. */
-  poke(): void {
+  /** A call has changed: look again. */
+  wake(): void {
     this.#wake?.();
     this.#wake = null;
   }

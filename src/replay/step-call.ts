@@ -1,4 +1,4 @@
-// A step: user code that runs until its result, or its last failure, stands in the journal.
+// A step: user code that is tried until its result, or its last failure, is in the journal.
 
 import { JournalMoved } from "../engine/committer.js";
 import type { StepFacts } from "../engine/events.js";
@@ -21,14 +21,14 @@ import { type Replay, RunOver } from "./replay.js";
 export interface StepInfo {
   /** The same for every attempt of this step, on every node: pass it to outside systems. */
   readonly idempotencyKey: string;
-  /** Rises with every takeover: an outside system can refuse what is older. */
+  /** Rises with every takeover: an outside system can reject calls with an older one. */
   readonly fence: bigint;
   readonly attempt: number;
-  /** Aborts when the claim is lost or the node has no more time. */
+  /** Aborts when the claim is lost or the node's grace period ends. */
   readonly signal: AbortSignal;
 }
 
-/** Throw it in a step when trying again is useless. */
+/** Throw it in a step when another attempt is useless. */
 export class PermanentError extends HoldfastError {
   readonly code: string = "PERMANENT";
 }
@@ -42,18 +42,18 @@ export class StepTimeout extends HoldfastError {
   }
 }
 
-/** An at-most-once step was begun and its node died or stopped: whether it happened is unknown, and it is not tried again. */
+/** An at-most-once step was begun and its node died or stopped: its outcome is unknown, and it is not tried again. */
 export class StepInterrupted extends PermanentError {
   override readonly code = "STEP_INTERRUPTED";
 
   constructor(title: string) {
     super(
-      `${title} was begun on a node that died or stopped. It may have happened; as an at-most-once step it is not repeated.`,
+      `${title} was begun on a node that died or stopped. It may have taken effect; an at-most-once step is not repeated.`,
     );
   }
 }
 
-/** A back-off longer than this gives the claim back; shorter ones are waited out in place. */
+/** A longer back-off releases the claim; a shorter one is waited out in place. */
 const LONGEST_LINGER_MS = 5_000;
 
 export interface StepCallOptions {
@@ -61,7 +61,7 @@ export interface StepCallOptions {
   readonly timeoutMs?: number | null;
   /** Recorded before it runs, and never run again once begun. */
   readonly atMostOnce?: boolean;
-  /** A result that arrives after the abort of its signal counts. */
+  /** A result that arrives after the abort counts. */
   readonly finishOnAbort?: boolean;
   readonly id: CallId;
   readonly name: string;
@@ -69,13 +69,13 @@ export interface StepCallOptions {
   readonly policy: RetryPolicy;
   /** Which errors are worth another attempt. */
   readonly retryIf?: (error: unknown) => boolean;
-  /** Makes a result of the last failure; undefined leaves it a failure. */
+  /** Turns the last failure into a result; undefined keeps the failure. */
   readonly rescue?: (error: StoredError) => unknown;
-  /** What is written in the same commit, before its entry. */
+  /** Effects written in the same commit, before the step's entry. */
   readonly ahead?: () => readonly Effect[];
-  /** What is written in the same commit, behind the entry of this kind with this payload. */
+  /** Effects written in the same commit, after the entry of this kind with this payload. */
   readonly along?: (kind: string, payload: Payload) => readonly Effect[];
-  /** With a transaction when the kind is one: its statements and the result are committed together. */
+  /** Called with a transaction if the kind is one: its statements and the result are committed together. */
   readonly work: (info: StepInfo, tx: Transaction | null) => unknown;
   readonly replay: Replay;
   readonly codecs: Codecs;
@@ -85,11 +85,11 @@ export interface StepCallOptions {
 
 interface Failure {
   readonly error: unknown;
-  /** The work was done and its result cannot be recorded: doing it again would not change that. */
+  /** The work succeeded but its result cannot be recorded: another attempt would not change that. */
   readonly unstorable: boolean;
 }
 
-/** Written already, to be written, or failed. */
+/** Already written, to be written, or failed. */
 type Attempted = { readonly entry: JournalEntry } | { readonly payload: Payload } | Failure;
 
 export class StepCall implements Call {
@@ -111,7 +111,7 @@ export class StepCall implements Call {
     return `${this.#options.kind} ${JSON.stringify(this.#options.name)}`;
   }
 
-  /** Code that passed this point before the change is told by a log that goes on without it. */
+  /** For `patched`: its value depends on whether the journal continues beyond this call. */
   get first(): boolean {
     return this.#options.kind === "patched";
   }
@@ -124,15 +124,15 @@ export class StepCall implements Call {
     else this.#go();
   }
 
-  /** The back-off is over. */
+  /** The back-off has passed. */
   expire(): void {
     this.deadline = null;
     this.lingers = false;
     this.#go();
   }
 
-  /** The decoded value or error, the first time too: what user code sees never depends on a crash. */
-  tell({ kind, payload }: JournalEntry): void {
+  /** Always decodes the stored form, the first time too, so that user code sees the same values after a crash. */
+  deliver({ kind, payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve, reject } = this.#options;
     const value = payload ? codecs.decode(payload) : undefined;
@@ -145,13 +145,13 @@ export class StepCall implements Call {
     const { replay } = this.#options;
     this.#work().catch((error) => {
       if (!(error instanceof NodeStopping)) return replay.fail(error);
-      // It has ended without a result, and nothing is recorded: the next holder begins it anew.
+      // The step ended without a result, and nothing is recorded: the next holder starts it again.
       this.running = false;
-      replay.poke();
+      replay.wake();
     });
   }
 
-  /** One attempt, and what comes of it. */
+  /** Makes one attempt and handles its outcome. */
   async #work(): Promise<void> {
     const { replay, codecs, kind, atMostOnce = false } = this.#options;
     replay.gate.expectOpen();
@@ -160,7 +160,7 @@ export class StepCall implements Call {
         return this.#end(await this.#write(`${kind}.failed`, storeError(codecs, new StepInterrupted(this.title))));
       await this.#write(`${kind}.begun`, codecs.encode(null));
     }
-    // A node that could not renew starts nothing new: somebody else may have done it already.
+    // A node that could not renew its lease starts nothing new: another node may already have done it.
     await replay.session.sure();
     replay.throwIfOver();
     replay.gate.expectOpen();
@@ -174,7 +174,7 @@ export class StepCall implements Call {
     if (facts) bus.emit("step.completed", { ...facts, ms: world.monotonicNow() - startedAt });
   }
 
-  /** The store's trouble inside the step's function is none of its failures: the attempt is made again, and counts once. */
+  /** A store failure inside the step's function is not the step's failure: the attempt is repeated and counts once. */
   async #heldAttempt(attempt: number, atMostOnce: boolean): Promise<Attempted> {
     const { replay } = this.#options;
     const { session } = replay;
@@ -192,7 +192,7 @@ export class StepCall implements Call {
     const { replay, codecs, kind, atMostOnce = false } = this.#options;
     const { bus, workSignal } = replay.session;
     if (isOurs(error)) throw error;
-    // What the abort of a stopping node does to a step is no failure of the step.
+    // An error caused by the abort of a stopping node is not a failure of the step.
     if (!atMostOnce) workSignal.throwIfAborted();
     if (kind === "transaction") replay.gate.expectOpen();
     this.#failures++;
@@ -208,7 +208,7 @@ export class StepCall implements Call {
     }
   }
 
-  /** What listeners are told of an attempt; null for values, which are ours to draw. */
+  /** The facts reported to listeners about an attempt; null for values the library generates itself. */
   #facts(): StepFacts | null {
     const { replay, kind, name, key } = this.#options;
     if (kind === "value" || kind === "progress" || kind === "patched") return null;
@@ -222,18 +222,18 @@ export class StepCall implements Call {
     try {
       return !retryIf(error);
     } catch {
-      return true; // it cannot say that another attempt is worth it; what the step threw is what counts
+      return true; // A throwing retryIf gives no answer; the step's own error decides.
     }
   }
 
-  /** The delay is the same whoever works it out: after a crash only the rest of it is waited for. */
+  /** The delay is deterministic, so after a crash another node waits only for the rest of it. */
   #backOff({ at, seq }: JournalEntry): number {
     const { policy, replay } = this.#options;
     const delayMs = retryDelayMs(policy, this.#failures, () => spread(`${replay.session.run.runId}:${seq}`));
     this.running = false;
     this.deadline = at + delayMs;
     this.lingers = this.deadline - replay.session.databaseNow() <= LONGEST_LINGER_MS;
-    replay.poke();
+    replay.wake();
     return delayMs;
   }
 
@@ -246,7 +246,7 @@ export class StepCall implements Call {
       replay.gate.expectOpen();
       const working = (async () => replay.inStep(() => work(info, tx)))();
       const value = await (late ? Promise.race([working, late.over]) : working);
-      // Work that was told to stop may answer a part of what it should: the next holder does all of it.
+      // Aborted work may return a partial result: the next holder repeats it in full.
       if (!finishOnAbort) this.#expectWanted();
       unstorable = true;
       const payload = codecs.encode(value, `result of ${this.title}`);
@@ -257,8 +257,8 @@ export class StepCall implements Call {
       if (kind !== "transaction") return { payload: await encoded(null) };
       let payload: Payload | null = null;
       const { seq } = await replay.session.transaction(async (tx) => {
-        replay.throwIfOver(); // done again, perhaps, after the run was over
-        if (late) await Promise.race([late.over, null]); // its time was over before a connection was free
+        replay.throwIfOver(); // The work may have been repeated after the run had ended.
+        if (late) await Promise.race([late.over, null]); // The timeout may have passed before a connection was free.
         payload = await encoded(tx);
         return [{ kind: "append", entry: { kind, name, key, payload } }];
       });
@@ -278,7 +278,7 @@ export class StepCall implements Call {
     workSignal.throwIfAborted();
   }
 
-  /** A promise that rejects when the attempt's time is over. */
+  /** A promise that rejects when the attempt times out. */
   #late(info: Attempt, timeoutMs: number): { readonly over: Promise<never>; readonly cancel: () => void } {
     const { world } = this.#options.replay.session;
     let cancel = () => {};
@@ -289,7 +289,7 @@ export class StepCall implements Call {
         reject(error);
       });
     });
-    // A transaction may still wait for its connection, and nobody for this: it must not end the process.
+    // The transaction may still wait for its connection while nothing awaits this promise; it must not end the process.
     over.catch(() => {});
     return { over, cancel };
   }
@@ -312,7 +312,7 @@ export class StepCall implements Call {
   }
 }
 
-/** What a step's function is given. Its signal is made when it is asked for: most steps never do, and it is not cheap. */
+/** What a step's function receives. Its signal is created on first use: most steps never ask, and it is not cheap. */
 class Attempt implements StepInfo {
   readonly idempotencyKey: string;
   readonly fence: bigint;
@@ -324,7 +324,7 @@ class Attempt implements StepInfo {
 
   constructor(replay: Replay, call: string, attempt: number) {
     const { runId, baseSeq, epoch } = replay.session.run;
-    // The base tells generations apart; opened again by an operator, a run goes on with the same keys.
+    // The base sequence changes when the journal starts over; a run retried from `last` keeps its keys.
     this.idempotencyKey = `${runId}:${baseSeq}:${call}`;
     this.fence = BigInt(epoch);
     this.attempt = attempt;
@@ -340,14 +340,17 @@ class Attempt implements StepInfo {
     return this.#signal;
   }
 
-  /** Remembered, too: an attempt whose time is over may ask for its signal only then. */
+  /** Remembered, because an attempt that timed out may ask for its signal only later. */
   abort(reason: unknown): void {
     this.#reason = reason;
     this.#limit?.abort(reason);
   }
 }
 
-/** Not a failure of the user's: the claim is lost, the journal is not where this process thought, or the run is over. */
+/**
+ * Not a failure of user code: the claim is lost, the journal is not where this process expected it, or the run has
+ * ended.
+ */
 function isOurs(error: unknown): boolean {
   return error instanceof ClaimLost || error instanceof JournalMoved || error instanceof RunOver;
 }

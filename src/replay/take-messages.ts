@@ -1,11 +1,14 @@
-// Takes what others said to a run into its journal, whenever there is news.
+// Takes new messages to a run into its journal.
 
 import type { Effect } from "../kernel/run/effect.js";
 import { isStopRequest, type Message } from "../store/contract/inbox/inbox.js";
 import type { Replay } from "./replay.js";
 import type { Mail } from "./stop-gate.js";
 
-/** Everything unread goes into the journal at once, also what nobody waits for yet. `onTaking` is told before it is sent. */
+/**
+ * All unread messages go into the journal at once, even those no call waits for yet. `onTaking` is called before they
+ * are sent.
+ */
 export function messageTaker(replay: Replay, onTaking: (messages: readonly Message[]) => void = () => {}): Mail {
   const { session } = replay;
   let mailUpTo = session.run.hasMessages ? -1 : session.run.inboxSeq;
@@ -19,7 +22,7 @@ export function messageTaker(replay: Replay, onTaking: (messages: readonly Messa
       ownUpTo = session.ownMail;
       const messages = await session.unread();
       if (messages.length === 0) return;
-      // Before it is sent: who asked knows from the journal that nothing more begins.
+      // Close before the write: once the entry is in the journal, the caller may rely on nothing more beginning.
       if (messages.some(isStopRequest)) replay.gate.close();
       onTaking(messages);
       await takeAll(replay, messages);

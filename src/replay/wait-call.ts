@@ -1,4 +1,4 @@
-// A wait: for a time, or for a signal. It costs nothing while it lasts; its deadline counts from when it was recorded.
+// A wait for a time or a signal. It holds no resources while it lasts; its deadline counts from when it was recorded.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
@@ -14,7 +14,7 @@ export interface WaitCallOptions {
   readonly timeoutMs: number | null;
   readonly replay: Replay;
   readonly codecs: Codecs;
-  /** `messageKey`: of the message that brought it; null when its time was over. */
+  /** `messageKey`: the key of the message that ended the wait; null for a timeout. */
   readonly resolve: (payload: unknown, messageKey: string | null) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,7 +39,7 @@ export class WaitCall implements Call {
     return `${this.#options.kind === "sleep" ? "sleep" : "waitFor"} ${JSON.stringify(this.#options.name)}`;
   }
 
-  /** A wait with a deadline is recorded when it begins; one without needs no record. */
+  /** Only a wait with a deadline is recorded when it begins, because the deadline counts from that entry. */
   start(): void {
     this.started = true;
     const { replay, timeoutMs, codecs, id, kind } = this.#options;
@@ -54,7 +54,7 @@ export class WaitCall implements Call {
       ({ at }) => {
         this.running = false;
         this.deadline = at + timeoutMs;
-        replay.poke();
+        replay.wake();
       },
       (error) => replay.fail(error),
     );
@@ -69,7 +69,7 @@ export class WaitCall implements Call {
     );
   }
 
-  tell({ kind, key, payload }: JournalEntry): void {
+  deliver({ kind, key, payload }: JournalEntry): void {
     this.running = false;
     const { codecs, resolve } = this.#options;
     const isMessage = kind === "take";

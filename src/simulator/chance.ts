@@ -1,4 +1,5 @@
-// Chance from a seed: the same seed, the same draws. Streams are split, so that a new draw here does not shift others there.
+// Randomness from a seed: the same seed, the same draws. Streams are split, so that a new draw in one does not shift
+// the others.
 
 export class Chance {
   #state: number;

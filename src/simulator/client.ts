@@ -1,4 +1,5 @@
-// A client outside the cluster: the real client code over its own link. Asks again until it knows, and remembers what it was told.
+// A client outside the cluster: the real client code over its own link. Repeats until it has an answer, and remembers
+// the answers.
 
 import type { Cancelled, Paused } from "../client/ask-to-stop.js";
 import type { RedriveOptions } from "../client/dead-letters.js";
@@ -21,7 +22,7 @@ export class Client {
   readonly #runs: string[] = [];
   readonly #signals: { readonly runId: string; readonly key: string }[] = [];
 
-  /** `history`: told of what this client was promised. */
+  /** `history`: informed of what this client was promised. */
   constructor(node: Node, world: World, history: History | null = null) {
     this.#node = node;
     this.#world = world;

@@ -1,4 +1,4 @@
-// Copies of the memory store's tables: what a replica has that lags behind, and how it becomes the database.
+// Copies the memory store's tables: the content of a lagging replica, and its promotion to the database.
 
 import { indexRun, type Tables } from "../store/memory/table/tables.js";
 

@@ -1,4 +1,4 @@
-// The nodes under simulation: the real engine in one incarnation after the other, started again whenever it is gone.
+// The simulated nodes: the real engine, one incarnation after the other, started again whenever it is gone.
 
 import type { Claim } from "../kernel/run/claim.js";
 import type { SettingOptions } from "../kernel/setting/setting-options.js";
@@ -21,7 +21,7 @@ export interface ClusterOptions {
   readonly workload: Workload;
   /** Where the steps of that incarnation work. */
   readonly placeOf: (world: Incarnation, kill: () => void, node: () => Node) => Place;
-  /** A node was told that a claim is granted, or lost. */
+  /** A node learned that a claim is granted, or lost. */
   readonly onTold: (by: string, what: "granted" | "lost", claim: Claim) => void;
   readonly onDown: () => void;
   /** A node is up again. */
@@ -119,7 +119,10 @@ export class SimNode {
       this.name === FOREIGN
         ? { store, programs: [], identity: this.name, ...impatient(swarm) }
         : {
-            ...{ store, programs: workload.programs(place, this.name), identity: this.name, ...swarm.settings },
+            store,
+            programs: workload.programs(place, this.name),
+            identity: this.name,
+            ...swarm.settings,
             ...(this.#stack !== null && { stack: this.#stack }),
           },
       world,

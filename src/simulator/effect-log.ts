@@ -1,4 +1,4 @@
-// What steps did outside: an external system that remembers every attempt, whoever made it and however it ended.
+// The outside effects of steps: an external system that remembers every attempt and how it ended.
 
 import type { StepInfo } from "../replay/step-call.js";
 
@@ -19,7 +19,7 @@ export interface EffectRecord {
   readonly epoch: number;
   readonly attempt: number;
   readonly at: number;
-  /** Idempotency keys of the steps whose results this one was told. */
+  /** Idempotency keys of the steps whose results this one received. */
   readonly after: readonly string[];
   /** What it answered; null while it runs or when it failed. */
   result: string | null;
@@ -73,7 +73,7 @@ export class EffectLog {
     return record;
   }
 
-  /** The work is done; `aborted`: whether it was told that nobody wants it any more. */
+  /** The work is done; `aborted`: whether its signal had been aborted. */
   finish(record: EffectRecord, aborted: boolean): void {
     record.aborted = aborted;
     this.#watcher.finished(record, aborted);

@@ -1,5 +1,5 @@
-// One life of a process: the world its code runs in. When it is killed, nothing it waits for ever comes, so all of its
-// continuations vanish like memory; when it is paused, everything comes later.
+// One life of a process: the world its code runs in. When it is killed, nothing it waits for ever happens, so all of
+// its continuations vanish like memory; when it is paused, everything happens later.
 
 import { uuidv7 } from "../kernel/id.js";
 import type { World } from "../kernel/world.js";

@@ -1,5 +1,5 @@
-// The way from one process to the database: requests and replies travel apart, and either may be late or lost.
-// Like the PostgreSQL store, it repeats a call whose outcome is unknown for a while before it tells the caller.
+// The link from one process to the database: requests and replies travel separately, and either may be late or lost.
+// Like the PostgreSQL store, it repeats a call whose outcome is unknown for a while before it fails.
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
@@ -42,7 +42,7 @@ export interface Cable {
   cut: boolean;
   /** PostgreSQL's code for why; null: it is accepted. */
   refused: string | null;
-  /** Its presence cannot be opened again. */
+  /** Its presence cannot be established. */
   absent: boolean;
   /** Of the incarnation that attended last. */
   presence: { drop(): void } | null;
@@ -52,7 +52,7 @@ export function newCable(): Cable {
   return { cut: false, refused: null, absent: false, presence: null };
 }
 
-/** A password, a right; a standby, a connection limit: the store repeats the latter by itself. */
+/** A password or a permission; a standby or a connection limit: the store itself repeats the latter. */
 export const REFUSALS = ["28P01", "42501", "25006", "53300"] as const;
 const PASSING: readonly string[] = ["25006", "53300"];
 
@@ -95,12 +95,12 @@ export class Link {
     return this.#options.weather.timeoutMs / 4;
   }
 
-  /** What a process hears when the other end does not take it. */
+  /** What a process gets when the other end does not answer. */
   refusal(op: string): HoldfastError {
     return new Unanswered(op);
   }
 
-  /** A connection ended: the process is told by its own machine, also when the network is gone. */
+  /** A connection ended: the process learns it from its own machine, even when the network is gone. */
   notice(hear: () => void): void {
     const { world, weather, chance } = this.#options;
     world.after(weather.latencyMs * (0.5 + chance.random()), hear);
@@ -140,7 +140,7 @@ export class Link {
     }
   }
 
-  /** Something the database says by itself; it may get lost. */
+  /** A notification from the database; it may get lost. */
   push(deliver: () => void): void {
     if (!this.#loses()) this.#options.world.after(this.#travelMs(), deliver);
   }

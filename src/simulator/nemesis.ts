@@ -1,4 +1,4 @@
-// The nemesis: breaks processes, cables, the database and its clock at random moments, until everything heals.
+// The nemesis: breaks processes, links, the database and its clock at random moments, until everything heals.
 
 import { Chance } from "./chance.js";
 import type { History } from "./check/history.js";

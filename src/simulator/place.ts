@@ -1,4 +1,5 @@
-// Where steps work: each attempt is noted before it does anything, takes its time, and then answers, fails or takes its node down.
+// Where steps work: each attempt is recorded before it does anything, takes its time, and then returns, fails or kills
+// its node.
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";

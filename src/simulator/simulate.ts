@@ -1,4 +1,4 @@
-// One simulation: a seed in, a verdict out. Faults first; then everything heals and all work has to come to its end.
+// One simulation: a seed in, a verdict out. Faults first; then everything heals and all work must end.
 
 import { isEnded } from "../kernel/run/run-state.js";
 import { resolveSettings } from "../kernel/setting/settings.js";
@@ -147,7 +147,7 @@ class Simulation {
     return new Calm({ ...bounds, slots: concurrency });
   }
 
-  /** L3: everything ends or waits for what nobody sends, within a bound of virtual time. */
+  /** L3: everything ends, or waits for messages that are never sent, within a bound of virtual time. */
   async #finish(): Promise<void> {
     const { leaseMs } = this.#swarm;
     const until = this.#scheduler.now + 400 * leaseMs;
@@ -163,7 +163,7 @@ class Simulation {
     if (!this.#cluster.ready) this.#history.broken("L8", null, "not every node has come back");
   }
 
-  /** L7: nodes that are told to stop do so within their grace. */
+  /** L7: nodes that are asked to stop do so within their grace period. */
   async #stop(): Promise<void> {
     let stopped = 0;
     for (const node of this.#cluster.nodes) {

@@ -1,4 +1,4 @@
-// The parameters of one simulation, drawn from its seed: every seed is another cluster under other weather.
+// The parameters of one simulation, drawn from its seed: every seed is another cluster with other faults.
 
 import type { SettingOptions } from "../kernel/setting/setting-options.js";
 import { Chance } from "./chance.js";
@@ -17,7 +17,7 @@ export interface Swarm {
   readonly faults: Partial<Record<Fault, number>>;
   /** Mean time between two refusals of the server's, each of one node for a while; null: none. */
   readonly refuseEveryMs: number | null;
-  /** How long faults go on; then everything heals. */
+  /** How long faults continue; then everything heals. */
   readonly faultsForMs: number;
   readonly runs: number;
   /** A node of another env is there, too, with settings that know no patience. */

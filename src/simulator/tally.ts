@@ -1,4 +1,4 @@
-// Counts what a simulation has shown, so that one can see whether the interesting things happen at all.
+// Counts what a simulation has covered, to see whether the interesting things happen at all.
 
 import type { Reclaimed } from "../store/contract/claim/recovery.js";
 import type { Applied } from "./applied.js";
@@ -82,6 +82,6 @@ export class Tally {
   #ends(commits: readonly { readonly effects: readonly { readonly kind: string }[] }[]): void {
     const last = commits.map(({ effects }) => effects.at(-1)?.kind);
     this.add("misfit", last.filter((kind) => kind === "misfit").length);
-    if (last.includes("continue")) this.add("begun anew");
+    if (last.includes("continue")) this.add("continued as new");
   }
 }

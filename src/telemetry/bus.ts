@@ -1,26 +1,26 @@
-// The bus: tells listeners what happens. Whatever a listener does, the code that emits goes on undisturbed.
+// The bus: delivers telemetry events to listeners. Whatever a listener does, the emitting code continues undisturbed.
 //
-// Each part declares its events beside the code that emits them, as an interface of names and facts:
-// `interface LeaseEvents { "lease.busy": { key: string } }`. A bus for several parts is a `Bus<LeaseEvents & ClaimEvents>`,
-// and fits wherever a `Telemetry<LeaseEvents>` is asked for.
+// Each part declares its events next to the code that emits them, as an interface of names and facts: `interface
+// LeaseEvents { "lease.busy": { key: string } }`. A bus for several parts is a `Bus<LeaseEvents & ClaimEvents>`, and
+// fits wherever a `Telemetry<LeaseEvents>` is required.
 
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
 
-/** An event as its listeners get it: the facts, and when it was emitted on this process's wall clock. */
+/** An event as listeners receive it: the facts, and when it was emitted on this process's wall clock. */
 export type Told<Facts> = Facts & { readonly at: number };
 
 export type Listener<Facts> = (event: Told<Facts>) => unknown;
 
-/** What a part that emits asks for. */
+/** What an emitting part requires. */
 export interface Telemetry<Events> {
   emit<Name extends keyof Events & string>(name: Name, facts: Events[Name]): void;
 }
 
 export interface Bus<Events> extends Telemetry<Events> {
-  /** Answers a function that ends the subscription. */
+  /** Returns a function that ends the subscription. */
   on<Name extends keyof Events & string>(name: Name, listener: Listener<Events[Name]>): () => void;
-  /** Whether anybody would hear it: saves the making of facts. */
+  /** Whether there is a listener: saves computing the facts. */
   listens(name: keyof Events & string): boolean;
   /** How many times a listener threw or rejected. */
   readonly listenerErrors: number;
@@ -28,12 +28,12 @@ export interface Bus<Events> extends Telemetry<Events> {
 
 export interface BusOptions {
   readonly world?: World;
-  /** Gets each error of a listener once. What it throws itself is ignored. */
+  /** Receives each error of a listener once. An error it throws itself is ignored. */
   readonly onListenerError?: (error: unknown, name: string) => void;
 }
 
 export function createBus<Events>({ world = systemWorld(), onListenerError }: BusOptions = {}): Bus<Events> {
-  // The box tells two subscriptions of one function apart.
+  // The box distinguishes two subscriptions of one function.
   const boxes = new Map<string, Set<{ readonly listener: Listener<unknown> }>>();
   let listenerErrors = 0;
 
@@ -42,7 +42,7 @@ export function createBus<Events>({ world = systemWorld(), onListenerError }: Bu
     try {
       onListenerError?.(error, name);
     } catch {
-      // The last place an error can go has failed. It is counted; the emitter must not suffer.
+      // The error handler itself failed. The error is counted; the emitter must not be affected.
     }
   }
 
@@ -51,7 +51,7 @@ export function createBus<Events>({ world = systemWorld(), onListenerError }: Bu
       const listening = boxes.get(name);
       if (!listening) return;
       const event = { ...facts, at: world.wallNow() };
-      // A copy: who subscribes while it is told hears from the next event on.
+      // A copy: a listener added during delivery receives only later events.
       for (const { listener } of [...listening]) {
         try {
           const answer = listener(event);

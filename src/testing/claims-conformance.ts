@@ -1,10 +1,10 @@
-// What every implementation of work claims must do, as cases for any test runner:
+// The contract of work claims as cases for any test runner:
 // `for (const c of claimsConformance) test(c.name, async () => c.run(await freshHarness()))`.
 
 import type { Granted, WorkClaims } from "../lease/work-claims.js";
 import { holds, same } from "./conformance/expect.js";
 
-/** One that nobody has used before, for each case. */
+/** Unused before, for each case. */
 export interface ClaimsHarness {
   readonly claims: WorkClaims;
   /** Moves the clock that judges leases; an adapter on a real clock may wait instead. */
@@ -62,7 +62,7 @@ const acquiring: ClaimsCase[] = [
     },
   },
   {
-    name: "the second is refused while the first holds it, and is told by whom",
+    name: "the second is refused while the first holds it, and learns the holder",
     async run({ claims }) {
       await granted(claims, "a");
       const answer = await claims.acquire(KEY, "b", { leaseMs: LEASE_MS });
@@ -86,7 +86,7 @@ const acquiring: ClaimsCase[] = [
     },
   },
   {
-    name: "a lease whose time is over is stolen: attempt and epoch rise, the token is new",
+    name: "an expired lease is stolen: attempt and epoch rise, the token is new",
     async run({ claims, advance }) {
       const first = await granted(claims, "a");
       await advance(OVER_MS);
@@ -156,7 +156,7 @@ const holding: ClaimsCase[] = [
     },
   },
   {
-    name: "a late renewal is accepted as long as nobody took the lease",
+    name: "a late renewal is accepted as long as no other owner took the lease",
     async run({ claims, advance }) {
       const grant = await granted(claims, "a");
       await advance(OVER_MS);
@@ -166,7 +166,7 @@ const holding: ClaimsCase[] = [
     },
   },
   {
-    name: "nobody renews or ends a lease with another's token, or a key that does not exist",
+    name: "a lease cannot be renewed or ended with another's token, nor a key that does not exist",
     async run({ claims }) {
       const grant = await granted(claims, "a");
       const { token } = await granted(claims, "b", "other");
@@ -201,7 +201,7 @@ const holding: ClaimsCase[] = [
     },
   },
   {
-    name: "the same end repeated answers true again, until somebody acquires the key",
+    name: "the same end repeated returns true again, until the key is acquired again",
     async run({ claims }) {
       const first = await granted(claims, "a");
       same(await claims.complete(KEY, "a", first), true, "complete");
@@ -217,7 +217,7 @@ const holding: ClaimsCase[] = [
 
 const reclaiming: ClaimsCase[] = [
   {
-    name: "there is nothing to reclaim while nothing is over",
+    name: "there is nothing to reclaim before a lease has expired",
     async run({ claims }) {
       same(await claims.reclaimExpired(10), [], "reclaimExpired");
       await granted(claims, "a");
@@ -225,7 +225,7 @@ const reclaiming: ClaimsCase[] = [
     },
   },
   {
-    name: "only what is over and not ended is reclaimed, oldest first, as many as asked for",
+    name: "only expired leases that have not ended are reclaimed, oldest first, as many as asked for",
     async run({ claims, advance }) {
       for (const key of ["k1", "k2", "k3", "k4"]) {
         await granted(claims, "a", key);

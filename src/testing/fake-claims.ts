@@ -1,4 +1,4 @@
-// Work claims in memory, for unit tests: ownership and expiry are modelled, a key can be made busy, time can be moved.
+// Work claims in memory, for unit tests: models ownership and expiry; a key can be made busy, time can be advanced.
 
 import { systemWorld } from "../kernel/system-world.js";
 import type { World } from "../kernel/world.js";
@@ -7,7 +7,7 @@ import type { ClaimAnswer, Grant, LeaseInfo, WorkClaims } from "../lease/work-cl
 import { memoryStore } from "../store/memory/memory-store.js";
 
 export interface FakeClaimsOptions {
-  /** Its wall clock decides what is over. Default: the real one. `advance` moves ahead of either. */
+  /** Its wall clock decides what has expired. Default: the real one. `advance` moves ahead of either. */
   readonly world?: World;
 }
 
@@ -23,7 +23,7 @@ export class FakeClaims implements Required<WorkClaims> {
     this.#claims = storeClaims(memoryStore({ world: ahead }).leases, { world });
   }
 
-  /** Until `clearBusy`, nobody gets this key. Who holds it already keeps it. */
+  /** Until `clearBusy`, this key cannot be acquired. A current holder keeps it. */
   setBusy(key: string, owner = "somebody"): void {
     this.#busy.set(key, owner);
   }

@@ -1,4 +1,4 @@
-// The public face of `holdfast/testing`.
+// Public exports of `holdfast/testing`.
 
 export { type CheckedStoreOptions, checkedStore } from "../store/checked-store.js";
 export { type ClaimsCase, type ClaimsHarness, claimsConformance } from "./claims-conformance.js";

@@ -1,4 +1,5 @@
-// A world whose time a test moves by hand. Timers fire in order, and all that is ready runs between two of them.
+// A world whose time a test advances by hand. Timers fire in order, and everything that is ready runs between two of
+// them.
 
 import { setImmediate } from "node:timers";
 import { uuidv7 } from "../kernel/id.js";

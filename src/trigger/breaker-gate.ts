@@ -1,4 +1,4 @@
-// Whether a trigger may start a run now: the program's circuit breaker says so.
+// Asks a program's circuit breaker whether a trigger may start a run now.
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { BreakerRecord, BreakerStore, ProbeRequest } from "../store/contract/limit/breakers.js";
@@ -12,7 +12,7 @@ export interface Guarded {
   readonly breaker: BreakerRule | null;
 }
 
-/** With a probe: the breaker is half-open, and the run may start if it is the one that takes this probe. */
+/** With a probe: the breaker is half-open, and the run may start if it takes this probe. */
 export type Verdict =
   | { readonly outcome: "passes" | "rejected"; readonly probe: null }
   | { readonly outcome: "may try"; readonly probe: ProbeRequest };
@@ -20,7 +20,7 @@ export type Verdict =
 const PASSES = { outcome: "passes", probe: null } as const;
 const REJECTED = { outcome: "rejected", probe: null } as const;
 
-/** Of several runs of a program in one call, one may try. */
+/** Of several runs of a program in one call, only one may probe. */
 export async function judge(
   breakers: BreakerStore,
   runs: readonly Guarded[],

@@ -1,16 +1,16 @@
-// Which windows of a schedule make a run now, which are left out, and when to look again. Pure.
+// Decides which windows of a schedule start a run now, which are skipped, and when to decide again. Pure.
 
 import type { Windows } from "./windows.js";
 
-/** What happens to windows that nobody was there for: none of them, only the last, or each. */
+/** What happens to windows at which no node was running: none of them, only the last, or each is caught up. */
 export type CatchUp = "none" | "last" | "all";
 
 export interface Due {
-  /** The last window that was decided on; windows up to it are history. */
+  /** The last decided window; windows up to it are not considered again. */
   readonly last: number;
   readonly now: number;
   readonly catchUp: CatchUp;
-  /** Windows that are made up for in one round at most. */
+  /** The most windows caught up in one round. */
   readonly limit: number;
 }
 
@@ -19,13 +19,13 @@ export interface Fires {
   readonly windows: readonly number[];
   /** Decided up to here. */
   readonly last: number;
-  /** When to decide again; at once when more is to be made up for. Null: never. */
+  /** When to decide again; immediately if more windows are to be caught up. Null: never. */
   readonly next: number | null;
-  /** Whether windows before the first fired one were left out. */
+  /** Whether windows before the first fired one were skipped. */
   readonly skipped: boolean;
 }
 
-/** With `none`: a window that is later than this was missed. A takeover or a restart is quicker. */
+/** With `none`: a window later than this was missed. A takeover or a restart is faster. */
 export const MISSED_AFTER_MS = 60_000;
 
 export function decideFires(windows: Windows, { last, now, catchUp, limit }: Due): Fires {

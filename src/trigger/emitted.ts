@@ -1,26 +1,26 @@
-// What `emit` answers: for each trigger that the event is for, what became of it.
+// The answer of `emit`: the outcome for each trigger that matches the event.
 
 import type { HoldfastError } from "../kernel/error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { StartAnswer } from "../store/contract/event/events.js";
-import type { Judged } from "./wish.js";
+import type { Judged } from "./planned-run.js";
 
 export interface Emitted {
-  /** One for each trigger that the event is for, by program. */
+  /** One per matching trigger, sorted by program. */
   readonly runs: readonly EmittedRun[];
 }
 
 export type EmittedRun =
   /**
-   * `duplicate`: the same event had started it before. `debounced`: it begins when its subject is quiet. `skipped`: it found no
-   * place under a limit whose overflow does not let it wait.
+   * `duplicate`: the same event had already started the run. `debounced`: the run begins when its subject is quiet.
+   * `skipped`: a limit had no free slot, and its overflow policy does not let the run wait.
    */
   | {
       readonly program: string;
       readonly runId: string;
       readonly outcome: "started" | "duplicate" | "debounced" | "skipped";
     }
-  /** The circuit breaker of the program is open: nothing was started, and this event will not be. */
+  /** The program's circuit breaker is open: nothing was started, and this event will not start it later. */
   | { readonly program: string; readonly runId: null; readonly outcome: "rejected" };
 
 export type Answer =

@@ -1,4 +1,4 @@
-// Emits events: finds who is to be started by each, and puts their runs there. It never claims anything.
+// Emits events: finds the triggers each event matches, and inserts their runs. It never claims anything.
 
 import type { StartGate } from "../engine/start-gate.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -12,16 +12,16 @@ import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
+import type { TriggerEvents } from "./emit-events.js";
 import { type Answer, type Emitted, emitted, startedBy } from "./emitted.js";
 import type { EventType } from "./event.js";
-import type { TriggerEvents } from "./events.js";
 import { type Occurrence, occurrenceOf } from "./occurrence.js";
-import { type Judged, type Wish, wishesOf } from "./wish.js";
+import { type Judged, type PlannedRun, plannedRunsOf } from "./planned-run.js";
 
 export interface EmitOptions {
-  /** The event's own id: whoever emits it again starts nothing. Default: a hash of the payload. */
+  /** Identifies the event: emitting it again starts nothing. Default: a hash of the payload. */
   readonly id?: string;
-  /** Your own transaction: its runs are there when you commit. */
+  /** Your own transaction: the runs exist when you commit. */
   readonly tx?: Transaction;
 }
 
@@ -32,21 +32,27 @@ export interface EmitterOptions {
   readonly env: string;
   readonly stack: string | null;
   readonly telemetry?: Telemetry<TriggerEvents>;
-  /** Of a node: whether it starts anything, and for whom. */
+  /** Set on a node: whether it starts runs at all, and for which stacks. */
   readonly gate?: StartGate;
 }
 
-/** What one occurrence is to start, with what the circuit breakers say; or what it has started, when nothing more had to be known. */
+/**
+ * The runs one occurrence is to start, with the circuit breakers' verdicts; or what it has started, if one statement
+ * was enough.
+ */
 type Accepted = { readonly wishes: readonly Judged[] } | Emitted;
 
 type InTransaction = { readonly tx?: Transaction };
 
-/** With ten runs each, a statement has a thousand rows; more of them gain nothing. Two make use of two of the server's cores. */
-const AT_ONCE = { maxRows: 100, maxBytes: 4 * 1024 * 1024, abreast: 2 };
+/**
+ * With ten runs each, a statement has a thousand rows; more gain nothing. Two batches in flight use two of the server's
+ * cores.
+ */
+const AT_ONCE = { maxRows: 100, maxBytes: 4 * 1024 * 1024, inFlight: 2 };
 
 export class Emitter {
   readonly #options: EmitterOptions;
-  /** When all that was emitted before has been accepted. */
+  /** Settles when everything emitted before has been accepted. */
   #earlier: Promise<unknown> = Promise.resolve();
   readonly #lane: (occurrence: Occurrence) => Promise<Accepted | HoldfastError>;
 
@@ -71,7 +77,7 @@ export class Emitter {
       return { runs: [] };
     }
     const inTransaction = tx ? { tx } : {};
-    // Single calls that come together leave together; one in a transaction goes with that.
+    // Concurrent single calls share a batch; a call in a transaction stays in that transaction.
     const accepted = tx ? (await this.#match([occurrence], inTransaction))[0]! : await this.#inOrder(occurrence);
     const answer = "wishes" in accepted ? await this.#insert(accepted.wishes, inTransaction) : accepted;
     if (answer instanceof HoldfastError) throw answer;
@@ -80,7 +86,10 @@ export class Emitter {
     return answer;
   }
 
-  /** Where more is to be done, it is done in the order of the calls: of the events of a subject, the last emitted is the last stored. */
+  /**
+   * Occurrences that need a second step are processed in call order: of a subject's events, the last emitted is the
+   * last stored.
+   */
   async #inOrder(occurrence: Occurrence): Promise<Accepted | HoldfastError> {
     const earlier = this.#earlier;
     const accepting = this.#lane(occurrence);
@@ -90,7 +99,7 @@ export class Emitter {
     return accepted;
   }
 
-  /** One statement does it all where a run needs no more than a row: one trip, and the event travels once. */
+  /** One statement does everything for a run that is only a row: one round trip, and the event is sent once. */
   async #accept(occurrences: readonly Occurrence[]): Promise<(Accepted | HoldfastError)[]> {
     const { store, gate } = this.#options;
     if (gate?.defers) return this.#match(occurrences, {});
@@ -118,10 +127,10 @@ export class Emitter {
     pairs: readonly { readonly occurrence: Occurrence; readonly matched: readonly Matched[] }[],
     inTransaction: InTransaction,
   ): Promise<(Accepted | HoldfastError)[]> {
-    // Who is started by an event is for all nodes: one that is disabled here is worked on by those who wish it.
+    // Subscriptions apply to all nodes: a program that is disabled here is executed by other nodes.
     const { gate } = this.#options;
     const stamp = (program: string) => (gate?.isDisabled(program) === false ? gate.stamp(program) : {});
-    const plans = pairs.map(({ occurrence, matched }) => wishesOf(occurrence, matched, stamp));
+    const plans = pairs.map(({ occurrence, matched }) => plannedRunsOf(occurrence, matched, stamp));
     const passed = await this.#pass(
       plans.flatMap((plan) => (plan instanceof HoldfastError ? [] : plan)),
       inTransaction,
@@ -131,12 +140,12 @@ export class Emitter {
     );
   }
 
-  /** Those that no circuit breaker rejects. */
-  async #pass(wishes: readonly Wish[], inTransaction: InTransaction): Promise<ReadonlySet<Wish>> {
+  /** The runs that no circuit breaker rejects. */
+  async #pass(wishes: readonly PlannedRun[], inTransaction: InTransaction): Promise<ReadonlySet<PlannedRun>> {
     const { store, env, telemetry } = this.#options;
     const guarded = wishes.map(({ run, breaker }) => ({ env, program: run.group.program, runId: run.id, breaker }));
     const verdicts = await judge(store.breakers, guarded, inTransaction);
-    const passed = new Set<Wish>();
+    const passed = new Set<PlannedRun>();
     for (const [i, { outcome, probe }] of verdicts.entries()) {
       const { program, runId } = guarded[i]!;
       const tries = probe !== null && (await store.breakers.takeProbe(probe, inTransaction));
@@ -146,7 +155,7 @@ export class Emitter {
     return passed;
   }
 
-  /** The runs of one event are put there in one call to the store, whole or not at all. */
+  /** The runs of one event are inserted in one call to the store, all or none. */
   async #insert(accepted: readonly Judged[], inTransaction: InTransaction): Promise<Emitted | HoldfastError> {
     const passed = accepted.filter(({ passes }) => passes);
     const plain = passed.filter(({ ticket }) => ticket === null);
@@ -155,7 +164,7 @@ export class Emitter {
     const { inserted, gathered } = await this.#send(runs, debounced, inTransaction);
     const answers = new Map<NewRun, Answer>(debounced.map(({ run }, i) => [run, gathered[i]!]));
     for (const [i, answer] of inserted.entries()) answers.set(runs[i]!, answer);
-    // In a transaction nothing is admitted before its end.
+    // Within a transaction, nothing is admitted before the commit.
     if (!inTransaction.tx) await this.#findSkipped(runs, answers);
     return emitted(accepted, answers);
   }

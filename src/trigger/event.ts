@@ -1,4 +1,4 @@
-// Events as values: `event<Payload>()("resource.updated")`, and what of them starts a program: `on(updated, { where })`.
+// Events as values: `event<Payload>()("resource.updated")`, and triggers on them: `on(updated, { where })`.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -27,13 +27,13 @@ export function event<Payload extends object>(): <const Name extends string>(nam
 export interface OnOptions<Payload> {
   /** Only events whose payload has these values: `{ kind: "disk" }`, `{ kind: { in: ["disk", "cpu"] } }`, nested. */
   readonly where?: Where<Payload>;
-  /** A path into the payload: events with the same value there belong together. Needed by `debounce`. */
+  /** A path into the payload: events with the same value there belong together. Required by `debounce`. */
   readonly subject?: ScalarPath<Payload>;
-  /** Waits until no other event of the subject came for so long, then runs once with the last of them. */
+  /** Waits until the subject has had no event for this long, then runs once with the last one. */
   readonly debounce?: Duration;
-  /** How long the same event (its id, or else its payload) starts nothing again. Default: until its run is archived. */
+  /** How long a repeated event (by its id, or else its payload) starts nothing. Default: until its run is archived. */
   readonly once?: "while live" | "until archived" | Duration;
-  /** One run of an event for the env, whichever stack emits it first, or one in each stack that emits it. Default: env. */
+  /** One run per event in the env, whichever stack emits it first, or one in each stack that emits it. Default: env. */
   readonly per?: Per;
 }
 
@@ -47,7 +47,7 @@ export function on<const Name extends string, Payload extends object>(
   if (debounceMs !== null && subject === undefined) {
     throw new InvalidInput(
       "debounce",
-      "needs a subject: a path into the payload that tells which events belong together",
+      "needs a subject: a path into the payload that identifies the events that belong together",
     );
   }
   return {
@@ -63,7 +63,7 @@ export function on<const Name extends string, Payload extends object>(
   };
 }
 
-/** `once` as it is stored. */
+/** `once` in its stored form. */
 export function lifetimeOf(once: OnOptions<object>["once"] = "until archived"): KeyLifetime {
   if (once === "while live") return "live";
   if (once === "until archived") return "archived";

@@ -1,10 +1,10 @@
-// Filters on an event's payload, as data: alternatives, each of which is contained in the payload or not.
+// Filters on an event's payload, as data: alternatives, of which the payload must contain one.
 
 import { type Filter, isFilterableText } from "../kernel/contains.js";
 import { InvalidInput } from "../kernel/error.js";
 
 type Scalar = string | number | boolean | null;
-/** Equality at any depth; `{ in: […] }` where one of several values will do. */
+/** Equality at any depth; `{ in: […] }` for one of several values. */
 export type Where<T> = {
   readonly [K in keyof T]?: T[K] extends Scalar
     ? T[K] | { readonly in: readonly T[K][] }
@@ -15,15 +15,18 @@ export type Where<T> = {
         : never;
 };
 
-/** Each `in` doubles, triples … the alternatives: so many are kept as rows. */
+/** Each `in` multiplies the alternatives; each alternative is stored as a row, so their number is bounded. */
 const MOST_ALTERNATIVES = 100;
 
-/** An `in` becomes alternatives: what is left is equality alone, which `jsonb` containment judges. */
+/** Expands each `in` into alternatives: what remains is equality, which `jsonb` containment can judge. */
 export function filtersOf(where: unknown): readonly Filter[] {
   if (where === undefined) return [];
   const filters = alternatives(where, "where") as Filter[];
   if (filters.length > MOST_ALTERNATIVES) {
-    throw new InvalidInput("where", `stands for ${filters.length} combinations; at most ${MOST_ALTERNATIVES}`);
+    throw new InvalidInput(
+      "where",
+      `expands to ${filters.length} combinations; at most ${MOST_ALTERNATIVES} are allowed`,
+    );
   }
   return filters;
 }
@@ -33,7 +36,7 @@ function alternatives(where: unknown, path: string): unknown[] {
   if (typeof where === "string") return [filterableText(where, path)];
   if (typeof where === "number" && Number.isFinite(where)) return [where];
   if (typeof where !== "object" || Array.isArray(where)) {
-    throw new InvalidInput(path, "must be a text, a number, a boolean, null, { in: […] } or an object of those");
+    throw new InvalidInput(path, "must be a string, a number, a boolean, null, { in: […] } or an object of those");
   }
   const entries = Object.entries(where);
   if (entries.length === 1 && entries[0]![0] === "in" && Array.isArray(entries[0]![1])) {
@@ -51,8 +54,8 @@ function alternatives(where: unknown, path: string): unknown[] {
   return found;
 }
 
-/** No event has such a text where it could be compared. */
+/** PostgreSQL cannot store such a text, so no event can match it. */
 function filterableText(text: string, path: string): string {
   if (isFilterableText(text)) return text;
-  throw new InvalidInput(path, "has a text with a NUL or half of a surrogate pair: it cannot be filtered on");
+  throw new InvalidInput(path, "contains a NUL or half of a surrogate pair, which cannot be filtered on");
 }

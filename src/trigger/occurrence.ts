@@ -1,4 +1,4 @@
-// One emitted event as it can be stored: everything about it that depends on nobody else.
+// One emitted event in its stored form, as far as it can be computed without the store.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
@@ -12,10 +12,10 @@ export interface Occurrence extends EventToStart {
   readonly value: object;
 }
 
-/** Where it is emitted, and the id that was drawn for it. */
+/** Where it is emitted, and the id drawn for it. */
 type Place = Pick<EventToStart, "id" | "env" | "stack">;
 
-/** `ownId`: what the caller says makes two events the same; not given: their payload. */
+/** `ownId`: the caller's identification of the event; otherwise its payload identifies it. */
 export function occurrenceOf(
   event: string,
   payload: object,
@@ -41,7 +41,7 @@ export function occurrenceOf(
   };
 }
 
-/** The whole hash, written shorter than in hex: every key stands in an index. */
+/** The whole hash, written shorter than in hex, because every key is in an index. */
 function shortOf(hash: string): string {
   return `sha256 ${Buffer.from(hash, "hex").toString("base64url")}`;
 }

@@ -1,4 +1,4 @@
-// What a node tells of its schedules.
+// Telemetry of a node's schedules.
 
 interface OfSchedule {
   readonly program: string;
@@ -7,18 +7,18 @@ interface OfSchedule {
 }
 
 export interface ScheduleEvents {
-  /** This node was the one that started a run for each of these windows. `lateMs`: since the last of them, by the store's clock. */
+  /** This node started a run for each of these windows. `lateMs`: since the last of them, on the store's clock. */
   "schedule.fired": OfSchedule & {
     readonly windows: readonly string[];
     readonly runIds: readonly string[];
     readonly lateMs: number;
   };
-  /** Windows after `after` and up to `until` that nobody was there for and that the catch-up policy leaves out. */
+  /** Windows after `after` and up to `until` at which no node was running and that the catch-up policy skips. */
   "schedule.skipped": OfSchedule & { readonly after: string; readonly until: string };
-  /** The circuit breaker of the program is open: these windows start nothing, and will not. */
+  /** The program's circuit breaker is open: these windows start nothing, now or later. */
   "schedule.rejected": OfSchedule & { readonly windows: readonly string[] };
-  /** Windows that nobody was there for were made up for. `more`: the rest comes in the next round. */
+  /** Missed windows were caught up. `more`: the rest follows in the next round. */
   "schedule.caught_up": OfSchedule & { readonly windows: number; readonly more: boolean };
-  /** Schedules could not be read or fired; it is tried again. */
+  /** Schedules could not be read or fired; the scheduler tries again. */
   "schedule.failed": { readonly error: unknown };
 }

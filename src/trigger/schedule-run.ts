@@ -1,4 +1,4 @@
-// The run that a window makes: its input, and the key under which it is started once.
+// The run of a window: its input, and the key that makes it start once.
 
 import { payloadHash } from "../kernel/codec/canonical.js";
 import { type Per, programScope } from "../kernel/per.js";
@@ -9,7 +9,9 @@ export function tickOf(type: "cron" | "every", window: number, now: number): Tic
   return { type, window: isoOf(window), at: isoOf(now) };
 }
 
-/** The second line of defence: a window has one run, also if a schedule is declared again or its row is set back by hand. */
+/**
+ * The second line of defence: a window has one run, even if a schedule is declared again or its row is reset by hand.
+ */
 export function windowKey({ stack, program }: RunGroup, scheduleKey: string, per: Per, window: number): NewKey {
   const key = `schedule:${scheduleKey}:${isoOf(window)}`;
   return {

@@ -1,4 +1,4 @@
-// What a schedule is as data: its name among those of its program, its windows, and the text it is stored as.
+// A schedule as data: its key within its program, its windows, and the text it is stored as.
 
 import type { CronSpec, IntervalSpec, TriggerSpec } from "./trigger.js";
 import { cronWindows, intervalWindows, type Windows } from "./windows.js";
@@ -9,7 +9,10 @@ export function isSchedule(spec: TriggerSpec): spec is ScheduleSpec {
   return spec.kind === "cron" || spec.kind === "every";
 }
 
-/** `cron 0 2 * * * (Europe/Berlin)`, `every 5m`. When it is due and nothing else: another catch-up policy is the same schedule. */
+/**
+ * `cron 0 2 * * * (Europe/Berlin)`, `every 5m`. Only the times: a schedule with another catch-up policy is the same
+ * schedule.
+ */
 export function scheduleKey(spec: ScheduleSpec): string {
   return spec.kind === "cron" ? `cron ${spec.line} (${spec.timezone})` : `every ${shortest(spec.everyMs)}`;
 }

@@ -8,9 +8,9 @@ import type { Tick, Trigger } from "./trigger.js";
 import { cronWindows } from "./windows.js";
 
 export interface ScheduleOptions {
-  /** What happens to windows that no node was there for. Default: `last`. */
+  /** What happens to windows at which no node was running. Default: `last`. */
   readonly catchUp?: CatchUp;
-  /** One run of a window for the env, or one in each stack whose nodes have the program. Default: env. */
+  /** One run per window in the env, or one in each stack whose nodes have the program. Default: env. */
   readonly per?: Per;
 }
 
@@ -19,19 +19,19 @@ export interface CronOptions extends ScheduleOptions {
   readonly timezone?: string;
 }
 
-/** Shorter ones would keep the database busier than the work. */
+/** Shorter intervals would keep the database busier than the work. */
 const SHORTEST_MS = 1000;
 
-/** Five fields, or six with seconds first. A line that means nothing or is never due is refused here. */
+/** Five fields, or six with seconds first. A line that is invalid or never due is rejected here. */
 export function cron(line: string, { timezone = "UTC", catchUp, per }: CronOptions = {}): Trigger<Tick<"cron">> {
   if (typeof line !== "string") throw new InvalidInput("cron", "must be a cron line");
-  // One text for one line: it is the schedule's name.
+  // Normalised, because the text is the schedule's key.
   const plain = line.trim().split(/\s+/).join(" ");
   cronWindows(plain, timezone);
   return { spec: { kind: "cron", line: plain, timezone, catchUp: catchUpOf(catchUp), per: perOf(per) } };
 }
 
-/** From when it was first seen by the database, across restarts and deploys. */
+/** Counted from when the database first saw it, across restarts and deploys. */
 export function every(duration: Duration, { catchUp, per }: ScheduleOptions = {}): Trigger<Tick<"every">> {
   const everyMs = toMs(duration, "every");
   if (everyMs < SHORTEST_MS) throw new InvalidInput("every", `must be at least ${SHORTEST_MS} ms; it is ${everyMs} ms`);

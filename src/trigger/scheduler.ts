@@ -15,7 +15,7 @@ import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../s
 import type { Telemetry } from "../telemetry/bus.js";
 import { judge } from "./breaker-gate.js";
 import { decideFires, type Fires, MISSED_AFTER_MS } from "./decide-fires.js";
-import type { TriggerEvents } from "./events.js";
+import type { TriggerEvents } from "./emit-events.js";
 import type { ScheduleEvents } from "./schedule-events.js";
 import { isoOf, tickOf, windowKey } from "./schedule-run.js";
 import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./schedule-spec.js";
@@ -27,7 +27,7 @@ export const MOST_WINDOWS = 100;
 export const CATCH_UP_PAUSE_MS = 1_000;
 /** Schedules are declared again: lost ones come back, and those that no node declares any more can be recognised. */
 const DECLARE_EVERY_MS = 60_000;
-/** Several times that: a node that was cut off for a while finds its schedules where they were. */
+/** Several times that: a node that was cut off for a while finds its schedules still there. */
 export const REMOVE_AFTER_MS = 5 * DECLARE_EVERY_MS;
 /** Fires that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
@@ -48,7 +48,7 @@ export interface SchedulerOptions {
   readonly bus: Telemetry<ScheduleEvents & Pick<TriggerEvents, "breaker.half_opened">>;
   readonly env: string;
   readonly stack: string | null;
-  /** Of several versions of a program the last is the one that is due. */
+  /** Of several versions of a program, the last one's schedules count. */
   readonly programs: readonly ScheduledProgram[];
   readonly modes: Modes;
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
@@ -62,7 +62,7 @@ interface Decision {
   readonly fire: Fire;
   /** By the id of its run. */
   readonly windowOf: ReadonlyMap<string, number>;
-  /** Windows that start nothing unless their run is there in the end. */
+  /** Runs of windows that may have been rejected: they count only if the run exists in the end. */
   readonly doubtful: readonly string[];
 }
 
@@ -128,7 +128,7 @@ export class Scheduler {
     this.#ids = ids;
   }
 
-  /** A program that is disabled here is neither declared nor fired by this node. */
+  /** This node neither declares nor fires the schedules of a program that is disabled here. */
   #mayFire(program: string): boolean {
     return this.#options.modes.of(program) !== "disabled";
   }
@@ -175,7 +175,7 @@ export class Scheduler {
       const { stack } = row.group;
       return { ...run, group: { ...run.group, stack }, key: windowKey(row.group, row.key, spec.per, window) };
     });
-    // More is to be made up for: not faster than this, however many nodes there are.
+    // More windows are to be caught up: no faster than this, however many nodes there are.
     const next = isBehind(fires, now) ? now + CATCH_UP_PAUSE_MS : fires.next;
     return {
       row,
@@ -242,7 +242,7 @@ function isBehind({ next }: Fires, now: number): boolean {
   return next !== null && next <= now;
 }
 
-/** Refuses what could not be started when its time has come. */
+/** Rejects at start what could not be started when it is due. */
 function schedulesOf(program: ScheduledProgram, { env, stack, world }: SchedulerOptions): DeclaredSchedule[] {
   const { name, queue, version, limits, triggers } = program;
   const specs = triggers.filter(isSchedule);

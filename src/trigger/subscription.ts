@@ -20,7 +20,7 @@ interface Place {
   readonly crashLimit: number;
 }
 
-/** A node of a stack also takes what is emitted in none, as it takes runs that were started in none. */
+/** A node of a stack also serves events emitted in no stack, as it claims runs started in none. */
 export function subscriptionsOf(programs: readonly Triggered[], place: Place): Subscription[] {
   const stacks = place.stack === null ? [null] : [place.stack, null];
   const found = programs.flatMap((program) =>
@@ -28,7 +28,7 @@ export function subscriptionsOf(programs: readonly Triggered[], place: Place): S
       .filter((trigger): trigger is EventSpec => trigger.kind === "event")
       .flatMap((trigger) => stacks.map((stack) => subscriptionOf(program, trigger, { ...place, stack }))),
   );
-  // The same trigger written twice is one.
+  // The same trigger written twice counts once.
   return [...new Map(found.map((one) => [one.id, one])).values()];
 }
 
@@ -55,8 +55,8 @@ function subscriptionOf(program: Triggered, trigger: EventSpec, { env, stack, cr
 }
 
 /**
- * What makes two wishes the same, also in two versions of the code: who is to be started, and by which events. A changed
- * debounce, queue, version or `per` changes the subscription; a changed filter makes another.
+ * Identifies a subscription across versions of the code: the program and the events that start it. A changed debounce,
+ * queue, version or `per` updates the subscription; a changed filter creates another.
  */
 function idOf(program: string, wish: readonly unknown[]): string {
   return `${program} on ${createHash("sha256").update(canonicalText(wish)).digest("hex").slice(0, 16)}`;

@@ -1,4 +1,4 @@
-// Triggers as data: reads what a definition in the database says of them, and refuses what it does not know.
+// Triggers as data: parses the triggers of a definition in the database, and rejects unknown ones.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";

@@ -1,14 +1,14 @@
-// What starts a program besides a call: an event, a cron line, an interval. Values with the type of the input they bring.
+// What starts a program other than a call: an event, a cron line, an interval. Values typed by the input they provide.
 
 import type { Filter } from "../kernel/contains.js";
 import type { Per } from "../kernel/per.js";
 import type { KeyLifetime } from "../kernel/run/new-run.js";
 import type { CatchUp } from "./decide-fires.js";
 
-/** Data only: kept in the database, judged where nobody has the code. */
+/** Data only: stored in the database, evaluated without the program's code. */
 export type TriggerSpec = EventSpec | CronSpec | IntervalSpec | ManualSpec;
 
-/** Starts nothing: it only says that a call may bring such an input. */
+/** Starts nothing: it only declares that a call may pass such an input. */
 export interface ManualSpec {
   readonly kind: "manual";
 }
@@ -16,15 +16,15 @@ export interface ManualSpec {
 export interface EventSpec {
   readonly kind: "event";
   readonly event: string;
-  /** Alternatives: the event is for us when its payload contains one of them. Empty: always. */
+  /** Alternatives: the trigger matches when the payload contains one of them. Empty: always. */
   readonly where: readonly Filter[];
   /** A path into the payload: events with the same value there belong together. */
   readonly subject: readonly string[] | null;
-  /** Waits for so long without another event of the subject, then runs with the last one. */
+  /** Waits until the subject has had no event for this long, then runs with the last one. */
   readonly debounceMs: number | null;
-  /** How long the same event starts nothing again. */
+  /** How long a repeated event starts nothing. */
   readonly lifetime: KeyLifetime;
-  /** Whether it starts one run for the env, or one in each stack. */
+  /** Whether it starts one run per env, or one per stack. */
   readonly per: Per;
 }
 
@@ -33,7 +33,7 @@ export interface CronSpec {
   readonly line: string;
   readonly timezone: string;
   readonly catchUp: CatchUp;
-  /** Whether a window has one run for the env, or one in each stack. */
+  /** Whether a window has one run per env, or one per stack. */
   readonly per: Per;
 }
 
@@ -44,27 +44,30 @@ export interface IntervalSpec {
   readonly per: Per;
 }
 
-/** `In` is the input that a run gets which it starts. */
+/** `In` is the input of the runs it starts. */
 export interface Trigger<out In> {
   readonly spec: TriggerSpec;
   /** Carries the type only. */
   readonly "~in"?: () => In;
 }
 
-/** The input of a program with these triggers: one of what each of them brings. */
+/** The input of a program with these triggers: a union of what they provide. */
 export type InputOfTriggers<Triggers> = Triggers extends readonly Trigger<infer In>[] ? In : never;
 
-/** What a schedule's run gets. `window` is the instant it was due, the same whoever asks and whenever; `at` is when it was started. */
+/**
+ * The input of a schedule's run. `window` is the instant it was due, the same on every node; `at` is when it was
+ * started.
+ */
 export interface Tick<Type extends "cron" | "every"> {
   readonly type: Type;
   readonly window: string;
   readonly at: string;
 }
 
-/** What a call brings to a program that also has other triggers. */
+/** The input of a call to a program that also has other triggers. */
 export type Manual<Payload extends object> = { readonly type: "manual" } & Payload;
 
-/** In a list of triggers: a call may start the program, too, with such an input. */
+/** In a list of triggers: a call may also start the program, with such an input. */
 export function manual<Payload extends object = Record<never, never>>(): Trigger<Manual<Payload>> {
   return { spec: { kind: "manual" } };
 }

@@ -1,12 +1,13 @@
-// When a schedule is due: the instants ("windows") of a cron line or of an interval, one after the other.
+// When a schedule is due: the instants ("windows") of a cron line or an interval, one after the other.
 //
-// A window is an instant in milliseconds. Which windows there are depends on the schedule alone, never on who asks or when.
+// A window is an instant in milliseconds. Windows depend only on the schedule, never on which node computes them or
+// when.
 
 import { Cron } from "croner";
 import { InvalidInput } from "../kernel/error.js";
 
 export interface Windows {
-  /** The first window after this instant; null when there is none any more. */
+  /** The first window after this instant; null when there are no more. */
   next(after: number): number | null;
   /** The last window at or before this instant, not before `since`; null when there is none. */
   latest(since: number, now: number): number | null;
@@ -25,10 +26,10 @@ export function cronWindows(line: string, timezone: string): Windows {
   return { next, latest: (since, now) => latestBySearch(next, since, now) };
 }
 
-/** The start of 2020: a line whose years are over before that is a mistake, too. */
+/** The start of 2020: a line whose years all lie before that is a mistake, too. */
 const EPOCH = Date.UTC(2020, 0, 1);
 
-/** A time zone that does not exist shows at the first question. */
+/** An unknown time zone fails at the first computation. */
 function parse(line: string, timezone: string): { readonly cron: Cron; readonly first: Date | null } {
   if (line.length > 200) throw new InvalidInput("cron", "must not be longer than 200 characters");
   try {
@@ -39,7 +40,7 @@ function parse(line: string, timezone: string): { readonly cron: Cron; readonly 
   }
 }
 
-/** Halves the span: a line is asked a few dozen times, however many windows were missed. */
+/** Bisects: a line is evaluated a few dozen times, however many windows were missed. */
 function latestBySearch(next: Windows["next"], since: number, now: number): number | null {
   let found = next(since - 1);
   if (found === null || found > now) return null;
@@ -55,7 +56,7 @@ function latestBySearch(next: Windows["next"], since: number, now: number): numb
   return found;
 }
 
-/** Every `everyMs` from the anchor on. */
+/** Every `everyMs`, counted from the anchor. */
 export function intervalWindows(everyMs: number, anchor: number): Windows {
   const atOrBefore = (instant: number) => anchor + Math.floor((instant - anchor) / everyMs) * everyMs;
   return {

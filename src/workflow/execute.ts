@@ -1,4 +1,4 @@
-// Works on one claimed run of a workflow: replay, then go on, then give the claim back with what came of it.
+// Executes one claimed workflow run: replays its journal, continues, then releases the claim with the outcome.
 
 import type { Program } from "../engine/program.js";
 import type { Session } from "../engine/session.js";
@@ -8,7 +8,7 @@ import { HoldfastError } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
-import { type Outcome, Replay } from "../replay/replay.js";
+import { Replay, type SessionOutcome } from "../replay/replay.js";
 import { messageTaker } from "../replay/take-messages.js";
 import { isStoreTrouble } from "../store/contract/trouble.js";
 import type { AnyWorkflow } from "./context.js";
@@ -23,37 +23,38 @@ export class RunTimeout extends HoldfastError {
   }
 }
 
-/** Code and journal do not fit. The log is untouched: the run is left to a node whose code fits. */
+/** Code and journal do not fit. The journal is unchanged: the run is left to a node whose code fits. */
 export class JournalMismatch extends HoldfastError {
   readonly code = "JOURNAL_MISMATCH";
   readonly details: { readonly recorded: readonly object[]; readonly asked: readonly string[] };
 
-  constructor({ missing, asked }: Extract<Outcome, { kind: "mismatch" }>) {
+  constructor({ missing, asked }: Extract<SessionOutcome, { kind: "mismatch" }>) {
     const recorded = missing.map(({ seq, kind, name, key }) => ({ seq, kind, name, key }));
-    const lines = recorded.map(
-      ({ seq, kind, name }) => `recorded, not asked for: ${seq} ${kind} ${JSON.stringify(name)}`,
-    );
+    const lines = recorded.map(({ seq, kind, name }) => `recorded, not made: ${seq} ${kind} ${JSON.stringify(name)}`);
     super(
-      `This code does not ask for what the journal has recorded. The run continues on a node with code that does.\n` +
-        [...lines, ...asked.map((title) => `asked for, not recorded: ${title}`)].join("\n"),
+      `The code does not make the calls that the journal has recorded. The run continues on a node whose code does.\n` +
+        [...lines, ...asked.map((title) => `made, not recorded: ${title}`)].join("\n"),
     );
     this.details = { recorded, asked };
   }
 }
 
-/** The log of this generation has grown beyond the node's limit. It is kept: the run can be read, cancelled and redriven. */
+/**
+ * The journal of this generation has grown beyond the node's limit. It is kept: the run can be read, cancelled and
+ * retried.
+ */
 export class HistoryTooLong extends HoldfastError {
   readonly code = "HISTORY_LIMIT";
 
   constructor(runId: string, length: number) {
     super(
       `The journal of run ${runId} has ${length} entries; no more are added. ` +
-        "Let the workflow begin anew in time (continueAsNew), or raise historyLimit and redrive the run.",
+        "Call continueAsNew earlier in the workflow, or raise historyLimit and retry the run.",
     );
   }
 }
 
-/** How often it is told that the store's trouble ended a function, before its run is given back: some seconds. */
+/** How many rounds a session is held while the store is unreachable, before its run is released: some seconds. */
 const HELD_ROUNDS = 4;
 
 export function workflowProgram(workflow: AnyWorkflow, environment: ProgramEnvironment): Program {
@@ -71,14 +72,14 @@ async function execute(workflow: AnyWorkflow, environment: ProgramEnvironment, s
 }
 
 /**
- * Takes in what came meanwhile, then runs a function over its journal. `begin` answers the function's own promise, boxed: it
- * is under way when that resolves.
+ * Takes in new messages, then runs a function over its journal. `begin` returns the function's own promise, boxed, so
+ * that awaiting `begin` does not await the function.
  */
 export async function play(
   replay: Replay,
   { historyWarning, onLongHistory }: ProgramEnvironment,
   begin: () => Promise<{ readonly body: Promise<unknown> }>,
-): Promise<Outcome> {
+): Promise<SessionOutcome> {
   const { session } = replay;
   const mail = messageTaker(replay);
   if (mail.isDue) await mail.take();
@@ -89,13 +90,13 @@ export async function play(
   const after = session.length;
   if (before < historyWarning && after >= historyWarning) onLongHistory(session.run.runId, after);
   if (outcome.kind !== "threw" || !isStoreTrouble(outcome.error)) return outcome;
-  // Nothing that the function did: it is given back after a while, as it is.
+  // The store failed, not the function: after a few rounds the run is released unchanged.
   for (let tries = 1; tries <= HELD_ROUNDS && !session.stopping; tries++)
     await session.holdOut("run", outcome.error, tries, session.workSignal).catch(() => {});
   return { kind: "handBack" };
 }
 
-/** One that throws before its first await, or whose services cannot be had, fails its run like any other. */
+/** A function that throws before its first await, or whose services cannot be created, fails its run like any other. */
 async function begin(
   { run, name: program }: AnyWorkflow,
   { codecs, newChild, servicesFor }: ProgramEnvironment,
@@ -112,8 +113,8 @@ async function begin(
   }
 }
 
-/** How the claim is given back. */
-export function settlement(outcome: Outcome, codecs: Codecs, session: Session): Effect {
+/** The effect with which the claim is released. */
+export function settlement(outcome: SessionOutcome, codecs: Codecs, session: Session): Effect {
   switch (outcome.kind) {
     case "returned":
       return complete(outcome.value, codecs);
@@ -127,7 +128,7 @@ export function settlement(outcome: Outcome, codecs: Codecs, session: Session): 
       const wakeInMs = outcome.wakeAt === null ? null : Math.max(Math.ceil(outcome.wakeAt - session.databaseNow()), 0);
       return { kind: "park", wakeInMs, wakeAfter: outcome.wakeAfter, seenInboxSeq: session.inboxSeq };
     }
-    case "anew":
+    case "continueAsNew":
       return { kind: "continue", input: outcome.input, reopen: outcome.reopen };
     case "tooLong":
       return {
@@ -142,12 +143,12 @@ export function settlement(outcome: Outcome, codecs: Codecs, session: Session): 
   }
 }
 
-/** This code cannot continue it; code of another build may. */
+/** This build cannot continue the run; another build may. */
 export function misfit(error: HoldfastError, codecs: Codecs, { build }: Session): Effect {
   return { kind: "misfit", build, reason: storeError(codecs, error) };
 }
 
-/** A result that cannot be stored fails the run: it must not be lost in silence. */
+/** A result that cannot be stored fails the run, so that it is not lost silently. */
 function complete(value: unknown, codecs: Codecs): Effect {
   try {
     return { kind: "complete", output: codecs.encode(value, "result") };

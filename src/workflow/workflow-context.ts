@@ -1,4 +1,4 @@
-// The context of one round of work: gives every call its identity and hands it to the replay.
+// The context of one session: gives every call its identity and passes it to the replay.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -22,12 +22,12 @@ import type { ApprovalOptions, Context, Decision, StepOptions, TransactionOption
 type Work<T> = (step: StepInfo) => T | Promise<T>;
 type TransactionWork<T> = (tx: Transaction, step: StepInfo) => T | Promise<T>;
 
-/** What a round of work is given by its node. */
+/** What the node provides to a session. */
 export interface Surroundings {
   readonly codecs: Codecs;
   readonly newChild: NewChild;
   readonly services: Services;
-  /** How often each kind and name was asked for before: default keys go on from there. Kept up to date. */
+  /** Number of earlier calls by kind and name, from which default keys continue. Updated in place. */
   readonly asked?: Map<string, number>;
 }
 
@@ -39,7 +39,7 @@ export class WorkflowContext implements Context {
   readonly #codecs: Codecs;
   readonly #newChild: NewChild;
   readonly #patches = new Map<string, Promise<boolean>>();
-  /** How often each kind and name was asked for: the default key. */
+  /** Number of calls by kind and name: the default key. */
   readonly #asked: Map<string, number>;
 
   constructor(replay: Replay, { codecs, newChild, services, asked }: Surroundings) {
@@ -129,7 +129,7 @@ export class WorkflowContext implements Context {
     const parsed = inputs.map((input) => parseInputNow(program, input));
     const calls = parsed.map((input) =>
       this.#call<Out>("child", program.name, undefined, (call) => {
-        // An input without the key that a limit goes by is the caller's to catch, and nothing is written.
+        // A missing key for a limit throws here, where the caller can catch it, before anything is written.
         newLimits(program.limits, program.queue, input);
         const newRun = () => this.#newChild(program, input);
         const resolve = (output: unknown) => call.resolve(output as Out);
@@ -158,7 +158,7 @@ export class WorkflowContext implements Context {
   }
 
   continueAsNew(input: unknown): Promise<never> {
-    this.#replay.beginAnew(this.#codecs.encode(input, "input of continueAsNew"));
+    this.#replay.continueAsNew(this.#codecs.encode(input, "input of continueAsNew"));
     return new Promise<never>(() => {});
   }
 
@@ -185,7 +185,7 @@ export class WorkflowContext implements Context {
     );
   }
 
-  /** A call's identity is its kind, name and key; a key that was used before cannot be told apart. */
+  /** A call is identified by kind, name and key; two calls with the same identity would share one journal entry. */
   #call<T>(kind: string, name: string, key: string | undefined, ask: (call: NewCall<T>) => void): Promise<T> {
     const promise = new Promise<T>((resolve, reject) => {
       const used = key ?? this.#nextKey(kind, name);
@@ -207,7 +207,7 @@ export class WorkflowContext implements Context {
   }
 }
 
-/** A failure that is not awaited yet, or never, must not end the process: it would take all runs of the node with it. */
+/** A rejection that is not awaited, yet or ever, must not end the process with all runs of the node. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

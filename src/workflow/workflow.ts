@@ -1,4 +1,4 @@
-// A workflow: an async function with a context whose calls are recorded, so that it goes on where it was.
+// A workflow: an async function whose context records its calls, so that it can resume on any node.
 
 import { breakerRule, type CircuitBreaker } from "../kernel/breaker-rule.js";
 import { type Duration, toMs } from "../kernel/duration.js";
@@ -11,15 +11,15 @@ import type { Context, Workflow, WorkflowFunction } from "./context.js";
 import { workflowProgram } from "./execute.js";
 
 export interface WorkflowOptions<In = unknown> extends FlowOptions<In> {
-  /** Where its runs wait. Default: its name. */
+  /** The queue of its runs. Default: its name. */
   readonly queue?: string;
-  /** Pins new runs to programs of this version. Default: any version may go on with them. */
+  /** Pins new runs to programs of this version. Default: any version may execute them. */
   readonly version?: string;
   /** How long a run may take from its start, waits included; then it is `failed` with the code TIMEOUT. */
   readonly timeout?: Duration;
-  /** After so many failures in a row, triggers start no run until one has tried. A call of `start` always does. */
+  /** After this many failures in a row, triggers start no run until a probe succeeds. `start` is not affected. */
   readonly circuitBreaker?: CircuitBreaker;
-  /** What becomes of a run when the process that worked on it died. Default: resume. */
+  /** What happens to a run when the process that worked on it died. Default: resume. */
   readonly recovery?: Recovery;
   /** Served only by nodes of these stacks. Default: by any. */
   readonly stacks?: readonly string[];
@@ -48,7 +48,7 @@ export function workflow<const Name extends string, Takes extends Schema, Out = 
   options: WorkflowOptions<OutputOf<Takes>> & { readonly input: Takes },
   run: WorkflowFunction<OutputOf<Takes>, Out>,
 ): Workflow<Name, InputOf<Takes>, Out, OutputOf<Takes>>;
-/** With triggers, the input is one of what they bring: tell them apart by `type`. */
+/** With several triggers, the input is a union: distinguish by `type`. */
 export function workflow<
   const Name extends string,
   // biome-ignore lint/suspicious/noExplicitAny: whatever each trigger brings
@@ -59,7 +59,10 @@ export function workflow<
   options: WorkflowOptions<InputOfTriggers<Triggers>> & { readonly on: Triggers },
   run: WorkflowFunction<InputOfTriggers<Triggers>, Out>,
 ): Workflow<Name, InputOfTriggers<Triggers>, Out>;
-/** The function as a whole is inferred: asked for its input alone, TypeScript would judge paths before it looks at it. */
+/**
+ * Infers the whole function: inferring its input alone makes TypeScript check event paths before it has seen the
+ * function.
+ */
 export function workflow<const Name extends string, Run extends AnyRun>(
   name: Name,
   options: WorkflowOptions<InputOfRun<Run>>,

@@ -31,7 +31,7 @@ describe("runs", () => {
       expect(line.slice(at - 2, at + 1)).toMatch(/^ {2}\S$/);
     }
     expect(stdout).toMatch(/running +import .*claim 1 by node-a, \d+ s of lease left/);
-    expect(stdout).toMatch(/parked +approval .*wakes in 120 min or by a message/);
+    expect(stdout).toMatch(/parked +approval .*wakes in 120 min or on a message/);
     expect(stdout).toMatch(/waiting +reminder .*due in 60 min/);
     expect(stdout).not.toContain("\x1b");
   });
@@ -191,7 +191,10 @@ describe("signal and cancel", () => {
 describe("retry and dead redrive", () => {
   test("a failed run is opened again, one that completed is refused", async () => {
     const opened = await run("retry", seeded.failed);
-    expect(opened).toMatchObject({ code: 0, stdout: `Run ${seeded.failed} waits to go on from where it was.\n` });
+    expect(opened).toMatchObject({
+      code: 0,
+      stdout: `Run ${seeded.failed} is queued and will resume where it stopped.\n`,
+    });
     expect(await store.runs.get(seeded.failed)).toMatchObject({ state: "waiting", generation: 1 });
     expect((await also("show", seeded.failed)).stdout).toContain("redriven");
     const refused = await also("retry", seeded.completed, "--json");

@@ -20,7 +20,7 @@ test("a definition is saved from a file, shown, switched off and removed; what i
   const file = join(folder, "watcher.json");
   const body = { expectations: { watch: { strategy: "report", on: [{ every: "5m" }] } } };
   await writeFile(file, JSON.stringify(body));
-  expect((await run("definitions", "save", "watcher", file)).stdout).toBe("watcher is saved as version 1.\n");
+  expect((await run("definitions", "save", "watcher", file)).stdout).toBe("watcher was saved as version 1.\n");
   const { stdout } = await run("definitions", "--json");
   expect(JSON.parse(stdout)).toMatchObject({
     ok: true,
@@ -38,7 +38,7 @@ test("a definition is saved from a file, shown, switched off and removed; what i
   expect((await run("definitions", "show", "watcher")).stdout).toContain('"strategy": "report"');
   const flow = { tasks: { list: { task: "list" }, count: { task: "count", needs: ["list"] } } };
   await writeFile(file, JSON.stringify(flow));
-  expect((await run("definitions", "save", "flow", file, "--over", "0")).stdout).toBe("flow is saved as version 1.\n");
+  expect((await run("definitions", "save", "flow", file, "--over", "0")).stdout).toBe("flow was saved as version 1.\n");
   expect((await run("definitions", "save", "flow", file, "--over", "7")).code).toBe(0);
   await writeFile(file, JSON.stringify({ tasks: { list: { task: "list", needs: ["list"] } } }));
   expect((await run("definitions", "save", "flow", file)).stderr).toContain("need each other: list → list");

@@ -23,7 +23,7 @@ const count = workflow("count", { version: "2", on: [on(paid, { once: "1h" })] }
 test("an env without subscriptions says how to get one, and an event for nobody that it is", async () => {
   expect((await also("subscriptions")).stdout).toContain("No subscriptions in env default.");
   expect((await also("subscriptions", "--json")).json).toEqual({ ok: true, subscriptions: [] });
-  expect((await also("emit", "order.paid")).stdout).toBe("Nothing is started by order.paid with this payload.\n");
+  expect((await also("emit", "order.paid")).stdout).toBe("No program is started by order.paid with this payload.\n");
 });
 
 test("subscriptions are listed, and an event tells what it has started", async () => {
@@ -36,7 +36,7 @@ test("subscriptions are listed, and an event tells what it has started", async (
   expect(stdout).toMatch(/order\.paid +bill +\{"kind":"disk"\} +until archived/);
   expect(stdout).toMatch(/order\.paid +count@2 +1h/);
   expect(stdout).toMatch(/order\.paid +mail +5m by order +4\n/);
-  expect((await also("subscriptions", "other")).stdout).toContain("Nothing is started by other");
+  expect((await also("subscriptions", "other")).stdout).toContain("No program is started by other");
   expect((await also("subscriptions", "order.paid", "--json")).json.subscriptions).toHaveLength(3);
 
   const payload = '{"order": "o-1", "kind": "disk"}';

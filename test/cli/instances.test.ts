@@ -17,7 +17,7 @@ const orders = machine("order", orderDefinition(3_600_000), {
 
 test("instances are listed, shown with timers and history, and sent to; marked fields are not shown", async () => {
   expect((await also("instances")).stdout).toBe(
-    "No instances in env default. node.start(machine, input, { id }) makes one.\n",
+    "No instances in env default. node.start(machine, input, { id }) creates one.\n",
   );
   const client = createClient({ store });
   await client.start(orders, { email: "secret@example.com" }, { id: "o-1" });

@@ -80,7 +80,7 @@ describe("the schema", () => {
     const again = await typed(["migrate", "--schema", fresh, "--json"], { env });
     expect(again.json).toMatchObject({ ok: true, applied: [], schema: fresh });
     const { stdout } = await typed(["dead", "--schema", fresh], { env });
-    expect(stdout).toBe("Nothing is dead, failed or quarantined in env default.\n");
+    expect(stdout).toBe("No dead, failed or quarantined runs in env default.\n");
     expect((await typed(["nodes", "--schema", fresh], { env })).stdout).toMatch(/^No nodes in env default\. /);
   });
 

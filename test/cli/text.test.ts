@@ -114,7 +114,7 @@ test("values are shown as JSON where they are, and never guessed at", () => {
   expect(payloadLine(coder.encode({ at: new Date(0), n: 5n }))).toBe("{ at: 1970-01-01T00:00:00.000Z, n: 5n }");
   expect(payloadLine(coder.encode(undefined))).toBe("");
   expect(payloadLine({ codec: "aes", data: "abc" })).toBe("(3 characters of codec aes)");
-  expect(payloadLine({ codec: "json", data: "{" })).toBe("(not readable: 1 characters that are not JSON)");
+  expect(payloadLine({ codec: "json", data: "{" })).toBe("(unreadable: 1 characters that are not JSON)");
   expect(payloadJson({ codec: "aes", data: "abc" })).toEqual({ codec: "aes", data: "abc" });
 });
 

@@ -202,7 +202,7 @@ onBothStores(
       const rest = { priority: 0, delayMs: 0, crashLimit: 5, input: json({ dag: of, needs: {} }) };
       await bench.store.runs.insert([{ id, group, ...rest }]);
       await expect(node.run(id).result({ timeout: "10s" })).rejects.toThrow(
-        `The run ${of} of its DAG is no longer there`,
+        `The run ${of} of its DAG no longer exists`,
       );
       expect(ran).toBe(false);
     });

@@ -47,6 +47,6 @@ test("rules nest", () => {
 test("a rule that asks for what is not needed is refused where the task is defined", () => {
   const a = task(async () => 1);
   expect(() => task({ needs: { a }, when: and(always, allSucceeded(["b"])) } as never, async () => 1)).toThrow(
-    /"b", which is not needed/,
+    /"b", which is not among its needs/,
   );
 });

@@ -86,7 +86,7 @@ describe.runIf(isRoot)("as root", () => {
     const locked = join(folder, "locked");
     await mkdir(locked, { mode: 0o700 });
     const start = startWithInternals({ dataDir: join(locked, "postgres"), onNotice: () => {} }, { refuge });
-    await expect(start).rejects.toThrow("must be a folder that belongs to root");
+    await expect(start).rejects.toThrow("must be a folder that is owned by root");
   });
 
   test("a user `postgres` or `nobody` in /etc/passwd is not needed", async () => {

@@ -185,7 +185,7 @@ onBothStores((bench) => {
     const run = await node.start(trip, "tea");
     await run.result(limit);
     await expect(node.graphs.fork(other, run.id, { from: "plan" })).rejects.toThrow(
-      'one of "trip", not of "other-trip"',
+      'a run of "trip", not of "other-trip"',
     );
     const wish = { to: "plan", by: "ann", why: "?" } as const;
     await expect(node.graphs.rewind(other, run.id, wish)).rejects.toMatchObject({ code: "INVALID_INPUT" });

@@ -50,7 +50,7 @@ onBothStores((bench) => {
     });
     const node = await bench.open({ programs: [careless] });
     const run = await node.start(careless, { n: 0, log: [] });
-    expect((await run.result(limit)).log).toEqual(['fan: The reducer of "log" could not take the update.']);
+    expect((await run.result(limit)).log).toEqual(['fan: The reducer of "log" threw on the update.']);
     const { entries } = (await bench.store.journal.read(run.id))!;
     expect(entries.filter(({ kind }) => kind === "node.tried")).toEqual([]);
     await node.stop();

@@ -39,7 +39,7 @@ describe("codecs", () => {
     })();
     expect(error).toBeInstanceOf(UnknownCodec);
     expect(error).toMatchObject({ code: "UNKNOWN_CODEC", codec: "reversed" });
-    expect((error as Error).message).toMatch(/"reversed".*knows json.*add that codec/);
+    expect((error as Error).message).toMatch(/"reversed".*has json.*add that codec/);
     expect(() => codecs().find("__proto__")).toThrow(UnknownCodec);
   });
 

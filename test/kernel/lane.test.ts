@@ -121,7 +121,7 @@ describe("a lane", () => {
     expect(others).toBeGreaterThan(0);
   });
 
-  test("abreast: a second whole batch does not wait for the first, what is less does", async () => {
+  test("inFlight: a second whole batch does not wait for the first, what is less does", async () => {
     const sent: string[] = [];
     const releases: (() => void)[] = [];
     const send = lane<number, number>(
@@ -130,7 +130,7 @@ describe("a lane", () => {
         await new Promise<void>((resolve) => releases.push(resolve));
         return items;
       },
-      { world: systemWorld(), maxRows: 2, maxBytes: 1e6, abreast: 2, sizeOf: () => ({ rows: 1, bytes: 1 }) },
+      { world: systemWorld(), maxRows: 2, maxBytes: 1e6, inFlight: 2, sizeOf: () => ({ rows: 1, bytes: 1 }) },
     );
     const first = [1, 2].map(send);
     while (releases.length < 1) await new Promise(setImmediate);

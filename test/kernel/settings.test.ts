@@ -82,9 +82,9 @@ describe("impossible settings", () => {
     [{ presenceGrace: "-1s" }, /^presenceGrace: /],
     [{ shutdownGrace: Number.NaN }, /^shutdownGrace: /],
     [{ pollInterval: 1 }, /^pollInterval must be/],
-    [{ leaseMs: 5 }, /^leaseMs is no setting; the settings are concurrency, /],
-    [JSON.parse('{"__proto__":5}'), /^__proto__ is no setting/],
-    [{ constructor: 5 }, /^constructor is no setting/],
+    [{ leaseMs: 5 }, /^leaseMs is not a setting; the settings are concurrency, /],
+    [JSON.parse('{"__proto__":5}'), /^__proto__ is not a setting/],
+    [{ constructor: 5 }, /^constructor is not a setting/],
     [{ lease: "5s", renewEvery: "5s" }, /^renewEvery is 5s, lease is 5s: .*before its first renewal.*1.7s/],
     [{ renewEvery: "1m" }, /^renewEvery is 1m, lease is 15s/],
     [{ pollMax: "1s", pollInterval: "2s" }, /^pollMax is 1s, pollInterval is 2s: .*raise pollMax/],
@@ -105,7 +105,7 @@ describe("impossible settings", () => {
       "pollMax",
     ]);
     expect(() => resolveSettings(options as unknown as SettingOptions)).toThrow(
-      /^4 settings are impossible:\n- concurrency/,
+      /^4 settings are invalid:\n- concurrency/,
     );
   });
 

@@ -111,7 +111,7 @@ describe("the cases find an adapter that", () => {
         (await fake.claims()).filter(({ state }) => state === "expired").map(({ key }) => key),
     }));
     expect(failed).toEqual([
-      "only what is over and not ended is reclaimed, oldest first, as many as asked for",
+      "only expired leases that have not ended are reclaimed, oldest first, as many as asked for",
       "after it the late owner can do nothing, and the next grant is a steal",
     ]);
   });

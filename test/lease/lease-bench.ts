@@ -1,6 +1,6 @@
 // What the lease tests share: a virtual world, a store in it, and every event that was told.
 
-import type { LeaseEvents } from "../../src/lease/events.js";
+import type { LeaseEvents } from "../../src/lease/lease-events.js";
 import { createLeases } from "../../src/lease/leases.js";
 import { storeClaims } from "../../src/lease/store-claims.js";
 import type { WorkClaims } from "../../src/lease/work-claims.js";

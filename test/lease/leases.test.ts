@@ -3,8 +3,8 @@
 import { expect, test, vi } from "vitest";
 import { InvalidInput, LimitExceeded } from "../../src/kernel/error.js";
 import { LeaseLost, LeaseMisused, LeaseUnsupported } from "../../src/lease/error.js";
-import type { LeaseEvents } from "../../src/lease/events.js";
 import { gate } from "../../src/lease/gate.js";
+import type { LeaseEvents } from "../../src/lease/lease-events.js";
 import { createLeases } from "../../src/lease/leases.js";
 import { memoryStore } from "../../src/store/memory/memory-store.js";
 import { createBus } from "../../src/telemetry/bus.js";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { sleep } from "../../src/kernel/world.js";
 import { LeaseLost } from "../../src/lease/error.js";
-import type { LeaseEvents } from "../../src/lease/events.js";
+import type { LeaseEvents } from "../../src/lease/lease-events.js";
 import { createLeases } from "../../src/lease/leases.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { type Bus, createBus } from "../../src/telemetry/bus.js";

@@ -43,7 +43,7 @@ function open(log: readonly JournalEntry[]) {
           started(call.id);
         },
         expire() {},
-        tell() {
+        deliver() {
           call.running = false;
           told.push(name);
           resolve();

@@ -7,7 +7,7 @@ import { expectSound, range } from "./seeds.js";
 const MARKS = [
   "admit",
   "attempts",
-  "begun anew",
+  "continued as new",
   "broken JOURNAL_MOVED",
   "commit busy",
   "commit lost",

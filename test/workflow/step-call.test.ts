@@ -36,7 +36,7 @@ test("a step that waits for its lease is not started once its run is over", asyn
     // The function goes on without it, as after a race.
     session.world.after(10, () => {
       resolve("over");
-      replay.poke();
+      replay.wake();
     });
   });
   const outcome = replay.run(over, { isDue: false, take: async () => {} });

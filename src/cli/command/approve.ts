@@ -1,4 +1,4 @@
-// `holdfast approve`: decides what a run asks a person.
+// `holdfast approve`: decides an approval of a run.
 
 import { RunEnded, RunHandle } from "../../client/run-handle.js";
 import { codecs } from "../../kernel/codec/codecs.js";
@@ -13,13 +13,14 @@ import { visible } from "../text/visible.js";
 export const approve: Command = {
   name: "approve",
   takes: ["RUN"],
-  summary: "decide what a run asks a person",
-  details: "The first decision counts; a later one is told who was first. `holdfast show RUN` shows what is asked.",
+  summary: "decide an approval that a run asks for",
+  details:
+    "Only the first decision counts; a later one fails and names who was first. `holdfast show RUN` shows the question.",
   options: {
     deny: { type: "boolean", says: "decide `denied` instead of `approved`" },
-    choice: { type: "string", value: "C", says: "decide this, where the choices are others" },
-    name: { type: "string", value: "N", says: "which approval, when the run asks for several" },
-    note: { type: "string", value: "TEXT", says: "kept with the decision" },
+    choice: { type: "string", value: "C", says: "the choice, if the approval has choices of its own" },
+    name: { type: "string", value: "N", says: "the approval, if the run asks for several" },
+    note: { type: "string", value: "TEXT", says: "recorded with the decision" },
   },
   run: decide,
 };
@@ -27,7 +28,7 @@ export const approve: Command = {
 async function decide(call: Call): Promise<Report> {
   const { values, world, actor } = call;
   if (values["deny"] && values["choice"] !== undefined)
-    throw new CommandMisused("--deny and --choice exclude each other");
+    throw new CommandMisused("--deny and --choice cannot be combined");
   const store = await call.store();
   const run = await findRun(store, call.env, call.arguments[0]!);
   if (isEnded(run.state)) throw new RunEnded(run.id, run.state);
@@ -36,13 +37,13 @@ async function decide(call: Call): Promise<Report> {
   const choice = textOption(values, "choice") ?? (values["deny"] ? "denied" : "approved");
   if (!choices.includes(choice)) {
     throw new CommandMisused(
-      `${JSON.stringify(choice)} is no choice of ${name}; pass --choice ${choices.join(" or ")}`,
+      `${JSON.stringify(choice)} is not a choice of ${name}; pass --choice ${choices.join(" or ")}`,
     );
   }
   const note = textOption(values, "note");
   const handle = new RunHandle(run.id, store, codecs(), world);
   await handle.decide(name, { choice, by: actor, nth, shown: hash, ...(note !== undefined && { note }) });
-  const text = `${visible(name)} of run ${run.id} is decided: ${visible(choice)}.\n`;
+  const text = `${visible(name)} of run ${run.id} was decided: ${visible(choice)}.\n`;
   return { text, json: { runId: run.id, name, choice, by: actor } };
 }
 
@@ -50,5 +51,7 @@ function theOne(runId: string, open: readonly OpenApproval[], name: string | und
   const [first, second] = open.filter((approval) => name === undefined || approval.name === name);
   if (!first) throw new NothingToDecide(runId, name);
   if (!second || name !== undefined) return first;
-  throw new CommandMisused(`The run asks for several; pass --name ${open.map((one) => one.name).join(" or ")}`);
+  throw new CommandMisused(
+    `The run asks for several approvals; pass --name ${open.map((one) => one.name).join(" or ")}`,
+  );
 }

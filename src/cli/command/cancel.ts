@@ -1,4 +1,4 @@
-// `holdfast cancel`: ends a run, or asks its holder to.
+// `holdfast cancel`: cancels a run, or asks its holder to.
 
 import { askToCancel } from "../../client/ask-to-stop.js";
 import { RunEnded, RunUnknown } from "../../client/run-handle.js";
@@ -9,8 +9,8 @@ import { textOption } from "../options.js";
 export const cancel: Command = {
   name: "cancel",
   takes: ["RUN"],
-  summary: "end a run at once, or ask its holder to when it is running",
-  options: { reason: { type: "string", value: "TEXT", says: "kept in the run's journal" } },
+  summary: "cancel a run; a running one is cancelled by its holder",
+  options: { reason: { type: "string", value: "TEXT", says: "recorded in the run's journal" } },
   run: cancelRun,
 };
 
@@ -26,8 +26,8 @@ async function cancelRun(call: Call): Promise<Report> {
     case "requested":
       return report(
         answer.acknowledged
-          ? `Run ${run.id} is running; its holder has taken the request in and begins nothing more of it.`
-          : `Run ${run.id} is running; its holder was asked to cancel it, and has not answered yet.`,
+          ? `Run ${run.id} is running; its holder has accepted the request and begins nothing more of it.`
+          : `Run ${run.id} is running; its holder was asked to cancel it, but has not answered yet.`,
       );
     case "ended":
       throw new RunEnded(run.id, answer.state);

@@ -1,4 +1,4 @@
-// `holdfast dead`: what gave up and needs a person, with the reason.
+// `holdfast dead`: lists dead, failed and quarantined runs with their reasons, and retries them.
 
 import { DeadLetters } from "../../client/dead-letters.js";
 import { codecs } from "../../kernel/codec/codecs.js";
@@ -21,21 +21,22 @@ const STATES = ["dead", "failed", "quarantined"] as const satisfies readonly Run
 export const dead: Command = {
   name: "dead",
   takes: ["[redrive]"],
-  summary: "what is dead, failed or quarantined, with the reason; redrive opens it again",
+  summary: "list dead, failed and quarantined runs with the reason; redrive retries them",
   details:
-    "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or its log is too long.\n" +
-    "`dead redrive` opens all of them again, or those that --program and --state leave.",
+    "dead: crashed too often. failed: threw. quarantined: no live node has code that fits its journal, or the journal is too long.\n" +
+    "`dead redrive` retries all of them, or those selected by --program and --state.",
   options: {
-    count: { type: "boolean", says: "only how many" },
+    count: { type: "boolean", says: "only their number" },
     program: { type: "string", value: "NAME", says: "only runs of this program" },
-    state: { type: "string", value: "S", says: "only these: dead, failed or quarantined, several with commas" },
+    state: { type: "string", value: "S", says: "only these states: dead, failed or quarantined, separated by commas" },
     "from-start": FROM_START_OPTION,
     limit: LIMIT_OPTION,
   },
   run: async (call) => {
     const [verb] = call.arguments;
     if (verb === "redrive") return redrive(call);
-    if (verb !== undefined) throw new CommandMisused(`${JSON.stringify(verb)} is no verb of dead; it has redrive`);
+    if (verb !== undefined)
+      throw new CommandMisused(`unknown verb ${JSON.stringify(verb)} of dead; the only one is redrive`);
     return call.values["count"] ? countDead(call) : listDead(call);
   },
 };
@@ -43,7 +44,7 @@ export const dead: Command = {
 function filterOf({ values, env }: Call) {
   const states = statesOption(values) ?? STATES;
   const other = states.find((state) => !(STATES as readonly RunState[]).includes(state));
-  if (other) throw new CommandMisused(`--state ${other} is not among ${STATES.join(", ")}`);
+  if (other) throw new CommandMisused(`--state ${other} must be one of ${STATES.join(", ")}`);
   const program = textOption(values, "program");
   return { env, states: states as readonly (typeof STATES)[number][], ...(program !== undefined && { program }) };
 }
@@ -55,7 +56,7 @@ async function redrive(call: Call): Promise<Report> {
   const letters = new DeadLetters(store, codecs(), call.env, world);
   const opened = await letters.redriveAll(filter, { by, from: values["from-start"] ? "start" : "last" });
   return {
-    text: opened === 1 ? "1 run waits to go on.\n" : `${opened} runs wait to go on.\n`,
+    text: opened === 1 ? "1 run is queued to resume.\n" : `${opened} runs are queued to resume.\n`,
     json: { redriven: opened },
   };
 }
@@ -74,7 +75,7 @@ async function listDead(call: Call): Promise<Report> {
   const { runs, next } = await store.runs.list(filterOf(call), { limit });
   const reasons = await Promise.all(runs.map((run) => reasonOf(store, run)));
   const json = { runs: runs.map((run, i) => ({ ...runJson(run), reason: reasons[i] })), more: next !== null };
-  if (runs.length === 0) return { text: `Nothing is dead, failed or quarantined in env ${call.env}.\n`, json };
+  if (runs.length === 0) return { text: `No dead, failed or quarantined runs in env ${call.env}.\n`, json };
 
   const now = call.world.wallNow();
   const short = shortIds(runs.map(({ id }) => id));
@@ -93,11 +94,11 @@ async function listDead(call: Call): Promise<Report> {
     reasons[i]!,
   ]);
   const lines = tableLines({ columns, rows }, call.width, call.paint);
-  if (next !== null) lines.push(call.paint(`The newest ${limit}; --limit shows more.`, "dim"));
+  if (next !== null) lines.push(call.paint(`The newest ${limit} are shown; --limit shows more.`, "dim"));
   return { text: `${lines.join("\n")}\n`, json };
 }
 
-/** The last entry of its journal says why it ended. */
+/** The last entry of the run's journal holds the reason. */
 async function reasonOf(store: Store, { id, seq }: RunRecord): Promise<string> {
   const page = await store.journal.read(id, { after: seq - 1, limit: 1 });
   return reasonLine(page?.entries[0]?.payload ?? null);

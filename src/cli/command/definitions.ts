@@ -1,4 +1,4 @@
-// `holdfast definitions`: programs that live in the database; shows, saves, switches and removes them.
+// `holdfast definitions`: lists, saves, enables, disables and removes programs stored in the database.
 
 import { readFile } from "node:fs/promises";
 import { type DefinitionInfo, type Definitions, definitionsIn } from "../../client/definitions.js";
@@ -13,20 +13,22 @@ type Verb = (typeof VERBS)[number];
 export const definitions: Command = {
   name: "definitions",
   takes: ["[show|save|enable|disable|remove]", "[NAME]", "[FILE]"],
-  summary: "actors and DAGs that live in the database; shows, saves, switches on and off, removes",
+  summary: "list, save, enable, disable or remove actors and DAGs stored in the database",
   details:
-    "`save NAME FILE` reads JSON, an actor's or (with `tasks`) a DAG's, and refuses what no node could work on. Nodes load it\n" +
-    "without a restart; runs go on with the version they began with. `disable`: nothing starts it any more, what it has begun\n" +
-    "goes on. `remove` is refused while runs of it have not ended.",
+    "`save NAME FILE` reads the JSON of an actor or (with `tasks`) of a DAG, and rejects one that no node could execute. Nodes\n" +
+    "load it without a restart; runs continue with the version they began with. `disable`: nothing starts it any more, runs that\n" +
+    "have begun continue. `remove` fails while runs of it have not ended.",
   options: {
-    over: { type: "string", value: "N", says: "save only over this version; 0: only when there is none" },
+    over: { type: "string", value: "N", says: "save only over this version; 0: only if none exists" },
   },
   run: async (call) => {
     const [verb, name, file] = call.arguments;
     const all = definitionsIn(await call.store(), call.env, call.actor);
     if (verb === undefined) return listed(call, await all.list());
     if (!VERBS.includes(verb as Verb))
-      throw new CommandMisused(`${JSON.stringify(verb)} is no verb of definitions; it has ${VERBS.join(", ")}`);
+      throw new CommandMisused(
+        `unknown verb ${JSON.stringify(verb)} of definitions; the verbs are ${VERBS.join(", ")}`,
+      );
     if (name === undefined) throw new CommandMisused(`definitions ${verb} needs a NAME`);
     return verb === "save" ? save(call, all, name, file) : act(all, verb as Exclude<Verb, "save">, name);
   },
@@ -37,7 +39,7 @@ async function save(call: Call, all: Definitions, name: string, file: string | u
   const body = await readBody(file);
   const { over } = call.values;
   const version = await all.save(name, body, over === undefined ? {} : { over: Number(over) });
-  return { text: `${name} is saved as version ${version}.\n`, json: { name, version } };
+  return { text: `${name} was saved as version ${version}.\n`, json: { name, version } };
 }
 
 async function readBody(file: string): Promise<object> {
@@ -50,10 +52,13 @@ async function readBody(file: string): Promise<object> {
 
 async function act(all: Definitions, verb: Exclude<Verb, "save">, name: string): Promise<Report> {
   const found = (await all.list()).find((one) => one.name === name);
-  if (!found) throw new CommandMisused(`there is no definition ${JSON.stringify(name)}; see holdfast definitions`);
+  if (!found)
+    throw new CommandMisused(`there is no definition ${JSON.stringify(name)}; list them with holdfast definitions`);
   if (verb === "show") return { text: `${JSON.stringify(found.body, null, 2)}\n`, json: { definition: shown(found) } };
   await all[verb](name, { kind: found.kind });
-  const told = { enable: "is on", disable: "is off; what it has begun goes on", remove: "is removed" }[verb];
+  const told = { enable: "is enabled", disable: "is disabled; runs that have begun continue", remove: "is removed" }[
+    verb
+  ];
   return { text: `${name} ${told}.\n`, json: { name, verb } };
 }
 

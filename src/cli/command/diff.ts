@@ -1,4 +1,4 @@
-// `holdfast diff`: where two runs of a graph went the same way, and where they parted.
+// `holdfast diff`: compares the paths of two graph runs.
 
 import type { StepDiff } from "../../client/diff-histories.js";
 import type { Call, Command, Report } from "../command.js";
@@ -9,7 +9,7 @@ import { tableLines } from "../text/table.js";
 export const diff: Command = {
   name: "diff",
   takes: ["RUN", "RUN"],
-  summary: "compare where two runs of a graph went, and what their nodes changed",
+  summary: "compare the paths of two graph runs and what their nodes changed",
   options: {},
   run: diffRuns,
 };
@@ -32,7 +32,7 @@ async function diffRuns(call: Call): Promise<Report> {
   return { text: [...lines, "", summary, ""].join("\n"), json: { left: left!.id, right: right!.id, ...compared } };
 }
 
-/** One line for each field that differs; one for a node that is the same. */
+/** One line per differing field; one line for a node that is the same. */
 function rowsOf({ same, left, right, fields }: StepDiff): string[][] {
   const [a, b] = [left?.position ?? "", right?.position ?? ""];
   if (same || fields.length === 0) return [[same ? "=" : "≠", a, b, "", "", ""]];

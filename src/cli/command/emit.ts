@@ -1,4 +1,4 @@
-// `holdfast emit`: emits an event, and tells what it has started.
+// `holdfast emit`: emits an event and lists the runs it started.
 
 import { codecs } from "../../kernel/codec/codecs.js";
 import type { EmittedRun } from "../../trigger/emitted.js";
@@ -15,11 +15,11 @@ export const emit: Command = {
   takes: ["EVENT", "[JSON]"],
   summary: "emit an event: starts every program that has a trigger for it",
   details:
-    "JSON is the payload, an object; {} if left out. The same event again starts nothing: the same --id, or else the same\n" +
-    "payload. `holdfast subscriptions` shows who is started by what.",
+    "JSON is the payload, an object; {} if omitted. The same event, by --id or otherwise by its payload, starts nothing a second\n" +
+    "time. `holdfast subscriptions` shows which events start which programs.",
   options: {
-    id: { type: "string", value: "ID", says: "what makes this event the same one when emitted again" },
-    stack: { type: "string", value: "NAME", says: "emit in this stack; default: in none" },
+    id: { type: "string", value: "ID", says: "identifies the event; emitting it again starts nothing" },
+    stack: { type: "string", value: "NAME", says: "emit in this stack; default: none" },
   },
   run: emitEvent,
 };
@@ -37,7 +37,7 @@ async function emitEvent(call: Call): Promise<Report> {
 }
 
 function textOf({ width, paint }: Call, name: string, runs: readonly EmittedRun[]): string {
-  if (runs.length === 0) return `Nothing is started by ${visible(name)} with this payload.\n`;
+  if (runs.length === 0) return `No program is started by ${visible(name)} with this payload.\n`;
   const columns = [{ title: "PROGRAM", flexible: true }, { title: "OUTCOME" }, { title: "RUN" }];
   const rows = runs.map(({ program, outcome, runId }) => [program, outcome, runId ?? ""]);
   return `${tableLines({ columns, rows }, width, paint).join("\n")}\n`;
@@ -47,6 +47,6 @@ function payloadOf(json: string): object {
   try {
     return JSON.parse(json) as object;
   } catch {
-    throw new CommandMisused(`The payload is not JSON. An object in quotes of the shell: '{"id": 1}'.`);
+    throw new CommandMisused(`The payload is not valid JSON. Pass an object in shell quotes: '{"id": 1}'.`);
   }
 }

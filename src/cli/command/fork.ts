@@ -1,4 +1,4 @@
-// `holdfast fork`: a new run that begins with a node of an old one.
+// `holdfast fork`: starts a new graph run at a node of an old one.
 
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
@@ -10,11 +10,11 @@ import { visible } from "../text/visible.js";
 export const fork: Command = {
   name: "fork",
   takes: ["RUN"],
-  summary: "start a new run of a graph from a node that an old one came to",
-  details: "The old run is left as it is. `holdfast diff` shows where the two went.",
+  summary: "start a new graph run at a node that an old run visited",
+  details: "The old run is unchanged. `holdfast diff` compares the two.",
   options: {
-    from: { type: "string", value: "NODE", says: "the node to begin with; its last visit, or say which: plan:2" },
-    state: { type: "string", value: "JSON", says: "fields of the state that are set to something else" },
+    from: { type: "string", value: "NODE", says: "the node to begin at: its last visit, or a specific one: plan:2" },
+    state: { type: "string", value: "JSON", says: "state fields to override" },
   },
   run: forkRun,
 };
@@ -26,6 +26,6 @@ async function forkRun(call: Call): Promise<Report> {
   const store = await call.store();
   const run = await findRun(store, call.env, call.arguments[0]!);
   const forked = await openGraphs(call, store).forkRun(run.id, { from, by: call.actor, ...(state && { state }) });
-  const text = `Run ${forked.id} begins with ${visible(from)} of run ${run.id}.\n`;
+  const text = `Run ${forked.id} begins at ${visible(from)} of run ${run.id}.\n`;
   return { text, json: { runId: forked.id, of: run.id, from } };
 }

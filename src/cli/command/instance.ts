@@ -1,4 +1,4 @@
-// `holdfast instance`: where one instance is, its timers, and what happened to it. Marked fields are not shown.
+// `holdfast instance`: one machine instance: state, timers, history. Redacted fields are not shown.
 
 import { InstanceUnknown } from "../../machine/errors.js";
 import { instanceKey } from "../../machine/instance-key.js";
@@ -15,9 +15,9 @@ const MOST_EVENTS = 1000;
 export const instance: Command = {
   name: "instance",
   takes: ["MACHINE", "ID"],
-  summary: "where an instance is, its timers, and what happened to it",
-  details: "With --retry, timers that gave up are tried again.",
-  options: { retry: { type: "boolean", says: "try timers again that gave up" } },
+  summary: "the state, timers and history of a machine instance",
+  details: "--retry tries failed timers again.",
+  options: { retry: { type: "boolean", says: "try failed timers again" } },
   run: showInstance,
 };
 
@@ -33,7 +33,7 @@ async function showInstance(call: Call): Promise<Report> {
   const now = call.world.wallNow();
   const head = [`${machine} ${id}: ${shownState(loaded.value)}, ${loaded.status}, sequence ${loaded.seq}`];
   if (loaded.problem !== null) head.push(`problem: ${loaded.problem}`);
-  if (retried !== null) head.push(`${retried} timers are tried again`);
+  if (retried !== null) head.push(`${retried} timers will be tried again`);
   const lines = [
     ...head,
     ...(timers.length === 0 ? [] : ["", ...timerLines(timers, now, call)]),

@@ -1,4 +1,4 @@
-// `holdfast instances`: the instances of state machines, and where they are.
+// `holdfast instances`: lists instances of state machines with their states.
 
 import { INSTANCE_STATUSES, type InstanceRecord, type InstanceStatus } from "../../store/contract/machine/machines.js";
 import type { Call, Command, Report } from "../command.js";
@@ -13,9 +13,9 @@ const MOST = 20;
 export const instances: Command = {
   name: "instances",
   takes: ["[MACHINE]"],
-  summary: "the instances of state machines, newest first, and where they are",
+  summary: "instances of state machines with their states, newest first",
   details:
-    "Of all machines, or of one. A problem says why no node can go on with an instance; it goes on when code comes that can.",
+    "Of all machines, or of one. PROBLEM is why no node can continue an instance; it continues when a node has code that can.",
   options: {
     status: { type: "string", value: "S", says: `only ${INSTANCE_STATUSES.join(", ")}` },
     limit: { type: "string", value: "N", says: `how many at most (default ${MOST})` },
@@ -27,7 +27,7 @@ async function listInstances(call: Call): Promise<Report> {
   const [machine] = call.arguments;
   const status = textOption(call.values, "status");
   if (status !== undefined && !INSTANCE_STATUSES.includes(status as InstanceStatus)) {
-    throw new CommandMisused(`${JSON.stringify(status)} is no status; there are ${INSTANCE_STATUSES.join(", ")}`);
+    throw new CommandMisused(`${JSON.stringify(status)} is not a status; use one of ${INSTANCE_STATUSES.join(", ")}`);
   }
   const limit = Number(textOption(call.values, "limit") ?? MOST);
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000) throw new CommandMisused("--limit must be 1 to 1000");
@@ -40,7 +40,7 @@ async function listInstances(call: Call): Promise<Report> {
   const { instances: list } = await store.machines.list(filter, { limit });
   const json = { instances: list.map(instanceJson) };
   if (list.length === 0)
-    return { text: `No instances in env ${call.env}. node.start(machine, input, { id }) makes one.\n`, json };
+    return { text: `No instances in env ${call.env}. node.start(machine, input, { id }) creates one.\n`, json };
   const now = call.world.wallNow();
   const columns = [
     { title: "MACHINE", flexible: true },
@@ -59,7 +59,7 @@ async function listInstances(call: Call): Promise<Report> {
   return { text: `${tableLines({ columns, rows }, call.width, call.paint).join("\n")}\n`, json };
 }
 
-/** `paid`, or as JSON when there is more than one. */
+/** `paid`, or JSON for a compound state. */
 export function shownState(value: string): string {
   const state = JSON.parse(value) as unknown;
   return typeof state === "string" ? state : value;
@@ -72,7 +72,13 @@ export function colourOf(status: InstanceStatus): Colour | undefined {
 export function instanceJson(record: InstanceRecord): Readonly<Record<string, unknown>> {
   const { group, id, version, status, seq, value, problem, createdAt, updatedAt, endedAt } = record;
   return {
-    ...{ machine: group.program, stack: group.stack, id, version, status, seq, problem },
+    machine: group.program,
+    stack: group.stack,
+    id,
+    version,
+    status,
+    seq,
+    problem,
     state: JSON.parse(value) as unknown,
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),

@@ -7,8 +7,8 @@ import { connectToMigrate } from "../connect.js";
 export const migrate: Command = {
   name: "migrate",
   takes: [],
-  summary: "make the tables, or bring them up to date",
-  details: "Safe to run from many places at once, and again. With --print no database is needed.",
+  summary: "create the tables, or bring them up to date",
+  details: "Safe to run repeatedly and concurrently. --print needs no database.",
   options: { print: { type: "boolean", says: "print the SQL of all migrations instead of applying it" } },
   run: (call) => (call.values["print"] ? print(call) : apply(call)),
 };
@@ -27,7 +27,7 @@ async function apply({ database }: Call): Promise<Report> {
     const text =
       applied.length === 0
         ? `Schema ${schema} is up to date (version ${version}).\n`
-        : `Applied to schema ${schema}:\n${names}It is at version ${version} now.\n`;
+        : `Applied to schema ${schema}:\n${names}The schema is now at version ${version}.\n`;
     return { text, json: { schema, version, applied } };
   } finally {
     await store.close();

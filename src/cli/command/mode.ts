@@ -1,4 +1,4 @@
-// `holdfast mode` and `holdfast drain`: what a node does with its programs, changed from outside. It obeys within a second.
+// `holdfast mode` and `holdfast drain`: change a node's mode from outside. The node applies it within a second.
 
 import { type Nodes, nodesOf } from "../../client/nodes.js";
 import { type ModeState, NODE_MODES, type NodeMode } from "../../kernel/node-mode.js";
@@ -9,18 +9,18 @@ import { textOption } from "../options.js";
 export const mode: Command = {
   name: "mode",
   takes: ["NODE", "[full|trigger_only|disabled]"],
-  summary: "what a node does with its programs: works on them, only starts them, or neither",
+  summary: "show or set a node's mode: it executes its programs, only starts them, or neither",
   details:
-    "NODE is a name, an identity, or 8 characters of an incarnation (see `holdfast nodes`). What runs goes on. `full` also ends\n" +
-    "a drain. Without a mode: what holds now.",
+    "NODE is a name, an identity, or 8 characters of an incarnation (see `holdfast nodes`). Running work continues. `full` also\n" +
+    "ends a drain. Without a mode, prints the current one.",
   options: {
     program: {
       type: "string",
       value: "NAME",
-      says: "for one program, or all of an actor; it wins over the node's mode",
+      says: "for one program, or all of an actor; overrides the node's mode",
     },
-    clear: { type: "boolean", says: "takes back what was said for --program, or for all programs" },
-    keep: { type: "boolean", says: "also for later starts under the same identity" },
+    clear: { type: "boolean", says: "removes the mode of --program, or of all programs" },
+    keep: { type: "boolean", says: "also for later starts with the same identity" },
   },
   run: changeMode,
 };
@@ -28,9 +28,9 @@ export const mode: Command = {
 export const drain: Command = {
   name: "drain",
   takes: ["NODE"],
-  summary: "let a node finish its steps, hand back its runs and take no more",
-  details: "It stays up, starts runs and leaves them to others. `holdfast mode NODE full` lets it go on.",
-  options: { exit: { type: "boolean", says: "then stop; its process ends if it listens to signals" } },
+  summary: "let a node finish its steps, release its runs and claim no more",
+  details: "The node stays up, starts runs and leaves them to others. `holdfast mode NODE full` makes it work again.",
+  options: { exit: { type: "boolean", says: "then stop; the process ends if the node handles signals" } },
   run: async (call) => {
     const [node] = call.arguments as [string];
     const state = await (await nodes(call)).drain(node, { exit: call.values["exit"] === true });
@@ -47,7 +47,7 @@ async function changeMode(call: Call): Promise<Report> {
   const program = textOption(call.values, "program");
   const options = { keep: call.values["keep"] === true };
   const clears = call.values["clear"] === true;
-  if (clears && wanted !== undefined) throw new CommandMisused("--clear takes back a mode; leave the mode out");
+  if (clears && wanted !== undefined) throw new CommandMisused("--clear removes a mode; omit the mode");
   const all = await nodes(call);
   if (clears) {
     const state = program ? all.clearOverride(node, program, options) : all.clearAllOverrides(node, options);
@@ -61,7 +61,7 @@ async function changeMode(call: Call): Promise<Report> {
 function knownMode(text: string): NodeMode {
   const found = NODE_MODES.find((known) => known === text);
   if (found) return found;
-  throw new CommandMisused(`${JSON.stringify(text)} is no mode; the modes are ${NODE_MODES.join(", ")}`);
+  throw new CommandMisused(`${JSON.stringify(text)} is not a mode; the modes are ${NODE_MODES.join(", ")}`);
 }
 
 function report(node: string, { mode: nodeMode, overrides, drain: drains }: ModeState): Report {

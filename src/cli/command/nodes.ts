@@ -1,4 +1,4 @@
-// `holdfast nodes`: which processes are there, since when, what they serve and how much they hold.
+// `holdfast nodes`: lists the nodes: since when they run, what they serve, how many runs they hold.
 
 import type { RunGroup } from "../../kernel/run/new-run.js";
 import { isDerived } from "../../node/derive-build.js";
@@ -16,14 +16,14 @@ const COLOURS: Readonly<Record<Presence, Colour>> = { alive: "green", silent: "r
 export const nodes: Command = {
   name: "nodes",
   takes: [],
-  summary: "who is alive, since when, serving what, holding how many runs",
+  summary: "live nodes: since when, what they serve, how many runs they hold",
   details:
-    "alive: heard of within three of its heartbeats. silent: not heard of for longer, and never stopped in order; what it\n" +
-    "held is taken over when its leases are over. SERVES: the programs whose runs it takes; (queue), @version; with several\n" +
+    "alive: a heartbeat arrived within three heartbeat intervals. silent: none for longer, and no orderly stop; its runs are\n" +
+    "reclaimed when its leases expire. SERVES: the programs whose runs it claims; (queue), @version; with several\n" +
     "executors, by executor and slots: gpu×1: …. alone: the only node of its env and stack (claiming: false).\n" +
-    "overruled: PROGRAM: a newer node declares other limits or another recovery for it, and those hold.",
+    "overruled: PROGRAM: a newer node declares other limits or another recovery for it, which apply instead.",
   options: {
-    all: { type: "boolean", says: "also those that stopped in order" },
+    all: { type: "boolean", says: "also nodes that stopped in an orderly way" },
     watch: WATCH_OPTION,
   },
   run: listNodes,
@@ -34,7 +34,9 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
   const now = world.wallNow();
   const json = { nodes: found.map(nodeJson) };
   if (found.length === 0) {
-    const hint = values["all"] ? "None has ever started." : "createNode(…) starts one; --all also shows stopped ones.";
+    const hint = values["all"]
+      ? "No node has ever started."
+      : "createNode(…) starts one; --all also shows stopped ones.";
     return { text: `No nodes in env ${env}. ${hint}\n`, json };
   }
   const columns = [
@@ -54,7 +56,7 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
     String(node.holds),
     servesText(node),
     node.stack ?? "",
-    // A derived one tells people nothing, and takes the place of what does.
+    // A derived build is a hash: it means nothing to people and takes up space.
     node.build === null || isDerived(node.build) ? "" : node.build,
     timeAgo(node.startedAt, now),
     timeAgo(node.seenAt, now),
@@ -63,7 +65,7 @@ async function listNodes({ store, env, values, world, width, paint }: Call): Pro
   return { text: `${tableLines({ columns, rows }, width, paint).join("\n")}\n`, json };
 }
 
-/** Full mode goes without saying. */
+/** Mode `full` is the default and not shown. */
 function stateText(node: NodeRecord): string {
   const mode = modeText(node);
   const overruled = [...new Set(node.overruled.map(({ program }) => program))];
@@ -80,7 +82,7 @@ function presence({ stoppedAt, alive }: NodeRecord): Presence {
   return alive ? "alive" : "silent";
 }
 
-/** One executor that is called as always is not worth a word. */
+/** A single executor with the default name is not shown. */
 function servesText({ serves, executors }: NodeRecord): string {
   if (executors.length === 0 || (executors.length === 1 && executors[0]!.name === "default"))
     return programsText(serves);
@@ -92,7 +94,7 @@ function servesText({ serves, executors }: NodeRecord): string {
     .join("; ");
 }
 
-/** A program stands there once, with the version it is pinned to; its queue only when it has another name. */
+/** Lists a program once, with the version it is pinned to; its queue only if the name differs. */
 function programsText(serves: readonly RunGroup[]): string {
   const pinned = new Map<string, string>();
   for (const { program, queue, version } of serves) {

@@ -1,4 +1,4 @@
-// `holdfast pause` and `holdfast resume`: stop a run with its tasks, and let it go on.
+// `holdfast pause` and `holdfast resume`: stop a run with its tasks, and continue it.
 
 import { askToPause, type Paused } from "../../client/ask-to-stop.js";
 import { RunEnded, RunUnknown } from "../../client/run-handle.js";
@@ -10,7 +10,7 @@ export const pause: Command = {
   name: "pause",
   takes: ["RUN"],
   summary: "stop a run, and the tasks of a DAG, until it is resumed",
-  details: "What runs is aborted and comes back when it is resumed; steps that are done stay done.",
+  details: "Running steps are aborted and run again after the resume; completed steps stay completed.",
   options: {},
   run: pauseRun,
 };
@@ -18,7 +18,7 @@ export const pause: Command = {
 export const resume: Command = {
   name: "resume",
   takes: ["RUN"],
-  summary: "let a paused run go on",
+  summary: "resume a paused run",
   options: {},
   run: resumeRun,
 };
@@ -34,8 +34,8 @@ async function pauseRun(call: Call): Promise<Report> {
 
 function textOf(id: string, answer: Extract<Paused, { outcome: "paused" | "requested" }>): string {
   if (answer.outcome === "paused") return `Run ${id} is paused.`;
-  if (!answer.acknowledged) return `Run ${id} is running; its holder was asked to pause it, and has not answered yet.`;
-  return `Run ${id} is being paused: nothing more of it begins, and what runs was aborted. "holdfast show" says when it has ended.`;
+  if (!answer.acknowledged) return `Run ${id} is running; its holder was asked to pause it, but has not answered yet.`;
+  return `Run ${id} is being paused: nothing more of it begins, and running steps were aborted. "holdfast show" shows when they have ended.`;
 }
 
 async function resumeRun(call: Call): Promise<Report> {
@@ -44,5 +44,5 @@ async function resumeRun(call: Call): Promise<Report> {
   const answer = await store.runs.resume(id, { by: call.actor });
   if (answer.outcome === "unknown") throw new RunUnknown(id);
   if (answer.outcome === "not paused") throw new RunNotPaused(id, answer.state);
-  return { text: `Run ${id} goes on.\n`, json: { outcome: answer.outcome, runId: id } };
+  return { text: `Run ${id} is resumed.\n`, json: { outcome: answer.outcome, runId: id } };
 }

@@ -1,4 +1,4 @@
-// `holdfast retry`: opens a run again that failed, died or was quarantined.
+// `holdfast retry`: retries a run that failed, died or was quarantined.
 
 import { RunUnknown } from "../../client/run-handle.js";
 import type { Call, Command, CommandOption, Report } from "../command.js";
@@ -7,14 +7,14 @@ import { findRun } from "../find-run.js";
 
 export const FROM_START_OPTION: CommandOption = {
   type: "boolean",
-  says: "do every step again; when not given, what is done stays done",
+  says: "run every step again; default: completed steps stay completed",
 };
 
 export const retry: Command = {
   name: "retry",
   takes: ["RUN"],
-  summary: "open a failed, dead or quarantined run again",
-  details: "It goes on where it was, and what failed last is tried again.",
+  summary: "retry a failed, dead or quarantined run",
+  details: "The run resumes where it stopped, and the last failed call is tried again.",
   options: { "from-start": FROM_START_OPTION },
   run: retryRun,
 };
@@ -27,6 +27,9 @@ async function retryRun(call: Call): Promise<Report> {
   if (answer!.outcome === "unknown") throw new RunUnknown(run.id);
   if (answer!.outcome === "task") throw new RunIsTask(run.id, answer!.of);
   if (answer!.outcome === "not ended so") throw new RunNotRetried(run.id, answer!.state);
-  const where = fromStart ? "from its start" : "from where it was";
-  return { text: `Run ${run.id} waits to go on ${where}.\n`, json: { runId: run.id, outcome: "redriven", fromStart } };
+  const where = fromStart ? "from the start" : "where it stopped";
+  return {
+    text: `Run ${run.id} is queued and will resume ${where}.\n`,
+    json: { runId: run.id, outcome: "redriven", fromStart },
+  };
 }

@@ -1,4 +1,4 @@
-// `holdfast rewind`: takes a failed run of a graph back to a node it came to.
+// `holdfast rewind`: takes a failed graph run back to a node it visited.
 
 import type { Call, Command, Report } from "../command.js";
 import { CommandMisused } from "../error.js";
@@ -10,12 +10,12 @@ import { visible } from "../text/visible.js";
 export const rewind: Command = {
   name: "rewind",
   takes: ["RUN"],
-  summary: "take a failed run of a graph back to a node it came to",
-  details: "The run goes on from there. Who did it and why stand in its journal.",
+  summary: "take a failed graph run back to a node it visited",
+  details: "The run resumes there. Who did it and why are recorded in its journal.",
   options: {
-    to: { type: "string", value: "NODE", says: "the node to go on with; its last visit, or say which: plan:2" },
-    why: { type: "string", value: "TEXT", says: "kept with it" },
-    state: { type: "string", value: "JSON", says: "fields of the state that are set to something else" },
+    to: { type: "string", value: "NODE", says: "the node to resume at: its last visit, or a specific one: plan:2" },
+    why: { type: "string", value: "TEXT", says: "the reason, recorded in the journal" },
+    state: { type: "string", value: "JSON", says: "state fields to override" },
   },
   run: rewindRun,
 };
@@ -27,5 +27,5 @@ async function rewindRun(call: Call): Promise<Report> {
   const store = await call.store();
   const run = await findRun(store, call.env, call.arguments[0]!);
   await openGraphs(call, store).rewindRun(run.id, { to, why, by: call.actor, ...(state && { state }) });
-  return { text: `Run ${run.id} goes on with ${visible(to)}.\n`, json: { runId: run.id, to, by: call.actor } };
+  return { text: `Run ${run.id} resumes at ${visible(to)}.\n`, json: { runId: run.id, to, by: call.actor } };
 }

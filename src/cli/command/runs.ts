@@ -1,4 +1,4 @@
-// `holdfast runs`: the newest runs and what they are up to.
+// `holdfast runs`: the newest runs and their situation.
 
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { RunFilter, RunRecord } from "../../store/contract/run/runs.js";
@@ -14,8 +14,9 @@ import { timeAgo } from "../text/time-ago.js";
 export const runs: Command = {
   name: "runs",
   takes: [],
-  summary: "the newest runs and what they are up to",
-  details: "Archived runs are left out. Ids are cut to what tells them apart; every command takes them like that.",
+  summary: "the newest runs and what they are doing",
+  details:
+    "Archived runs are omitted. Ids are shortened as far as they stay unique; every command accepts the short form.",
   options: {
     state: { type: "string", value: "S", says: "only in this state, or in several (dead,failed)" },
     program: { type: "string", value: "P", says: "only of this program" },
@@ -48,14 +49,14 @@ async function listRuns(call: Call): Promise<Report> {
   if (runs.length === 0) return { text: `${nothing(call)}\n`, json };
 
   const lines = tableLines({ columns: COLUMNS, rows: rowsOf(runs, around, call) }, call.width, call.paint);
-  if (next !== null) lines.push(call.paint(`The newest ${limit}; --limit shows more.`, "dim"));
+  if (next !== null) lines.push(call.paint(`The newest ${limit} are shown; --limit shows more.`, "dim"));
   return { text: `${lines.join("\n")}\n`, json };
 }
 
 function rowsOf(runs: readonly RunRecord[], around: Surroundings, { world }: Call) {
   const now = world.wallNow();
   const short = shortIds(runs.map(({ id }) => id));
-  // A queue usually has its program's name: said once is enough.
+  // A queue usually has its program's name: show it only if it differs.
   const ownQueues = runs.every(({ group }) => group.queue === group.program);
   return runs.map((run) => [
     short(run.id),
@@ -77,5 +78,5 @@ function filterOf({ env, values }: Call): RunFilter {
 function nothing({ env, values }: Call): string {
   const asked = ["state", "program", "queue"].filter((name) => values[name] !== undefined);
   if (asked.length > 0) return `No runs in env ${env} match ${asked.map((name) => `--${name}`).join(" and ")}.`;
-  return `No runs in env ${env}. node.start(workflow, input) makes one; --env shows another env.`;
+  return `No runs in env ${env}. node.start(workflow, input) starts one; --env selects another env.`;
 }

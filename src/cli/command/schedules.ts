@@ -1,4 +1,4 @@
-// `holdfast schedules`: when programs are due by themselves; pauses, resumes and fires them.
+// `holdfast schedules`: lists schedules with their next fires; pauses, resumes and fires them.
 
 import { Runs } from "../../client/runs.js";
 import { type ScheduleInfo, type Schedules, schedulesOf } from "../../client/schedules.js";
@@ -12,22 +12,22 @@ import { clockTime, isoTime, timeAgo } from "../text/time-ago.js";
 
 const VERBS = ["pause", "resume", "fire"] as const;
 type Verb = (typeof VERBS)[number];
-/** The table shows the first, --json all of them: enough to see the rhythm. */
+/** The table shows the first, --json all of them: enough to see the interval. */
 const NEXT_FIRES = 3;
 
 export const schedules: Command = {
   name: "schedules",
   takes: ["[pause|resume|fire]", "[NAME]"],
-  summary: "when programs are due by themselves; pauses, resumes, fires now",
+  summary: "list schedules with their next fires; pause, resume, or fire one now",
   details:
-    "NAME is a program, or the id of one of its schedules (--json shows ids). `pause` fires nothing until `resume`; what was due\n" +
-    "meanwhile is made up for as the schedule's catch-up policy says. `fire` starts a run now and moves no window. Times are UTC.",
+    "NAME is a program, or the id of one of its schedules (--json shows ids). A paused schedule does not fire; its missed windows\n" +
+    "are caught up after `resume` as its catch-up policy says. `fire` starts a run now and moves no window. Times are UTC.",
   options: {},
   run: async (call) => {
     const [verb, name] = call.arguments;
     if (verb === undefined) return listSchedules(call);
     if (!VERBS.includes(verb as Verb)) {
-      throw new CommandMisused(`${JSON.stringify(verb)} is no verb of schedules; it has ${VERBS.join(", ")}`);
+      throw new CommandMisused(`unknown verb ${JSON.stringify(verb)} of schedules; the verbs are ${VERBS.join(", ")}`);
     }
     if (name === undefined) throw new CommandMisused(`schedules ${verb} needs a NAME: a program, or a schedule's id`);
     return act(call, verb as Verb, name);
@@ -50,10 +50,10 @@ async function act(call: Call, verb: Verb, name: string): Promise<Report> {
   const all = await open(call);
   if (verb === "fire") {
     const { id } = await all.fire(name);
-    return { text: `Run ${id} is started.\n`, json: { runId: id } };
+    return { text: `Run ${id} was started.\n`, json: { runId: id } };
   }
   await all[verb](name);
-  const told = verb === "pause" ? "is paused" : "goes on";
+  const told = verb === "pause" ? "is paused" : "is resumed";
   return { text: `${name} ${told}.\n`, json: { name, paused: verb === "pause" } };
 }
 
@@ -90,7 +90,7 @@ function stateOf({ paused, declared, nextFires }: ScheduleInfo): { text: string;
   return { text: nextFires.length === 0 ? "over" : "on" };
 }
 
-/** The year is clear from how far away it is. */
+/** Without the year, which the distance makes clear. */
 function second(at: number): string {
   return clockTime(at, true).slice(5, 19);
 }

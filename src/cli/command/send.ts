@@ -14,9 +14,9 @@ export const send: Command = {
   takes: ["MACHINE", "ID", "EVENT", "[JSON]"],
   summary: "send an event to an instance of a state machine",
   details:
-    "JSON has the event's other fields. A node that has the machine applies it; one that no transition takes does nothing.\n" +
-    "With the same --key it is accepted once, however often it is sent.",
-  options: { key: { type: "string", value: "KEY", says: "what makes this event the same one when sent again" } },
+    "JSON holds the event's other fields. A node that has the machine applies the event; if no transition takes it, nothing\n" +
+    "happens. An event with the same --key is accepted once.",
+  options: { key: { type: "string", value: "KEY", says: "identifies the event; sending it again does nothing" } },
   run: sendEvent,
 };
 
@@ -39,7 +39,7 @@ function parsed(json: string | undefined): object {
     const value: unknown = JSON.parse(json);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // told below
+    // reported below
   }
   throw new CommandMisused(`The event's fields must be a JSON object: '{"cents": 300}'.`);
 }

@@ -1,4 +1,4 @@
-// `holdfast show`: one run with its tasks, its timeline, what it waits for, and what it has not read yet.
+// `holdfast show`: one run with its tasks, its timeline, its waits, and its unread messages.
 
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Call, Command, Report } from "../command.js";
@@ -18,13 +18,13 @@ export const show: Command = {
   takes: ["RUN"],
   summary: "the timeline of a run: steps, attempts, waits, claims, tasks",
   details:
-    "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim an entry was written under; what\n" +
-    "the store itself wrote has none.",
-  options: { payloads: { type: "boolean", says: "values and errors whole, below each entry" } },
+    "RUN is an id, or at least its first 8 characters. CLAIM is the number of the claim under which an entry was written;\n" +
+    "entries written by the store itself have none.",
+  options: { payloads: { type: "boolean", says: "print whole values and errors below each entry" } },
   run: showRun,
 };
 
-/** Their holders are named beside the entries. */
+/** The most claims for which the holders are read. */
 const MOST_CLAIMS = 1000;
 
 async function showRun(call: Call): Promise<Report> {

@@ -1,4 +1,4 @@
-// `holdfast signal`: sends a run a signal.
+// `holdfast signal`: sends a signal to a run.
 
 import { RunEnded, RunUnknown } from "../../client/run-handle.js";
 import { codecs } from "../../kernel/codec/codecs.js";
@@ -12,10 +12,9 @@ import { visible } from "../text/visible.js";
 export const signal: Command = {
   name: "signal",
   takes: ["RUN", "NAME", "[JSON]"],
-  summary: "send a run a signal, with a value or without",
-  details:
-    "It is kept when the run does not wait for it yet. With the same --id it is accepted once, however often it is sent.",
-  options: { id: { type: "string", value: "ID", says: "what makes this signal the same one when sent again" } },
+  summary: "send a signal to a run, with or without a value",
+  details: "The signal is stored if the run does not wait for it yet. A signal with the same --id is accepted once.",
+  options: { id: { type: "string", value: "ID", says: "identifies the signal; sending it again does nothing" } },
   run: sendSignal,
 };
 
@@ -59,6 +58,6 @@ function parsed(json: string | undefined): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new CommandMisused(`The value is not JSON. Text needs both quotes: '"like this"'.`);
+    throw new CommandMisused(`The value is not valid JSON. A string needs both quotes: '"like this"'.`);
   }
 }

@@ -9,10 +9,10 @@ import { visible } from "../text/visible.js";
 export const subscriptions: Command = {
   name: "subscriptions",
   takes: ["[EVENT]"],
-  summary: "which events start which programs, as the nodes have declared it",
+  summary: "which events start which programs, as declared by the nodes",
   details:
-    "WHERE: what the payload must contain; one of them where there are several. DEBOUNCE: how long a subject must be quiet.\n" +
-    "ONCE: how long the same event starts nothing again. BREAKER: failures in a row after which events start nothing.",
+    "WHERE: what the payload must contain; with several, one of them. DEBOUNCE: how long a subject must be quiet.\n" +
+    "ONCE: how long a repeated event starts nothing. BREAKER: failures in a row after which events start nothing.",
   options: {},
   run: listSubscriptions,
 };
@@ -22,8 +22,11 @@ async function listSubscriptions({ store, env, arguments: words, width, paint }:
   const found = all.filter(({ event }) => words[0] === undefined || event === words[0]);
   const json = { subscriptions: found };
   if (found.length === 0) {
-    const what = words[0] === undefined ? `No subscriptions` : `Nothing is started by ${visible(words[0])}`;
-    return { text: `${what} in env ${env}. A node declares those of its programs: on: [on(event)].\n`, json };
+    const what = words[0] === undefined ? `No subscriptions` : `No program is started by ${visible(words[0])}`;
+    return {
+      text: `${what} in env ${env}. A node declares the subscriptions of its programs: on: [on(event)].\n`,
+      json,
+    };
   }
   const columns = [
     { title: "EVENT", flexible: true },
@@ -50,7 +53,7 @@ function debounceText({ debounceMs, subject }: Subscription): string {
   return debounceMs === null ? "" : `${formatDuration(debounceMs)} by ${visible((subject ?? []).join("."))}`;
 }
 
-/** A debounced trigger knows no duplicates. */
+/** A debounced trigger does not deduplicate. */
 function onceText({ lifetime, debounceMs }: Subscription): string {
   if (debounceMs !== null) return "";
   if (typeof lifetime === "object") return formatDuration(lifetime.forMs);

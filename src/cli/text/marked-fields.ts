@@ -1,4 +1,4 @@
-// What a machine's effect is about stands in its run: fields that the machine marked are not shown there either.
+// Redacts a machine effect's input in its run: fields marked by the machine are not shown there either.
 
 import { codecs } from "../../kernel/codec/codecs.js";
 import { redact } from "../../machine/redact.js";
@@ -7,7 +7,7 @@ import { decode } from "./payload-text.js";
 
 const known = codecs();
 
-/** The entries of an effect's run as they may be shown; those of any other run as they are. */
+/** The entries of an effect's run without marked fields; entries of any other run unchanged. */
 export function withoutMarked(program: string, entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const paths = program.endsWith("::effects") ? markedIn(entries[0]) : [];
   if (paths.length === 0) return entries;

@@ -1,10 +1,10 @@
-// Colours, on a terminal only, and off with NO_COLOR (no-color.org) or TERM=dumb.
+// Colours for terminals; off with NO_COLOR (no-color.org) or TERM=dumb.
 
 import type { RunState } from "../../kernel/run/run-state.js";
 import type { Terminal } from "./terminal.js";
 
 export type Colour = "bold" | "dim" | "red" | "green" | "yellow" | "blue" | "cyan" | "magenta";
-/** Answers the text in that colour, or as it is. */
+/** Returns the text in that colour, or unchanged. */
 export type Paint = (text: string, colour: Colour | undefined) => string;
 
 const CODES: Readonly<Record<Colour, number>> = {

@@ -1,4 +1,4 @@
-// Stored values as text: on a line for a table, whole for reading, and as data for programs.
+// Formats stored values: one line for tables, in full for reading, and as data for programs.
 
 import { inspect } from "node:util";
 import { codecs } from "../../kernel/codec/codecs.js";
@@ -7,7 +7,7 @@ import { TAG } from "../../kernel/codec/json-tag.js";
 import type { Payload } from "../../kernel/codec/payload.js";
 import { HoldfastError } from "../../kernel/error.js";
 
-/** Only `json`: the codecs of the application (encryption, say) are not ours to know. */
+/** Only `json`: the command line does not have the application's codecs (encryption, for example). */
 const known = codecs();
 
 export type Decoded = { readonly value: unknown } | { readonly unreadable: string };
@@ -19,11 +19,11 @@ export function decode(payload: Payload): Decoded {
     if (!(error instanceof HoldfastError)) throw error;
     const { codec, data } = payload;
     if (codec !== JSON_CODEC_NAME) return { unreadable: `(${data.length} characters of codec ${codec})` };
-    return { unreadable: `(not readable: ${data.length} characters that are not JSON)` };
+    return { unreadable: `(unreadable: ${data.length} characters that are not JSON)` };
   }
 }
 
-/** On one line. Nothing at all for undefined. */
+/** On one line. Empty for undefined. */
 export function payloadLine(payload: Payload | null): string {
   if (payload === null) return "";
   const decoded = decode(payload);
@@ -33,7 +33,7 @@ export function payloadLine(payload: Payload | null): string {
   return inspect(decoded.value, { depth: 8, breakLength: Number.POSITIVE_INFINITY, compact: true });
 }
 
-/** Over as many lines as it takes; one when it fits. */
+/** Over several lines if necessary; one if it fits. */
 export function wholePayload(payload: Payload, width: number): string[] {
   const decoded = decode(payload);
   if ("unreadable" in decoded) return [decoded.unreadable];
@@ -44,7 +44,7 @@ export function wholePayload(payload: Payload, width: number): string[] {
   return inspect(decoded.value, everything).split("\n");
 }
 
-/** As it is stored: values that JSON does not know keep their tag (`{"$hf":"date","v":…}`). */
+/** The stored form: values that JSON cannot express keep their tag (`{"$hf":"date","v":…}`). */
 export function payloadJson(payload: Payload | null): unknown {
   if (payload === null) return null;
   const { codec, data } = payload;
@@ -52,7 +52,7 @@ export function payloadJson(payload: Payload | null): unknown {
   return { codec, value: JSON.parse(data) };
 }
 
-/** What is printed can be passed to `holdfast signal` again. */
+/** Such output can be passed to `holdfast signal` again. */
 function isPlainJson({ codec, data }: Payload): boolean {
   return codec === JSON_CODEC_NAME && !data.includes(`"${TAG}"`);
 }

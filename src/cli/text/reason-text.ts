@@ -1,10 +1,10 @@
-// Why something failed, died or was cancelled, from what stands in the journal: a line, or everything.
+// Formats why something failed, died or was cancelled, from its journal entry: one line, or everything.
 
 import type { Payload } from "../../kernel/codec/payload.js";
 import { crashMessage } from "../../kernel/run/suspicion.js";
 import { decode, payloadLine, wholePayload } from "./payload-text.js";
 
-/** The kinds of journal entries whose payload says why. */
+/** Kinds of journal entries whose payload holds the reason. */
 const REASONS = new Set([
   "failed",
   "dead",
@@ -35,7 +35,7 @@ export function reasonLine(payload: Payload | null): string {
   return payloadLine(payload);
 }
 
-/** An error with its stack and its causes; anything else as the value it is. */
+/** An error with its stack and causes; anything else as its value. */
 export function wholeReason(payload: Payload, width: number): string[] {
   const stored = fieldsOf(payload);
   if (stored?.["code"] === "CRASH_LIMIT") return ["code: CRASH_LIMIT", crashMessage(stored, "run")];

@@ -1,5 +1,5 @@
-// Run ids for people: cut to as many groups as tell the runs shown apart. A command that is given such a beginning looks
-// for it among all runs and refuses one that fits several.
+// Shortens run ids for people to the groups that distinguish the runs shown. A command that receives a short id
+// searches all runs and rejects one that matches several.
 
 /** Where the groups of a UUID end. The first group alone is the same for all runs of a minute. */
 const ENDS = [13, 18, 23, 36];

@@ -1,4 +1,4 @@
-// Aligned tables that fit a width: columns without content are left out, the widest flexible one gives way first.
+// Aligned tables that fit a width: empty columns are omitted, and the widest flexible column is cut first.
 
 import type { Colour, Paint } from "./paint.js";
 import { cutToWidth, textWidth } from "./text-width.js";

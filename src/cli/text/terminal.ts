@@ -1,18 +1,18 @@
-// What a command knows of the process around it: where it writes, what it is run under, how it is interrupted.
+// The process around a command: its streams, environment, width and interrupts.
 
 export interface Terminal {
   write(text: string): void;
   writeError(text: string): void;
-  /** As wide as the window; undefined or 0 when nobody knows. */
+  /** Width of the window; undefined or 0 if unknown. */
   readonly columns: number | undefined;
   readonly isTTY: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Aborts at the first ctrl-c after this was asked for; until then ctrl-c ends the process. */
+  /** Aborts at the first ctrl-c after this call; before it, ctrl-c ends the process. */
   interrupted(): AbortSignal;
 }
 
-/** What tables must fit when nobody says how wide the window is. */
+/** The width of tables when the window's width is unknown. */
 const DEFAULT_COLUMNS = 100;
 const NARROWEST = 60;
 

@@ -1,4 +1,4 @@
-// How many columns a text takes on a terminal, and the text cut to a number of them.
+// Measures how many columns a text takes on a terminal, and cuts a text to a number of columns.
 
 const ZERO = /^\p{M}$/u;
 /** East Asian wide characters and emoji. */

@@ -1,4 +1,4 @@
-// Points in time for people ("12 s ago", "in 3 h") and for programs (ISO 8601).
+// Formats points in time for people ("12 s ago", "in 3 h") and for programs (ISO 8601).
 
 const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ["d", 86_400_000],
@@ -7,14 +7,14 @@ const UNITS: readonly (readonly [name: string, ms: number])[] = [
   ["s", 1_000],
 ];
 
-/** The two clocks need not agree: within a second is now. */
+/** The two clocks may differ: less than a second counts as now. */
 export function timeAgo(at: number, now: number): string {
   const passed = now - at;
   if (Math.abs(passed) < 1_000) return "now";
   return passed > 0 ? `${span(passed)} ago` : `in ${span(-passed)}`;
 }
 
-/** One unit, the largest of which there are two: "90 min", "36 h", "3 d". */
+/** One unit, the largest with a value of at least two: "90 min", "36 h", "3 d". */
 export function span(ms: number): string {
   const [name, size] = UNITS.find(([, size]) => ms >= 2 * size) ?? UNITS.at(-1)!;
   return `${Math.round(ms / size)} ${name}`;
@@ -26,7 +26,7 @@ export function isoTime(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }
 
-/** Of the day in UTC, "14:03:04.123"; with the day before it when asked. */
+/** Time of day in UTC, "14:03:04.123"; optionally with the day. */
 export function clockTime(at: number, withDay: boolean): string {
   const iso = isoTime(at);
   return withDay ? `${iso.slice(0, 10)} ${iso.slice(11, 23)}` : iso.slice(11, 23);

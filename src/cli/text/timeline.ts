@@ -1,4 +1,4 @@
-// A run's journal as a table: when, what, under which claim, with which value or error.
+// A run's journal as a table: time, entry, claim, value or error.
 
 import type { JournalEntry } from "../../store/contract/journal/journal.js";
 import type { Colour, Paint } from "./paint.js";
@@ -11,9 +11,9 @@ import { visible } from "./visible.js";
 export interface TimelineOptions {
   readonly width: number;
   readonly paint: Paint;
-  /** Whole values below the entries instead of a line beside them. */
+  /** Whole values below the entries instead of one line next to them. */
   readonly payloads: boolean;
-  /** Who holds the claim of this number, as far as it is known. */
+  /** The holder of the claim with this number, if known. */
   readonly holderOf: (epoch: number) => string | null;
 }
 

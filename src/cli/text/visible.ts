@@ -1,10 +1,10 @@
-// Makes text that others wrote harmless and visible: a name must not move the cursor, hide text or reverse a line.
+// Escapes untrusted text for a terminal: a name must not move the cursor, hide text or reverse a line.
 
 /** Control, format (bidi, zero-width) and line-separating characters, and halves of surrogate pairs. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/gu;
 const SHORT: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** On one line, with every unseen character written as its escape. */
+/** On one line, with every invisible character written as its escape. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => SHORT[character] ?? escapeOf(character.codePointAt(0)!));
 }
@@ -16,7 +16,7 @@ export function jsonLine(value: unknown): string {
   );
 }
 
-/** Of an address with a password only the scheme stays. */
+/** Reduces an address with a password to its scheme. */
 export function withoutPasswords(text: string): string {
   return text.replace(/([a-z][a-z0-9+]*):\/\/[^\s'"]*:[^\s'"]*@[^\s'"]*/gi, "$1://…");
 }

@@ -1,4 +1,4 @@
-// One text for each distinct value, whatever the order of its keys: what payload hashes are made of.
+// One text per distinct value, independent of key order; payload hashes are computed from it.
 
 import { hash } from "node:crypto";
 import { HIGHEST_LIMITS } from "./codec-limits.js";
@@ -6,14 +6,14 @@ import { prepareJson } from "./json-prepare.js";
 import { TAG, type Tagged } from "./json-tag.js";
 
 /**
- * Keys of objects and Maps and members of Sets are sorted; -0 and 0, a missing key and one that is undefined, a Map
- * and an object stay distinct. Size is the codec's business: here only its highest limits hold.
+ * Keys of objects and Maps and members of Sets are sorted; -0 and 0, a missing key and an undefined one, a Map and an
+ * object stay distinct. Only the highest limits apply here: configured sizes are the codec's business.
  */
 export function canonicalText(value: unknown, path = "value"): string {
   return writeSorted(prepareJson(value, HIGHEST_LIMITS, path));
 }
 
-/** SHA-256 of the canonical text, in hex. The same before a value is stored and after it came back. */
+/** SHA-256 of the canonical text, in hex. The same for a value before it is stored and after it is read. */
 export function payloadHash(value: unknown, path = "value"): string {
   return hash("sha256", canonicalText(value, path), "hex");
 }

@@ -1,9 +1,9 @@
-// How values become stored text and come back. Each stored value keeps its codec's name beside it, so that codecs
-// can be added (encryption, compression) while older rows stay readable; codecs.ts picks the codec for a row.
+// Converts values to stored text and back. Each stored value carries its codec's name, so that codecs can be added
+// (encryption, compression) while older rows stay readable; codecs.ts selects the codec for a row.
 
 import { HoldfastError } from "../error.js";
 
-/** What writes values and reads them again: a codec (to text) or a node's list of them (to payloads). */
+/** Writes and reads values: a codec (to text) or a node's list of codecs (to payloads). */
 export interface Coder<Stored> {
   encode(value: unknown, path?: string): Stored;
   decode(stored: Stored): unknown;
@@ -13,7 +13,7 @@ export interface Codec extends Coder<string> {
   /** Stored with every value this codec wrote: never reuse a name for another format. */
   readonly name: string;
   /**
-   * Answers text that PostgreSQL can keep: no NUL, no lone surrogates. `path` is what the caller calls the value
+   * Returns text that PostgreSQL can store: no NUL, no lone surrogates. `path` is the caller's name for the value
    * ("input", "result"); errors start with it. A codec that wraps another one passes it on.
    */
   encode(value: unknown, path?: string): string;
@@ -33,7 +33,10 @@ export class PayloadCorrupt extends HoldfastError {
   }
 }
 
-/** What the caller gets back later, now. User code sees this the first time too, so a replay holds no surprise. */
+/**
+ * The value as the caller will read it back later. User code sees this form the first time too, so a replay holds no
+ * surprise.
+ */
 export function roundTrip<Stored>(coder: Coder<Stored>, value: unknown, path?: string): unknown {
   return coder.decode(coder.encode(value, path));
 }

@@ -1,4 +1,4 @@
-// The codecs a node knows: the first one writes, and each stored value is read by the one whose name it carries.
+// The codecs of a node: the first one writes, and each stored value is read by the codec it names.
 
 import { HoldfastError, InvalidInput } from "../error.js";
 import { codecName } from "../name.js";
@@ -7,27 +7,30 @@ import { JSON_CODEC_NAME, jsonCodec } from "./json-codec.js";
 import type { Payload } from "./payload.js";
 
 export interface Codecs extends Coder<Payload> {
-  /** What new values are written with. */
+  /** Writes new values. */
   readonly writer: Codec;
   /** The codec of that name, or UnknownCodec. */
   find(name: string): Codec;
 }
 
-/** A stored value names a codec that this node was not given. */
+/** A stored value names a codec that this node does not have. */
 export class UnknownCodec extends HoldfastError {
   readonly code = "UNKNOWN_CODEC";
   readonly codec: string;
 
   constructor(codec: string, known: Iterable<string>) {
     super(
-      `a stored value was written by the codec ${JSON.stringify(codec)}, which this node does not know ` +
-        `(it knows ${[...known].join(", ")}); add that codec to the node's list of codecs`,
+      `a stored value was written by the codec ${JSON.stringify(codec)}, which this node does not have ` +
+        `(it has ${[...known].join(", ")}); add that codec to the node's list of codecs`,
     );
     this.codec = codec;
   }
 }
 
-/** `json` is always known, so that rows from before another codec was added stay readable; list it to change its limits. */
+/**
+ * `json` is always included, so that rows from before another codec was added stay readable; list it to change its
+ * limits.
+ */
 export function codecs(list: readonly Codec[] = []): Codecs {
   const byName = new Map<string, Codec>();
   for (const [index, codec] of list.entries()) {
@@ -54,19 +57,19 @@ export function codecs(list: readonly Codec[] = []): Codecs {
 
 const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
-/** A codec of the user's own may answer anything; PostgreSQL would refuse a bad one's neighbours in the batch too. */
+/** A user's codec may return anything, and PostgreSQL would reject the whole batch because of one bad text. */
 function encodeWith(codec: Codec, value: unknown, path: string): string {
   const text: unknown = codec.encode(value, path);
   if (typeof text !== "string") {
     throw new InvalidInput(
       path,
-      `the codec ${codec.name} answered no string; encode must be synchronous and answer text`,
+      `the codec ${codec.name} did not return a string; encode must be synchronous and return text`,
     );
   }
   if (codec.name !== JSON_CODEC_NAME && UNSTORABLE.test(text)) {
     throw new InvalidInput(
       path,
-      `the codec ${codec.name} answered text with a NUL or a lone surrogate, which PostgreSQL cannot keep; use base64`,
+      `the codec ${codec.name} returned text with a NUL or a lone surrogate, which PostgreSQL cannot store; use base64`,
     );
   }
   return text;

@@ -1,8 +1,8 @@
-// The class of a stored error, for those who have no codecs: its code, or its name.
+// The class of a stored error, readable without the application's codecs: its code, or its name.
 
 import type { Payload } from "./payload.js";
 
-/** Null: it has none, or it stands there in a codec that only its owner can read. */
+/** Null: there is none, or it was written by a codec other than `json`. */
 export function errorClass(payload: Payload | null): string | null {
   if (payload?.codec !== "json") return null;
   try {

@@ -1,7 +1,7 @@
-// The default codec: JSON that people can read, with tags only for what JSON does not know. It carries null,
-// booleans, any string, any number (-0, NaN, ±Infinity), undefined, bigints, valid Dates, Maps, Sets, Uint8Arrays,
-// Buffers, arrays and plain objects, with or without a prototype, exactly; everything else is refused with its path. A
-// value that is referred to twice comes back as two copies.
+// The default codec: readable JSON, with tags only for what JSON cannot express. It preserves null, booleans, strings,
+// numbers (-0, NaN, ±Infinity), undefined, bigints, valid Dates, Maps, Sets, Uint8Arrays, Buffers, arrays and plain
+// objects, with or without a prototype; everything else is rejected with its path. A value that is referenced twice
+// comes back as two copies.
 
 import { LimitExceeded } from "../error.js";
 import { type Codec, PayloadCorrupt } from "./codec.js";
@@ -11,7 +11,7 @@ import { reviveJson } from "./json-revive.js";
 import { TAG } from "./json-tag.js";
 
 export const JSON_CODEC_NAME = "json";
-/** No text without these characters holds a tag: a string value that contains them has its quotes escaped. */
+/** A text without these characters contains no tag: in a string value their quotes are escaped. */
 const QUOTED_TAG = `"${TAG}"`;
 
 export function jsonCodec(options: Partial<CodecLimits> = {}): Codec {
@@ -36,7 +36,7 @@ function expectBytes(text: string, maxBytes: number, path: string): void {
   if (bytes > maxBytes) throw new LimitExceeded(path, "encoded size in bytes", maxBytes, bytes);
 }
 
-/** The SyntaxError is not passed on: its message quotes the text, which may hold secrets. */
+/** The SyntaxError is dropped: its message quotes the text, which may contain secrets. */
 function parse(text: string): unknown {
   if (typeof text !== "string")
     throw new PayloadCorrupt(`it is ${text === null ? "null" : `a ${typeof text}`}, not text`);

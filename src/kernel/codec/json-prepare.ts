@@ -1,7 +1,7 @@
-// Turns a value into one that JSON.stringify writes without loss, or refuses it with the path to what cannot be
-// stored. One walk; what is plain JSON already is answered as it is, not copied: an order of 180 bytes takes 3 µs to
-// encode (JSON.stringify alone: 1.5), one of 1.4 kB 23 µs (12), 100,000 numbers 12 ms (6). Writing the text during the
-// walk was slower: 3, 20 and 13 before any limit was checked.
+// Turns a value into one that JSON.stringify writes without loss, or rejects it with the path to what cannot be stored.
+// One walk; plain JSON is returned as it is, not copied: an order of 180 bytes takes 3 µs to encode (JSON.stringify
+// alone: 1.5), one of 1.4 kB 23 µs (12), 100,000 numbers 12 ms (6). Writing the text during the walk was slower: 3, 20
+// and 13 before any limit was checked.
 
 import { HoldfastError, InvalidInput, LimitExceeded } from "../error.js";
 import type { CodecLimits } from "./codec-limits.js";
@@ -15,8 +15,8 @@ const STORABLE =
   "Can be stored: null, booleans, strings, numbers, undefined, bigints, Dates, Maps, Sets, Uint8Arrays, Buffers, " +
   "arrays and plain objects of these";
 export const UNAWAITED =
-  "is a Promise, or has a `then` like one; an `await` is probably missing where it is made. Pass what it resolves to";
-const INVALID_DATE = "is an invalid Date; check what it was made of, or pass null";
+  "is a Promise, or has a `then` like one; an `await` is probably missing where it was created. Pass the value it resolves to";
+const INVALID_DATE = "is an invalid Date; check its source, or pass null";
 const BIGINT_CAP = 1n << BigInt(MAX_BIGINT_BITS);
 
 export function prepareJson(value: unknown, limits: CodecLimits, path: string): unknown {
@@ -31,10 +31,10 @@ export function prepareJson(value: unknown, limits: CodecLimits, path: string): 
 class Preparation {
   readonly #limits: CodecLimits;
   readonly #root: string;
-  /** A lower bound of what the text will take, so that a huge value is refused before it is written. */
+  /** A lower bound of the text's size, so that a huge value is rejected before it is written. */
   #bytes = 0;
   #keys = 0;
-  /** The containers on the way down and the step taken in each; only the first `depth` of them count. */
+  /** The containers on the path and the step taken in each; only the first `depth` of them count. */
   readonly #holders: object[] = [];
   readonly #steps: PathStep[] = [];
 
@@ -111,7 +111,7 @@ class Preparation {
       const key = keys[i]!;
       this.#grow(key.length + 3, depth);
       this.#steps[depth] = key;
-      // Through its descriptor (30 ns): a getter may answer something else when JSON.stringify asks again.
+      // Through its descriptor (30 ns): a getter may return something else when JSON.stringify calls it again.
       const property = Object.getOwnPropertyDescriptor(value, key);
       if (!property?.enumerable || property.writable === undefined) return this.#refuseProperty(property, depth + 1);
       const item: unknown = property.value;
@@ -138,7 +138,7 @@ class Preparation {
     this.#countKeys(1, depth);
     this.#expectRoom(2 * length - 1, depth);
     this.#grow(Math.max(length - 1, 0), depth);
-    // Without it holes, or the groups of a RegExp match, would be lost in silence. 60 ns per item.
+    // Without this check, holes or the groups of a RegExp match would be lost silently. 60 ns per item.
     if (Object.keys(value).length !== length) this.#refuseArray(value, depth);
     this.#expectNoSymbols(value, depth);
     let copy: unknown[] | undefined;
@@ -192,7 +192,7 @@ class Preparation {
   }
 
   #prepareBigint(value: bigint, depth: number): unknown {
-    // Comparing looks at the length first, so this is cheap for any size.
+    // The comparison looks at the length first, so it is cheap for any size.
     if (value >= BIGINT_CAP || value <= -BIGINT_CAP) {
       this.#refuse(depth, `a bigint of more than ${MAX_BIGINT_BITS} bits cannot be stored; store its bytes`);
     }
@@ -213,7 +213,7 @@ class Preparation {
 
   #expectNoProperties(value: object, kind: string, depth: number): void {
     if (Reflect.ownKeys(value).length === 0) return;
-    this.#refuse(depth, `a ${kind} with properties of its own cannot be stored; move them into an object beside it`);
+    this.#refuse(depth, `a ${kind} with properties of its own cannot be stored; move them into a separate object`);
   }
 
   #grow(bytes: number, depth: number): void {
@@ -232,7 +232,7 @@ class Preparation {
     if (this.#keys > this.#limits.maxKeys) this.#exceed(depth, "number of keys", this.#limits.maxKeys, this.#keys);
   }
 
-  /** A cycle is walked until it meets a limit; only then is it worth looking for, and it is the better answer. */
+  /** A cycle is walked until it meets a limit; only then is it worth searching for, and it is the better error. */
   #exceed(depth: number, what: string, limit: number, actual: number): never {
     const firstDepth = new Map<object, number>();
     for (let d = 0; d < depth; d++) {
@@ -252,7 +252,7 @@ class Preparation {
   }
 }
 
-/** Never throws: a getter or a Proxy may. */
+/** Never throws, unlike a getter or a Proxy. */
 export function isThenable(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   return typeof read(value, "then") === "function";

@@ -1,4 +1,5 @@
-// Turns parsed JSON back into the value it was written from. Changes the parsed tree in place: nobody else holds it.
+// Turns parsed JSON back into the value it was written from. Changes the parsed tree in place: nothing else references
+// it.
 
 import { PayloadCorrupt } from "./codec.js";
 import { HIGHEST_LIMITS } from "./codec-limits.js";
@@ -74,7 +75,7 @@ function reviveDate(content: unknown): Date {
   return date;
 }
 
-/** Node skips what is no base64, so what it read is written again and compared. */
+/** Node skips characters that are not base64, so the result is encoded again and compared. */
 function reviveBase64(content: unknown, kind: string): Buffer {
   if (typeof content !== "string") return corrupt(kind);
   const bytes = Buffer.from(content, "base64");

@@ -1,10 +1,10 @@
-// How a value that JSON does not know is written in JSON: `{"$hf":"date","v":"2026-01-31T09:00:00.000Z"}`.
+// How a value that JSON cannot express is written: `{"$hf":"date","v":"2026-01-31T09:00:00.000Z"}`.
 
 export const TAG = "$hf";
 
 /**
- * `object` wraps a plain object that has a key `$hf` of its own; the object inside is taken literally. So does `bare`, with an object
- * that has no prototype.
+ * `object` wraps a plain object that has a key `$hf` of its own; the object inside is taken literally. `bare` does the
+ * same for an object without a prototype.
  */
 export type TagKind =
   | "undefined"

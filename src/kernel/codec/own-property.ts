@@ -1,4 +1,4 @@
-// Writing keys that came from outside: a key named `__proto__` is data, not the object's prototype.
+// Sets keys that came from outside: a key named `__proto__` is data, not the object's prototype.
 
 export function setOwn(target: object, key: string, value: unknown): void {
   if (key === "__proto__") {

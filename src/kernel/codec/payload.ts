@@ -1,4 +1,4 @@
-// An encoded value: opaque to the store. The codec's name is stored beside it.
+// An encoded value, opaque to the store, with the name of its codec.
 
 export interface Payload {
   readonly codec: string;

@@ -1,4 +1,4 @@
-// Reading objects that may do anything when touched: getters that throw, Proxies, lies about their length.
+// Reads objects that may do anything when touched: throwing getters, Proxies, false lengths.
 
 import { types } from "node:util";
 import { describeValue, isPlain, objectKind } from "./value-kind.js";
@@ -13,7 +13,7 @@ export function read(holder: object, key: string | number): unknown {
   }
 }
 
-/** Undefined unless the object is there to be read as text: then what it says, or why it says nothing. */
+/** Undefined if there is no such property; otherwise its text, or why it cannot be read. */
 export function readText(holder: object, key: string): string | undefined {
   const value = read(holder, key);
   if (typeof value === "string" || value === undefined) return value;
@@ -21,7 +21,7 @@ export function readText(holder: object, key: string): string | undefined {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : `(the ${key} is ${describe(value)})`;
 }
 
-/** The first `most` items; undefined if it is no array. */
+/** The first `most` items; undefined if it is not an array. */
 export function readItems(value: unknown, most: number): unknown[] | undefined {
   try {
     return Array.isArray(value) ? value.slice(0, most) : undefined;

@@ -1,4 +1,4 @@
-// An error that came out of storage: what user code catches when a step, a child or a run failed, the first time too.
+// An error read from storage: what user code catches when a step, a child or a run failed, the first time too.
 
 import { PayloadCorrupt } from "./codec.js";
 
@@ -16,8 +16,8 @@ export interface StoredError {
 }
 
 /**
- * Carries the name, code, message, stack, cause, parts and details of the error that was thrown; its class is not
- * kept, because the process that reads it may not have that class. Match on `name` or `code`.
+ * Carries the name, code, message, stack, cause, parts and details of the thrown error, but not its class, which the
+ * reading process may not have. Match on `name` or `code`.
  */
 export class RecordedError extends Error {
   readonly code?: string | number;
@@ -38,7 +38,10 @@ export function decodeError(stored: unknown): RecordedError {
   return new RecordedError(expectStoredError(stored, 0));
 }
 
-/** 5 levels of causes and parts are stored, and a note that there were more. Anything much deeper is not ours. */
+/**
+ * The writer stores 5 levels of causes and parts, and a note if there were more. Anything much deeper was not written
+ * by it.
+ */
 const DEEPEST = 20;
 
 function expectStoredError(value: unknown, depth: number): StoredError {
@@ -57,7 +60,7 @@ function corrupt(): never {
   throw new PayloadCorrupt("it should be an error with a name and a message");
 }
 
-/** As on every Error: there to read, left out when its properties are listed. */
+/** As on every Error: readable, but not enumerable. */
 function hidden(error: Error, key: string, value: string): void {
   Object.defineProperty(error, key, { value, writable: true, enumerable: false, configurable: true });
 }

@@ -1,4 +1,4 @@
-// Whatever user code throws, as data that can always be stored: never throws itself, never larger than its limits.
+// Turns whatever user code throws into data that can always be stored: never throws, never exceeds its limits.
 
 import { cutText } from "../cut-text.js";
 import type { Coder } from "./codec.js";
@@ -28,8 +28,8 @@ export function encodeError(thrown: unknown): StoredError {
 }
 
 /**
- * What user code threw, safe to look at. A revoked Proxy throws at every touch, also of `instanceof`: it is replaced by the error that
- * would be stored for it.
+ * A thrown value that is safe to inspect. A revoked Proxy throws at every touch, even of `instanceof`, so it is
+ * replaced by the error that would be stored for it.
  */
 export function tamed(thrown: unknown): unknown {
   if (typeof thrown !== "object" || thrown === null) return thrown;
@@ -43,8 +43,8 @@ export function tamed(thrown: unknown): unknown {
 }
 
 /**
- * A thrown value, encoded. If the codec's own limit is too small for all of it, less is stored: first without stacks,
- * causes and details, then a short message only.
+ * Encodes a thrown value. If the codec's own limit is too small, less is stored: first without stacks, causes and
+ * details, then only a short message.
  */
 export function storeError<Stored>(coder: Coder<Stored>, thrown: unknown): Stored {
   const { name, message, code, ...rest } = encodeError(thrown);
@@ -53,13 +53,13 @@ export function storeError<Stored>(coder: Coder<Stored>, thrown: unknown): Store
     try {
       return coder.encode(attempt, "error");
     } catch {
-      // Too large for this codec: try the smaller one. A codec that cannot encode even the last one throws below.
+      // Too large for this codec: try the smaller form. A codec that cannot encode even the smallest throws below.
     }
   }
   return coder.encode({ name, message: cutText(message, 100) }, "error");
 }
 
-/** The error that the caller will see after a replay, now. */
+/** The error in the form the caller will see after a replay. */
 export function roundTripError<Stored>(coder: Coder<Stored>, thrown: unknown): RecordedError {
   return decodeError(coder.decode(storeError(coder, thrown)));
 }
@@ -107,8 +107,8 @@ class ErrorEncoding {
   }
 
   /**
-   * A stack starts with the message. Where that was cut it is cut here too, so that the frames after it are kept.
-   * A stack without frames says nothing more than the name and the message.
+   * A stack starts with the message. If that was cut, the stack is cut at the same place, so that the frames are kept.
+   * A stack without frames adds nothing to the name and message.
    */
   #stack(error: object, name: string, message: string): Pick<StoredError, "stack"> {
     const stack = readText(error, "stack");
@@ -160,7 +160,7 @@ function codeOf(thrown: object): Pick<StoredError, "code"> {
   return typeof code === "string" ? { code: cutText(code, MAX_NAME_BYTES) } : {};
 }
 
-/** Stands where something was left out: never in silence. */
+/** Marks that something was left out, so that nothing is dropped silently. */
 function notStored(why: string): StoredError {
   return { name: "NotStored", message: why };
 }

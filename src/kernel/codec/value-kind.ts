@@ -1,10 +1,10 @@
-// Which objects can be stored: told by their internal brand and their prototype, never by a property they carry.
+// Classifies objects that can be stored by internal brand and prototype, never by a property they carry.
 
 import { types } from "node:util";
 
 export type ObjectKind = "object" | "bare" | "array" | "date" | "map" | "set" | "bytes" | "buffer";
 
-/** Undefined when the object is of no kind that can be stored exactly: a class instance, a RegExp, a Promise, … */
+/** Undefined when the object cannot be stored exactly: a class instance, a RegExp, a Promise, … */
 export function objectKind(value: object): ObjectKind | undefined {
   const prototype: object | null = Object.getPrototypeOf(value);
   if (Array.isArray(value)) return isBuiltIn(prototype, Array.prototype) ? "array" : undefined;
@@ -17,12 +17,12 @@ export function objectKind(value: object): ObjectKind | undefined {
   return undefined;
 }
 
-/** With or without the prototype of all objects: to people it is the same. */
+/** With or without Object.prototype: to people it is the same. */
 export function isPlain(kind: ObjectKind | undefined): boolean {
   return kind === "object" || kind === "bare";
 }
 
-/** A Buffer is told apart from a Uint8Array: `toString` means something else on each, so each comes back as itself. */
+/** A Buffer and a Uint8Array are distinguished: `toString` differs, so each comes back as itself. */
 function bytesKind(prototype: object): ObjectKind | undefined {
   if (prototype === Buffer.prototype) return "buffer";
   if (prototype === Uint8Array.prototype) return "bytes";
@@ -30,7 +30,10 @@ function bytesKind(prototype: object): ObjectKind | undefined {
   return isBuiltIn(typedArray, Object.getPrototypeOf(Uint8Array.prototype)) ? "bytes" : undefined;
 }
 
-/** Also true for the same class of another realm (test runners run code in `vm` contexts); a subclass is one level deeper. */
+/**
+ * Also true for the same class of another realm (test runners run code in `vm` contexts); a subclass is one level
+ * deeper.
+ */
 function isBuiltIn(prototype: object | null, builtIn: object): boolean {
   if (prototype === builtIn) return true;
   return prototype !== null && isObjectPrototype(Object.getPrototypeOf(prototype));
@@ -42,7 +45,7 @@ function isObjectPrototype(prototype: object | null): boolean {
   return Object.hasOwn(prototype, "isPrototypeOf");
 }
 
-/** What to call a value in an error: "a function", "a Promise". Never throws. */
+/** Names a value in an error: "a function", "a Promise". Never throws. */
 export function describeValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
@@ -50,7 +53,7 @@ export function describeValue(value: unknown): string {
     const name: unknown = value.constructor?.name;
     if (typeof name === "string" && name !== "" && name !== "Object") return `an instance of ${name.slice(0, 80)}`;
   } catch {
-    // A getter or a Proxy that throws: the tag below still answers.
+    // A getter or a Proxy threw: the tag below still works.
   }
   return "an object with a prototype of its own";
 }

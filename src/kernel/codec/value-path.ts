@@ -1,4 +1,4 @@
-// The way to a place inside a value, written as a caller would write it: `input.items[3].price`.
+// A path to a place inside a value, as a caller would write it: `input.items[3].price`.
 
 /** One step down: an object's key, an array's index, or a place in a Map or Set. */
 export type PathStep = string | number | CollectionStep;
@@ -10,7 +10,7 @@ export interface CollectionStep {
 
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 const LONGEST_KEY = 80;
-/** A path through 200 levels is no help; its two ends are. */
+/** A path through 200 levels is no help, but its two ends are. */
 const SHOWN_AT_EACH_END = 10;
 
 export function formatPath(root: string, steps: readonly PathStep[]): string {

@@ -1,4 +1,4 @@
-// What a commit must look like before any store is asked: at least one effect, at most one that settles, and last.
+// Validates a commit before any store is called: at least one effect, at most one that settles, and that one last.
 
 import { InvalidInput } from "../error.js";
 import type { Effect } from "./effect.js";
@@ -8,7 +8,7 @@ export function problemOfEffects(effects: readonly Effect[]): InvalidInput | nul
   if (effects.length === 0) return new InvalidInput("effects", "a commit needs at least one effect");
   for (const [i, effect] of effects.entries()) {
     if (settles(effect) && i < effects.length - 1) {
-      return new InvalidInput(`effects[${i}]`, `${effect.kind} gives the claim back and must be the last effect`);
+      return new InvalidInput(`effects[${i}]`, `${effect.kind} releases the claim and must be the last effect`);
     }
     if (effect.kind === "retry" && !isDelay(effect.delayMs)) {
       return new InvalidInput(`effects[${i}].delayMs`, "must be zero or more milliseconds");

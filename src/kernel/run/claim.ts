@@ -1,10 +1,10 @@
-// The right to work on a run for a while, and what proves it.
+// A claim: the right to work on a run for a while, with its proof.
 
 import { HoldfastError } from "../error.js";
 
 /**
- * Each grant raises the epoch and carries a fresh random token. Both travel in the predicate of every write made
- * under the claim: the epoch alone is handed out twice when a failover loses the last commits.
+ * Each grant raises the epoch and carries a fresh random token. Both are in the predicate of every write made under the
+ * claim: the epoch alone is handed out twice when a failover loses the last commits.
  */
 export interface Claim {
   readonly runId: string;
@@ -16,12 +16,12 @@ export interface Claim {
   readonly counts?: boolean;
 }
 
-/** Where the part of a UUID begins that a token has in common with its node. */
+/** Where the part of a UUID begins that a token shares with its node. */
 const OWNERS_PART = 19;
 
 /**
- * The token of a new claim: 60 bits that were just drawn, then the last 62 of the owner's incarnation. So every entry that is
- * written under it tells who held the claim, and no column has to.
+ * The token of a new claim: 60 random bits, then the last 62 bits of the owner's incarnation. So every entry written
+ * under the claim identifies its holder without another column.
  */
 export function claimToken(drawn: string, owner: string): string {
   return drawn.slice(0, OWNERS_PART) + owner.slice(OWNERS_PART);
@@ -31,7 +31,7 @@ export function isTokenOf(owner: string, token: string): boolean {
   return owner.slice(OWNERS_PART) === token.slice(OWNERS_PART);
 }
 
-/** Somebody else holds the run now, or it has ended. Nothing of the refused write was stored. */
+/** Another node holds the run now, or it has ended. Nothing of the rejected write was stored. */
 export class ClaimLost extends HoldfastError {
   readonly code = "CLAIM_LOST";
   readonly runId: string;
@@ -39,7 +39,7 @@ export class ClaimLost extends HoldfastError {
   constructor(claim: Claim) {
     super(
       `The claim on run ${claim.runId} (epoch ${claim.epoch}) is lost: another node took over or the run ended. ` +
-        "Stop this work; its new owner goes on from the journal.",
+        "Stop this work; the new owner continues from the journal.",
     );
     this.runId = claim.runId;
   }

@@ -1,11 +1,11 @@
-// What a run that gathers events knows of it: it stands as the key of its first journal entry until it has begun.
+// The debounce data of a run that gathers events, stored as the key of its first journal entry until it begins.
 
 export interface DebounceTicket {
   /** The scope of the subscription. */
   readonly subscription: string;
-  /** Which events belong together. */
+  /** Which events are gathered together. */
   readonly subject: string;
-  /** How long no other may come. */
+  /** How long the subject must be quiet. */
   readonly windowMs: number;
 }
 
@@ -15,7 +15,7 @@ export function writeTicket({ subscription, subject, windowMs }: DebounceTicket)
   return MARK + JSON.stringify([subscription, subject, windowMs]);
 }
 
-/** Null for the start of any other run. */
+/** Null for any other run. */
 export function readTicket(key: string | null | undefined): DebounceTicket | null {
   if (!key?.startsWith(MARK)) return null;
   const [subscription, subject, windowMs] = JSON.parse(key.slice(MARK.length)) as [string, string, number];

@@ -1,4 +1,5 @@
-// The run that an event makes for one of its subscriptions: the same one whoever makes it, and however often it is asked for.
+// The run that an event starts for one of its subscriptions: identical however often, and by whichever process, it is
+// computed.
 
 import { hash } from "node:crypto";
 import type { Payload } from "../codec/payload.js";
@@ -6,11 +7,11 @@ import type { KeyLifetime, NewKey, NewRun } from "./new-run.js";
 
 /** An event as it is accepted. */
 export interface AcceptedEvent {
-  /** A time-ordered UUID, drawn for this one call of `emit`: the ids of its runs are made of it. */
+  /** A time-ordered UUID, drawn for this one call of `emit`; the run ids are derived from it. */
   readonly id: string;
   readonly env: string;
   readonly stack: string | null;
-  /** What makes two events the same. */
+  /** Identifies the event: two events with the same key are the same. */
   readonly key: string;
   readonly payloadHash: string;
   readonly input: Payload;
@@ -30,14 +31,14 @@ export interface RunsOfSubscription {
 export type EventRun = NewRun & { readonly key: NewKey };
 
 /**
- * Half of it is the event's: time, counter and some chance. The rest is worked out, because the statement that makes the runs
- * works it out as well: a call that is repeated after a lost answer makes the same ids and finds its own runs.
+ * Half of the id is the event's: time, counter and random bits. The rest is derived, the same way as in the statement
+ * that inserts the runs: a call repeated after a lost answer computes the same ids and finds its own runs.
  */
 export function eventRunId(eventId: string, subscription: string): string {
   return `${eventId.slice(0, 24)}${hash("sha256", `${eventId}${subscription}`, "hex").slice(0, 12)}`;
 }
 
-/** The same event again is skipped in silence, whatever its payload: its key says that it is the same. */
+/** A repeated event is skipped silently, whatever its payload: its key says that it is the same. */
 export function eventRun({ id, env, stack, key, payloadHash, input }: AcceptedEvent, of: RunsOfSubscription): EventRun {
   const { queue, program, version, crashLimit, lifetime } = of;
   return {

@@ -1,13 +1,13 @@
-// What stands in the journal of a run that found no place under a limit: an error like any other, so that whoever waits for it,
-// and a parent, can tell it by its code.
+// The error in the journal of a run that was skipped by a limit's overflow policy; callers and parents recognise it by
+// its code.
 
 import type { Overflow } from "./new-run.js";
 
-/** As JSON, the same wherever it is written. */
+/** As JSON, identical in both stores. */
 export function overflowReason(policy: Overflow): string {
   const message =
     policy === "drop"
-      ? "There was no place under its limit, and by its overflow policy it does not wait."
-      : "Newer runs wait for a place under its limit, and by its overflow policy the oldest gives way.";
+      ? "The limit had no free slot, and its overflow policy does not let the run wait."
+      : "Newer runs wait for a slot of the limit, and its overflow policy skips the oldest.";
   return JSON.stringify({ name: "Overflow", message, code: "OVERFLOW", details: { policy } });
 }

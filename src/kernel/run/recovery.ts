@@ -1,25 +1,25 @@
-// What becomes of a run whose holder died: it goes on where it was, begins anew, or is given up.
+// The recovery policy of a run whose holder died: resume, restart or fail.
 
 import { InvalidInput } from "../error.js";
 
 export const RECOVERIES = ["resume", "restart", "fail"] as const;
 
 /**
- * `resume`: another node goes on from the journal. `restart`: it begins anew with the same input, as the next generation.
- * `fail`: the run is `failed` with the code ORPHANED, and nothing of it is done again.
+ * `resume`: another node continues from the journal. `restart`: the run starts over with the same input, as the next
+ * generation. `fail`: the run is `failed` with the code ORPHANED, and nothing of it runs again.
  */
 export type Recovery = (typeof RECOVERIES)[number];
 
-/** Not given: resume. */
+/** Default: resume. */
 export function recoveryOf(recovery: Recovery | undefined, path = "recovery"): Recovery {
   if (recovery === undefined) return "resume";
   if (RECOVERIES.includes(recovery)) return recovery;
   throw new InvalidInput(path, `must be one of ${RECOVERIES.join(", ")}; it is ${JSON.stringify(recovery)}`);
 }
 
-/** What stands in the journal of a run that was given up: as whoever waits for its result sees it. */
+/** The error in the journal of a run with `recovery: "fail"`, as callers of its result see it. */
 export function orphanedError(previousOwner: string): object {
-  const message = "The node that worked on this run died, and its program asks for no second attempt.";
+  const message = "The node that worked on this run died, and its recovery policy is to fail.";
   return { name: "RunOrphaned", message, code: ORPHANED, details: { previousOwner } };
 }
 

@@ -1,15 +1,15 @@
-// When to try again after a failure, and how often. Pure: chance is a parameter.
+// Retry policies: when to try again after a failure, and how often. Pure: randomness is a parameter.
 
 import { type Duration, toMs } from "../duration.js";
 import { InvalidInput } from "../error.js";
 
 export type Backoff = "fixed" | "linear" | "exponential";
 
-/** What a user writes. A number means that many attempts in all, the first one included. */
+/** A number means that many attempts in total, including the first. */
 export type Retry = number | RetryOptions;
 
 export interface RetryOptions {
-  /** In all, the first one included: 1 means no retry. Default 3. */
+  /** In total, including the first: 1 means no retry. Default 3. */
   readonly attempts?: number;
   readonly backoff?: Backoff;
   /** Before the second attempt. Default 1 s. */
@@ -18,7 +18,7 @@ export interface RetryOptions {
   readonly maxDelay?: Duration;
   /** Exponential only: each delay is this many times the one before. Default 2. */
   readonly factor?: number;
-  /** 0 to 1: the part of each delay that chance may take away. Default 0.2. */
+  /** 0 to 1: the share of each delay that is random. Default 0.2. */
   readonly jitter?: number;
 }
 
@@ -44,14 +44,14 @@ export function retryPolicy(retry: Retry = {}, path = "retry"): RetryPolicy {
   const maxDelayMs = toMs(options.maxDelay ?? Math.max(DEFAULT_CAP_MS, delayMs), `${path}.maxDelay`);
 
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > MAX_ATTEMPTS) {
-    const rule = `must be a whole number from 1 (no retry) to ${MAX_ATTEMPTS}, the first attempt included`;
+    const rule = `must be a whole number from 1 (no retry) to ${MAX_ATTEMPTS}, including the first attempt`;
     throw new InvalidInput(typeof retry === "number" ? path : `${path}.attempts`, `${rule}; it is ${String(attempts)}`);
   }
   if (!BACKOFFS.includes(backoff)) {
     throw new InvalidInput(`${path}.backoff`, `must be "fixed", "linear" or "exponential"; it is ${String(backoff)}`);
   }
   if (options.factor !== undefined && backoff !== "exponential") {
-    throw new InvalidInput(`${path}.factor`, `has no effect with backoff "${backoff}"; leave it out`);
+    throw new InvalidInput(`${path}.factor`, `has no effect with backoff "${backoff}"; omit it`);
   }
   if (typeof factor !== "number" || !(factor >= 1 && factor <= 1000)) {
     throw new InvalidInput(`${path}.factor`, `must be a number from 1 to 1000; it is ${String(factor)}`);
@@ -71,13 +71,13 @@ function expectOptions(options: unknown, path: string): void {
   }
   for (const name of Object.keys(options)) {
     if ((OPTIONS as string[]).includes(name)) continue;
-    throw new InvalidInput(`${path}.${name}`, `is no retry option; the options are ${OPTIONS.join(", ")}`);
+    throw new InvalidInput(`${path}.${name}`, `is not a retry option; the options are ${OPTIONS.join(", ")}`);
   }
 }
 
 /**
- * The delay after the given number of failures (1 or more). Chance only shortens it: jitter stays inside the cap, and
- * runs that all wait for the cap are still spread (clamping afterwards would put half of them on the same instant).
+ * The delay after the given number of failures (1 or more). Jitter only shortens it: it stays within the cap, and runs
+ * that all wait for the cap are still spread (clamping afterwards would put half of them on the same instant).
  */
 export function retryDelayMs(policy: RetryPolicy, failures: number, random: () => number): number {
   const full = Math.min(uncappedDelayMs(policy, Math.max(failures, 1)), policy.maxDelayMs);
@@ -87,11 +87,11 @@ export function retryDelayMs(policy: RetryPolicy, failures: number, random: () =
 
 function uncappedDelayMs({ backoff, delayMs, factor }: RetryPolicy, failures: number): number {
   if (delayMs === 0 || backoff === "fixed") return delayMs;
-  // A huge power is Infinity, which the cap takes care of.
+  // A huge power is Infinity, which the cap handles.
   return backoff === "linear" ? delayMs * failures : delayMs * factor ** (failures - 1);
 }
 
-/** A number from 0 to 1 that a text always has: chance for those who must all draw the same. */
+/** A number from 0 to 1 derived from a text: randomness that is the same on every node. */
 export function spread(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

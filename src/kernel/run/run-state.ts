@@ -1,23 +1,23 @@
-// The states of a run and the moves between them. A trigger in the database refuses every other move.
+// The states of a run and the moves between them. A trigger in the database rejects every other move.
 
 export const RUN_STATES = [
-  "blocked", // waits for needs
+  "blocked", // waits for the tasks it needs
   "held", // waits to be admitted under a limit
-  "waiting", // to be claimed, now or at available_at
+  "waiting", // claimable, now or at available_at
   "running", // claimed; the only state with a token
-  "parked", // the run itself waits: woken by its inbox or at wake_at; costs no slot, no lease
+  "parked", // waits for a message or for wake_at; takes no slot and no lease
   "paused", // stopped by a person
   "completed",
   "failed",
   "cancelled",
   "skipped",
-  "dead", // gave up after crashes or attempts; an operator may open it again
+  "dead", // failed for good after crashes or attempts; an operator may retry it
   "quarantined", // stopped, not ended: no live node has code that fits the journal, or a person must decide
 ] as const;
 
 export type RunState = (typeof RUN_STATES)[number];
 
-/** `quarantined` is none of them: such a run keeps its key and its inbox, and those that wait for its end keep waiting. */
+/** Without `quarantined`: such a run keeps its key and its inbox, and callers keep waiting for its end. */
 export const ENDED_STATES = ["completed", "failed", "cancelled", "skipped", "dead"] as const;
 export type EndedState = (typeof ENDED_STATES)[number];
 
@@ -26,9 +26,9 @@ export function isEnded(state: RunState): state is EndedState {
 }
 
 /**
- * From → to. What leaves an ended state is an operator's reset: `failed` and `dead` open a new generation (S16).
- * `quarantined` continues with the same log, also by itself when a node with other code comes. `completed` is final; `cancelled` and `skipped` are, too, except for a task
- * whose DAG is tried again.
+ * From → to. Only an operator's retry leaves an ended state: `failed` and `dead` start a new generation (S16).
+ * `quarantined` continues with the same journal, also automatically when a node with other code starts. `completed` is
+ * final; so are `cancelled` and `skipped`, except for a task whose DAG is retried.
  */
 export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   blocked: ["waiting", "held", "paused", "cancelled", "skipped", "failed"],
@@ -56,10 +56,10 @@ export const LEGAL_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   quarantined: ["waiting", "held", "blocked", "paused", "cancelled"],
 };
 
-/** The states that an operator may open again. */
+/** The states that an operator may retry. */
 export const REOPENED_STATES = ["failed", "dead", "quarantined"] as const satisfies readonly RunState[];
 
-/** The ended states that may only be left together with a new generation. */
+/** The ended states that are left only with a new generation. */
 export const REOPEN_NEEDS_GENERATION: readonly RunState[] = ["failed", "dead", "cancelled", "skipped"];
 
 /** The ended states that only a task leaves, together with its DAG. */

@@ -1,35 +1,35 @@
-// The settings of a node one by one: what a user may write, the defaults, and the bounds of each.
+// The settings of a node: their options, defaults and bounds.
 
 import { type Duration, formatDuration, MAX_DURATION_MS, toMs } from "../duration.js";
 import { HoldfastError } from "../error.js";
 
 export type SettingName = keyof SettingOptions;
 
-/** What a user may write; each one has a default. */
+/** Options for users; each has a default. */
 export interface SettingOptions {
-  /** Runs worked on at the same time. Default 10. */
+  /** Runs executed at the same time. Default 10. */
   readonly concurrency?: number;
-  /** Runs claimed beyond those worked on, ready in memory; at most `concurrency`. Default 0. */
+  /** Runs claimed ahead and kept ready in memory; at most `concurrency`. Default 0. */
   readonly prefetch?: number;
-  /** How long a claim holds without renewal: bounds the takeover from a node that hangs. Default 15 s. */
+  /** How long a claim holds without renewal: bounds the takeover from a hung node. Default 15 s. */
   readonly lease?: Duration;
   /** Default: a third of the lease. */
   readonly renewEvery?: Duration;
-  /** Between two rounds of heartbeat, presence check, sweep and wake-up. Default 1 s. */
+  /** Between two rounds of heartbeat, presence check, reclaiming and waking. Default 1 s. */
   readonly housekeeping?: Duration;
-  /** How long this node's presence lock may be missing, and nothing heard of it, before others take its claims. Default 1 s. */
+  /** How long this node's presence lock and heartbeat may be missing before others reclaim its runs. Default 1 s. */
   readonly presenceGrace?: Duration;
-  /** How long running work may go on after stop(). Default 30 s. */
+  /** How long running work may continue after stop(). Default 30 s. */
   readonly shutdownGrace?: Duration;
   /** Claims in a row that may end in a crash before a run is dead. Default 5. */
   readonly crashLimit?: number;
-  /** Between two looks for work while no notification comes. Default 1 s. */
+  /** Between two polls for work while no notification arrives. Default 1 s. */
   readonly pollInterval?: Duration;
-  /** What that interval grows to while there is none. Default 5 s. */
+  /** What that interval grows to while there is no work. Default 5 s. */
   readonly pollMax?: Duration;
-  /** Journal entries of one generation of a run from which on a warning is told. Default 10,000. */
+  /** Number of journal entries in one generation at which the node emits a warning. Default 10,000. */
   readonly historyWarning?: number;
-  /** Journal entries at which a run is stopped (quarantined); it can still be read and cancelled. Default 50,000. */
+  /** Number of journal entries at which a run is quarantined; it can still be read and cancelled. Default 50,000. */
   readonly historyLimit?: number;
 }
 
@@ -54,7 +54,7 @@ interface Bounds {
   readonly most: number;
 }
 
-/** Below it timers and round trips take longer than the interval itself. A grace of 0 is a choice. */
+/** Below this, timers and round trips take longer than the interval. A grace period of 0 is allowed. */
 const SHORTEST_MS = 10;
 export const BOUNDS: Readonly<Record<SettingName, Bounds>> = {
   concurrency: { kind: "count", least: 1, most: 10_000 },
@@ -71,7 +71,7 @@ export const BOUNDS: Readonly<Record<SettingName, Bounds>> = {
   historyLimit: { kind: "count", least: 10, most: 1_000_000 },
 };
 
-/** The options that are numbers now. What is wrong with the others is added to `problems`, under its name. */
+/** The options as numbers. Problems are added to `problems`, by name. */
 export function readOptions(
   options: SettingOptions,
   problems: Map<string, string>,
@@ -79,7 +79,7 @@ export function readOptions(
   const numbers: Partial<Record<SettingName, number>> = {};
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(BOUNDS, name)) {
-      problems.set(name, `${name} is no setting; the settings are ${Object.keys(BOUNDS).join(", ")}`);
+      problems.set(name, `${name} is not a setting; the settings are ${Object.keys(BOUNDS).join(", ")}`);
     } else if (value !== undefined) {
       const bounds = BOUNDS[name as SettingName];
       const number = bounds.kind === "count" ? readCount(name, value, problems) : readDuration(name, value, problems);
@@ -115,7 +115,7 @@ function expectWithin(bounds: Bounds, name: string, value: number, problems: Map
   return false;
 }
 
-/** Defaults follow what was given, so that one changed setting does not contradict a default nobody wrote. */
+/** Defaults depend on the given options, so that one changed setting does not contradict a default. */
 export function withDefaults(given: Partial<Record<SettingName, number>>): Settings {
   const leaseMs = given.lease ?? 15_000;
   const pollIntervalMs = given.pollInterval ?? Math.min(1000, given.pollMax ?? 1000);

@@ -1,4 +1,4 @@
-// The relations between settings: which combinations cannot work, and which can but should not.
+// Relations between settings: combinations that cannot work, and combinations that are unwise.
 
 import { formatDuration } from "../duration.js";
 import type { SettingName, Settings } from "./setting-options.js";
@@ -14,7 +14,7 @@ export const IMPOSSIBLE: readonly Relation[] = [
   {
     between: ["renewEvery", "lease"],
     broken: (s) => s.renewEveryMs >= s.leaseMs,
-    says: (s) => `a claim would expire before its first renewal; leave renewEvery out or set it to ${third(s)}`,
+    says: (s) => `a claim would expire before its first renewal; omit renewEvery or set it to ${third(s)}`,
   },
   {
     between: ["pollMax", "pollInterval"],
@@ -24,12 +24,12 @@ export const IMPOSSIBLE: readonly Relation[] = [
   {
     between: ["prefetch", "concurrency"],
     broken: (s) => s.prefetch > s.concurrency,
-    says: () => "a node may hold back at most as many runs as it works on; lower prefetch",
+    says: () => "a node may prefetch at most as many runs as it executes; lower prefetch",
   },
   {
     between: ["historyWarning", "historyLimit"],
     broken: (s) => s.historyWarning > s.historyLimit,
-    says: () => "a run is stopped before the warning; lower historyWarning",
+    says: () => "a run is quarantined before the warning; lower historyWarning",
   },
 ];
 
@@ -42,22 +42,23 @@ export const UNWISE: readonly Relation[] = [
   {
     between: ["lease"],
     broken: (s) => s.leaseMs < 2000,
-    says: () => "a garbage collection or a slow commit can outlast it, and live work changes hands; use 2s or more",
+    says: () =>
+      "a garbage collection or a slow commit can outlast it, and another node takes over live work; use 2s or more",
   },
   {
     between: ["lease"],
     broken: (s) => s.leaseMs > 300_000,
-    says: () => "the runs of a node that hangs wait that long; use 5m or less (long work renews its lease by itself)",
+    says: () => "the runs of a hung node wait that long; use 5m or less (long work renews its lease automatically)",
   },
   {
     between: ["housekeeping", "lease"],
     broken: (s) => s.housekeepingMs >= s.leaseMs,
-    says: () => "expired claims are found as late as a lease takes to expire, or later; set housekeeping to 1s",
+    says: () => "an expired claim is found only after another lease time or later; set housekeeping to 1s",
   },
   {
     between: ["presenceGrace", "lease"],
     broken: (s) => s.presenceGraceMs > s.leaseMs,
-    says: () => "the lease expires first, so a dead node is never seen sooner; set presenceGrace to 1s",
+    says: () => "the lease expires first, so a dead node is never detected sooner; set presenceGrace to 1s",
   },
   {
     between: ["presenceGrace"],
@@ -77,11 +78,11 @@ export const UNWISE: readonly Relation[] = [
   {
     between: ["crashLimit"],
     broken: (s) => s.crashLimit < 2,
-    says: () => "one crash, also one that another run caused, puts a run among the dead; use 3 or more",
+    says: () => "a single crash, even one that another run caused, makes a run dead; use 3 or more",
   },
 ];
 
-/** Those that are broken, leaving out any that involve a setting named in `except`. */
+/** The violated relations, without those that involve a setting named in `except`. */
 export function brokenRelations(
   relations: readonly Relation[],
   settings: Settings,

@@ -1,18 +1,18 @@
-// The timing and capacity settings of a node, checked. Everything impossible is reported at once; what is possible
-// but unwise is a warning.
+// The validated timing and capacity settings of a node. All impossible values are reported at once; unwise ones are
+// warnings.
 
 import { HoldfastError, InvalidInput } from "../error.js";
 import { readOptions, type SettingOptions, type Settings, withDefaults } from "./setting-options.js";
 import { brokenRelations, IMPOSSIBLE, UNWISE } from "./setting-relations.js";
 
-/** These settings cannot work; every reason is listed, so that one start is enough to find them all. */
+/** These settings cannot work; all reasons are listed, so that one start finds them all. */
 export class InvalidSettings extends HoldfastError {
   readonly code = "INVALID_SETTINGS";
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(
-      `${problems.length === 1 ? "a setting is" : `${problems.length} settings are`} impossible:\n- ${problems.join("\n- ")}`,
+      `${problems.length === 1 ? "a setting is" : `${problems.length} settings are`} invalid:\n- ${problems.join("\n- ")}`,
     );
     this.problems = problems;
   }

@@ -1,8 +1,8 @@
-// Timers that were taken before and of which nothing was heard: one of them may kill whoever fires it.
+// Suspect timers: claimed before without an outcome, so one of them may kill the process that fires it.
 //
-// Only some of them are tried, and from the third time on one by one; the rest goes back uncounted before that. So the one that kills
-// takes hardly any of the others with it, and they do not come to their last attempt because of it. (Fired one by one after all were
-// taken, of 250 with a killer among them one was given up that had done nothing.)
+// Only some of them are tried, and from the third attempt on one by one; the rest is released uncounted first. So the
+// killer takes hardly any others with it, and they do not reach their last attempt because of it. (Fired one by one
+// after all had been claimed, of 250 timers with a killer among them one innocent timer was given up.)
 
 import type { World } from "../../kernel/world.js";
 import type { TimerRecord } from "../../store/contract/machine/machines.js";
@@ -11,12 +11,12 @@ import type { TimerRecord } from "../../store/contract/machine/machines.js";
 const SECOND = 50;
 const LATER = 8;
 
-/** One that has failed in order has a problem to show, and is none. */
+/** A timer that failed in an orderly way has a recorded problem, and is not a suspect. */
 export function isSuspect({ attempts, state, problem }: TimerRecord): boolean {
   return attempts > 1 && state === "pending" && problem === null;
 }
 
-/** In no order, so that the killer is not always before the same ones. */
+/** In random order, so that the killer is not always before the same ones. */
 export function drawSuspects(
   suspects: readonly TimerRecord[],
   world: World,

@@ -16,9 +16,9 @@ import type { Telemetry } from "../../telemetry/bus.js";
 import type { AnyMachine } from "../definition.js";
 import { timerGroup } from "../draft.js";
 import { InstanceEnded, isPassing } from "../errors.js";
-import type { MachineEvents } from "../events.js";
 import type { Instances } from "../instances.js";
 import type { AfterBranch, MachineEvent } from "../logic.js";
+import type { MachineEvents } from "../machine-events.js";
 import type { Delivered } from "../mailbox.js";
 import type { Incoming } from "../steps.js";
 import { drawSuspects, isSuspect } from "./suspect-timers.js";
@@ -175,7 +175,7 @@ export class TimerLoop {
       bus.emit("timer.dead", { ...of, attempts: timer.attempts - 1, problem: timer.problem });
       return null;
     }
-    if (!machine) return this.#failed(timer, of, new Error("There is no such instance (yet)."));
+    if (!machine) return this.#failed(timer, of, new Error("The instance does not exist (yet)."));
     try {
       await instances.offer(machine, loaded);
       const delivered = await instances.deliver(machine, loaded.id, incomingOf(instances, timer));
@@ -197,8 +197,8 @@ export class TimerLoop {
       case "applied":
         bus.emit("timer.fired", { ...of, lateMs: now - timer.dueAt });
         return null;
-      case "strange":
-        return this.#keep(timer, of, "No branch of this definition is its own.");
+      case "unknown branch":
+        return this.#keep(timer, of, "No branch of the current definition matches this timer.");
       case "failed":
         if (!(delivered.error instanceof InstanceEnded)) return this.#failed(timer, of, delivered.error);
         bus.emit("timer.skipped", of);
@@ -241,7 +241,7 @@ function settlement({ id, generation, attempts }: TimerRecord, as: TimerSettleme
   return { id, generation, attempts, as, delayMs: 0, problem: null };
 }
 
-/** Not counted. */
+/** Released without counting an attempt. */
 function untried(timer: TimerRecord, delayMs: number): TimerSettlement {
   return { ...settlement(timer, "untried"), delayMs };
 }

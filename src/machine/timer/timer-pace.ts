@@ -1,11 +1,11 @@
-// How many timers a node takes at once: as many as it surely fires before others may take them.
+// How many timers a node claims at once: as many as it surely fires before their claims expire.
 //
-// Taken without a bound, thousands that were overdue were taken again while they waited for their turn, each time as an attempt, and
-// ten attempts are the end of a timer.
+// Without a bound, thousands of overdue timers were claimed again while they waited for their turn, each time as an
+// attempt, and ten attempts are the end of a timer.
 
 import type { World } from "../../kernel/world.js";
 
-/** Of each machine in one look. */
+/** Per machine and round. */
 const PAGE = 250;
 const MOST = 1_000;
 const LEAST = 25;
@@ -16,13 +16,13 @@ export class TimerPace {
   #underWay = 0;
   #allowed = PAGE;
 
-  /** `leaseMs`: nobody else takes them for so long. */
+  /** `leaseMs`: how long a claim lasts. */
   constructor(world: World, leaseMs: number) {
     this.#world = world;
     this.#quarterMs = leaseMs / 4;
   }
 
-  /** Of each machine in the next look. */
+  /** Per machine, in the next round. */
   get limit(): number {
     return Math.min(PAGE, this.#allowed);
   }
@@ -31,7 +31,10 @@ export class TimerPace {
     return this.#underWay >= this.#allowed;
   }
 
-  /** So many are on their way; call the answer when they have arrived. From then on a quarter of the lease's worth may be. */
+  /**
+   * Registers timers in flight; call the returned function when they are done. From then on, as many as fit a quarter
+   * of the lease may be in flight.
+   */
   begin(count: number): () => void {
     const beganAt = this.#world.monotonicNow();
     this.#underWay += count;

@@ -1,4 +1,4 @@
-// Leads each operation of the store to the check that knows it. The compiler asks for a line for each that changes something.
+// Dispatches each store operation to its check. The compiler asks for a line for each that changes something.
 
 import type { NewRun } from "../../kernel/run/new-run.js";
 import type { InsertAnswer } from "../../store/contract/run/starts.js";

@@ -1,4 +1,4 @@
-// Checks circuit breakers: their state is what the ends of the program's runs come to, and one run tries at a time.
+// Checks circuit breakers: their state follows from the ends of the program's runs, and one run probes at a time.
 
 import { isEnded } from "../../kernel/run/run-state.js";
 import { type BreakerQuestion, PROBE_GRACE_MS, type ProbeRequest } from "../../store/contract/limit/breakers.js";
@@ -10,7 +10,8 @@ export function checkBreakers(history: History, { args: [questions], answer: ans
     const { state, probe } = answers[i]!;
     const expected = stateOf(history, question);
     const told = `${state} ${probe}`;
-    if (told !== expected) history.broken("breaker", null, `${question.program} is called ${told}, and is ${expected}`);
+    if (told !== expected)
+      history.broken("breaker", null, `${question.program} is reported ${told}, but is ${expected}`);
   }
 }
 

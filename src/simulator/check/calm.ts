@@ -1,4 +1,4 @@
-// Once everything has healed, nothing is merely safe any more: work starts, is taken over and wakes within fixed bounds.
+// Checks liveness after everything has healed: work starts, is taken over and wakes within fixed bounds.
 
 import { suspectFrom } from "../../kernel/run/suspicion.js";
 import type { ModelRun } from "./model.js";
@@ -15,7 +15,7 @@ interface Watched {
 export interface Bounds {
   /** L1: how long a waiting run may wait for a free slot to take it. */
   readonly claimMs: number;
-  /** L2, L4: how long after a lease is over, or a wake-up is due, the run waits again. */
+  /** L2, L4: how long after a lease has expired, or a wake-up is due, the run waits again. */
   readonly sweepMs: number;
   /** Slots of one node: with fewer runs at work every node has a free one. */
   readonly slots: number;
@@ -33,7 +33,7 @@ export class Calm {
   readonly #bounds: Bounds;
   /** From when on the bounds count; never while a node is down. */
   since = Number.POSITIVE_INFINITY;
-  /** When so many runs were last at work that a node may have been full. */
+  /** When at least this many runs were last running, so that a node may have been full. */
   #fullAt = 0;
   /** How often a bound was looked at. */
   looks = 0;

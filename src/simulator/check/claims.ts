@@ -1,4 +1,4 @@
-// Checks grants, renewals and sweeps: rising epochs, fresh tokens, no theft, bounded crashes.
+// Checks grants, renewals and reclaims: rising epochs, fresh tokens, no theft, bounded crashes.
 
 import { BESIDE_OTHERS, suspectFrom } from "../../kernel/run/suspicion.js";
 import type { ClaimedRun, ClaimRequest } from "../../store/contract/claim/claiming.js";
@@ -14,7 +14,8 @@ export function checkClaim(history: History, { args: [request], answer: granted 
   if (granted.length > request.limit) {
     history.broken("S15", null, `${granted.length} granted, ${request.limit} asked for`);
   }
-  // A repeated call whose first request arrives late grants again under its token, to nobody: only a lease is lost.
+  // A repeated call whose first request arrives late grants again under its token, without a holder: only a lease is
+  // lost.
   const drawnFor = history.drawnFor.get(request.token) ?? request;
   if (drawnFor !== request) history.broken("S2", null, `token ${request.token} was drawn for two claims`);
   history.drawnFor.set(request.token, request);

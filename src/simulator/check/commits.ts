@@ -1,4 +1,4 @@
-// Checks commits: written by the holder only, at the end of the log, each call ended once, each message taken once.
+// Checks commits: written only by the holder, at the end of the journal, each call ended once, each message taken once.
 
 import type { SettleEffect } from "../../kernel/run/effect.js";
 import { ends, entryOf, settles } from "../../kernel/run/effect.js";
@@ -55,7 +55,7 @@ function checkCommit(history: History, commit: Commit, answer: CommitAnswer): vo
       return;
     case "lost":
     case "moved":
-      history.expect(!(held && expectedSeq === run.seq), "S4", run, `the holder was told ${answer.outcome}`);
+      history.expect(!(held && expectedSeq === run.seq), "S4", run, `the holder got the answer ${answer.outcome}`);
       return;
     case "refused":
       if (takesLost(history, commit)) history.excused.add(run.id);

@@ -1,5 +1,5 @@
-// S22: only a holder that died counts against a run. Who was heard of again, and who was in the same process, is known here from
-// the operations, not from the store.
+// S22: only a holder that died counts against a run. Later signs of life, and which runs shared a process, are known
+// here from the operations, not from the store.
 
 import { BESIDE_OTHERS, SAME_CRASH_MS } from "../../kernel/run/suspicion.js";
 import type { Reclaimed } from "../../store/contract/run/runs.js";
@@ -12,13 +12,14 @@ export function crashesAfter(history: History, run: ModelRun, { outcome, crashes
   const counted = run.streak > 1 ? run.taken.slice(1 - run.streak) : [];
   const died = counted.filter(({ owner, at }) => (heardAt.get(owner) ?? -1) <= at);
   const expected = run.streak - (counted.length - died.length);
-  // A failover or a jump of the clock takes back what was heard, or puts it behind the taking.
+  // A failover or a clock jump undoes a sign of life, or moves it after the reclaim.
   const isSure = counted.every(({ owner, at }) => Math.min(at, heardAt.get(owner) ?? at) > disturbedAt);
   const restarts = outcome === "restarted" || outcome === "dead" ? restartsOf(history, run) : NO_RESTARTS;
   const [least, most] = [Math.max(expected, restarts.least), Math.max(expected, restarts.most)];
   const fits = crashes >= least && crashes <= most;
   if (isSure) history.expect(fits, "S22", run, `${crashes} crashes counted, ${expected} holders died`);
-  // More than the claims without progress: the holders before earlier restarts count, too, and may be heard of from now on.
+  // More than the claims without progress: the holders before earlier restarts count, too, and may show a sign of life
+  // from now on.
   const before = crashes > expected ? restarts.died : died;
   if (run.streak > 0 || outcome === "restarted") run.taken = [...before, { owner: previousOwner, at: now }];
   run.streak = isSure && !fits ? expected : crashes;
@@ -28,15 +29,16 @@ export function crashesAfter(history: History, run: ModelRun, { outcome, crashes
 interface Restarts {
   readonly least: number;
   readonly most: number;
-  /** From whom the run was taken at each earlier restart, without the holders that were heard of since. */
+  /** From whom the run was reclaimed at each earlier restart, without holders that showed a sign of life since. */
   readonly died: readonly Taken[];
 }
 
 const NO_RESTARTS: Restarts = { least: 0, most: 0, died: [] };
 
 /**
- * How many crashes a run that begins anew has had since it was begun or redriven, this one included: without those whose holders
- * were heard of again, of which a failover or a jump of the clock may have taken back some. Progress in between takes back none.
+ * How many crashes a restarted run has had since it was begun or retried, including this one: without those whose
+ * holders showed a sign of life, of which a failover or a clock jump may have undone some. Progress in between undoes
+ * none.
  */
 function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal }: ModelRun): Restarts {
   const starts = journal.filter(({ kind }) => kind === "start" || kind === "redriven");
@@ -52,7 +54,7 @@ function restartsOf({ heardAt, takenFrom, disturbedAt }: History, { id, journal 
   return { least, most: isSure ? least : times.size + 1, died };
 }
 
-/** Before anything of the sweep is followed: whether so many crashes end this run. */
+/** Before anything of the reclaim is followed: whether this many crashes end this run. */
 export function mayDie(history: History, { runId, previousOwner }: Reclaimed): (crashes: number) => boolean {
   const { now, runs, takenFrom } = history;
   const before = takenFrom.get(previousOwner) ?? [];

@@ -1,4 +1,4 @@
-// Checks attempts as they start: under a claim that is held, never after a recorded success, only after what they build on.
+// Checks attempts as they start: under a held claim, never after a recorded success, only after what they build on.
 
 import { codecs } from "../../kernel/codec/codecs.js";
 import type { EffectLog, EffectRecord } from "../effect-log.js";
@@ -18,12 +18,12 @@ export function checkAttempt(history: History, record: EffectRecord): void {
     !history.knowsOfLoss(by, runId, epoch),
     "S4",
     run,
-    `${callOf(record)} was started after its holder was told that the claim is lost`,
+    `${callOf(record)} was started after its holder had learned that the claim is lost`,
   );
-  // By token: after a failover that lost a grant its epoch is given to somebody else.
+  // By token: after a failover that lost a grant its epoch is granted to another node.
   const token = history.tokenOf(by, runId, epoch);
   const grant = run.grants.find((one) => one.epoch === epoch && (token === undefined || one.token === token));
-  // After a failover or a jump of the database's clock a holder cannot know that its lease is over.
+  // After a failover or a jump of the database's clock a holder cannot know that its lease has expired.
   if (!grant || grant.at <= history.disturbedAt || history.hasTwice(by, runId, epoch)) return;
   history.expect(record.attempt <= record.attempts, "S17", run, `attempt ${record.attempt} of ${record.attempts}`);
   const held = run.state === "running" && run.epoch === epoch;

@@ -1,4 +1,5 @@
-// Checks events (S10): whoever is declared is found, a subject's run begins with its last event and not before it is quiet.
+// Checks events (S10): every declared subscription is found; a subject's run begins with its last event, and not before
+// it is quiet.
 
 import { readTicket, writeTicket } from "../../kernel/run/debounce-ticket.js";
 import { eventRun } from "../../kernel/run/event-run.js";
@@ -91,7 +92,7 @@ function checkGathering(history: History, events: readonly NewDebounced[], answe
     if (history.runs.has(run.id)) continue;
     const known = history.runs.get(history.gathering.get(subject)?.runId ?? "");
     const expected = known && !isEnded(known.state) ? known.id : run.id;
-    if (answer.runId !== expected) history.broken("S10", answer.runId, `gathers ${subject} beside ${expected}`);
+    if (answer.runId !== expected) history.broken("S10", answer.runId, `gathers ${subject} next to ${expected}`);
     if (answer.runId === run.id) history.add(run, writeTicket(ticket));
     const gatherer = history.runs.get(answer.runId);
     if (!gatherer || !gathers(gatherer)) history.broken("S10", answer.runId, `does not gather, and got ${subject}`);

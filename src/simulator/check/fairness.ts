@@ -1,5 +1,5 @@
-// L6: no queue starves. Of all that a claim may take, the most urgent goes first and of those the oldest, whatever queue it is in;
-// and nothing is left while there is room.
+// L6: no queue starves. Of all that a claim may take, the most urgent goes first and of those the oldest, whatever its
+// queue; and nothing is left while there is room.
 
 import { suspectFrom } from "../../kernel/run/suspicion.js";
 import type { ClaimedRun, ClaimRequest } from "../../store/contract/run/runs.js";

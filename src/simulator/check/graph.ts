@@ -1,5 +1,5 @@
-// Checks a graph's run by its journal alone (S13): each node of a frame begins where the last one led, no gate is passed that nobody
-// opened, what the run answers is what its nodes recorded, each once and in their order.
+// Checks a graph run by its journal alone (S13): each node of a frame begins where the last one led, no approval is
+// passed without a decision, and the run's result is what its nodes recorded, each once and in order.
 
 import { codecs } from "../../kernel/codec/codecs.js";
 import type { History } from "./history.js";
@@ -26,9 +26,9 @@ export function checkGraph(history: History, run: ModelRun): void {
   for (const gate of roots.filter(({ name }) => name === "gate")) {
     const key = `wait:gate:${gate.key}`;
     const decision = entries.find((entry) => entry.kind === "take" && isKey(entry.key!, key, run.baseSeq));
-    // It may have been given before the run came to the gate, by somebody who knew of it.
+    // It may have been decided before the run reached the approval.
     const isOpen = decision !== undefined && decision.seq < gate.seq;
-    history.expect(isOpen, "S13", run, `gate:${gate.key} was passed and nobody had opened it`);
+    history.expect(isOpen, "S13", run, `gate:${gate.key} was passed without a decision`);
   }
   if (run.state !== "completed") return;
   history.expect(at === "end", "S13", run, `it is completed and at ${at}`);

@@ -1,4 +1,4 @@
-// Follows everything the store does and says which invariants it breaks. Knows nothing of the engine.
+// Follows everything the store does and reports violated invariants. It is independent of the engine.
 
 import type { NewRun } from "../../kernel/run/new-run.js";
 import { type EndedState, isEnded } from "../../kernel/run/run-state.js";
@@ -29,12 +29,12 @@ export class History {
   keys = new Map<string, string>();
   /** By id. */
   subscriptions = new Map<string, Subscription>();
-  /** By subscription and subject: the event that nobody has begun with yet. */
+  /** By subscription and subject: the event that no run has begun with yet. */
   gathering = new Map<string, Gathering>();
   /** By opening: the run that tries, by the number of its try. */
   probes = new Map<string, Map<number, Probe>>();
   readonly violations: Violation[] = [];
-  /** Runs, and messages as `run key`, that a failover has lost: nobody can be asked for them. */
+  /** Runs, and messages as `run key`, that a failover has lost: they cannot be asked for. */
   readonly lost = new Set<string>();
   /** By incarnation: what was taken from it, and when. */
   readonly takenFrom = new Map<string, readonly { readonly runId: string; readonly at: number }[]>();
@@ -52,7 +52,10 @@ export class History {
   readonly promises = new Promises();
   /** Set once everything has healed. */
   calm: Calm | null = null;
-  /** By incarnation, run and epoch: the token it was last granted under, and whether the holder was told that it is lost. */
+  /**
+   * By incarnation, run and epoch: the token it was last granted under, and whether the holder has learned that it is
+   * lost.
+   */
   readonly #told = new Map<string, { readonly token: string; readonly lost: boolean }>();
   readonly #twice = new Set<string>();
   readonly tables: Tables;
@@ -94,14 +97,14 @@ export class History {
   }
 
   /**
-   * Whether others may take its claims before their lease is over: its presence is lost, and by its own settings nothing was heard
-   * of it for long enough. `replaced`: by a start under its identity, for which the loss is enough.
+   * Whether others may reclaim its runs before their lease expires: its presence is lost, and by its own settings there
+   * was no sign of life for long enough. `replaced`: by a start under its identity, for which the loss is enough.
    */
   isGone(incarnation: string, replaced: boolean): boolean {
     const lostAt = this.#lostAt.get(incarnation);
     if (lostAt === undefined) return false;
     const heardAt = this.heardAt.get(incarnation) ?? Number.NEGATIVE_INFINITY;
-    // By the database's clock, which jumped, it may have been for long enough; or a failover has lost that it was heard of.
+    // By the database's clock, which jumped, it may have been long enough; or a failover has lost a sign of life.
     if (replaced || this.disturbedAt >= Math.min(lostAt, heardAt)) return true;
     const { presenceGraceMs, housekeepingMs } = this.#settings;
     const silenceMs = Math.max(presenceGraceMs, 2 * housekeepingMs);
@@ -110,7 +113,7 @@ export class History {
 
   whereabouts(incarnation: string): string {
     const ago = (at: number | undefined) => (at === undefined ? "never" : `${(this.now - at).toFixed(3)} ms ago`);
-    return `its presence lost ${ago(this.#lostAt.get(incarnation))}, heard of ${ago(this.heardAt.get(incarnation))}`;
+    return `its presence lost ${ago(this.#lostAt.get(incarnation))}, last sign of life ${ago(this.heardAt.get(incarnation))}`;
   }
 
   broken(invariant: string, runId: string | null, detail: string): void {
@@ -194,16 +197,16 @@ export class History {
     this.#ended.push(run);
   }
 
-  /** Its log goes on, its generation does not: the entry that was just written is the first of the next one. */
+  /** The sequence continues, the generation does not: the entry just written is the first of the next one. */
   nextGeneration(run: ModelRun): void {
     run.baseSeq = run.seq - 1;
     run.generation++;
   }
 
-  /** Once a whole operation is applied: parents that still live are told of their children's end. */
+  /** After a whole operation is applied: live parents are notified of their children's ends. */
   tellParents(): void {
     for (const { id, parentId, state, needs } of this.#ended.splice(0)) {
-      // A task is counted; only trouble is told.
+      // A task is counted; only failures are reported.
       if (needs && !["failed", "dead"].includes(state)) continue;
       const parent = parentId === null ? undefined : this.runs.get(parentId);
       const key = `child:${id}`;
@@ -253,7 +256,9 @@ export class History {
     return this.#told.get(`${by} ${runId} ${epoch}`)?.token;
   }
 
-  /** A failover lost the grant, and the same process got the same epoch again: its two sessions cannot be told apart. */
+  /**
+   * A failover lost the grant, and the same process got the same epoch again: its two sessions cannot be distinguished.
+   */
   hasTwice(by: string, runId: string, epoch: number): boolean {
     return this.#twice.has(`${by} ${runId} ${epoch}`);
   }

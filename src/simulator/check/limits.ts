@@ -1,4 +1,4 @@
-// Checks limits: what is admitted under a key is never more than its limit, counted from the runs' own states.
+// Checks limits: never more runs are admitted under a key than its limit allows, counted from the runs' own states.
 
 import type { RunState } from "../../kernel/run/run-state.js";
 import type { History } from "./history.js";

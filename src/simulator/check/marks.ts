@@ -1,4 +1,4 @@
-// Checks steps that are transactions: what one inserted is there exactly when its result is recorded, and once (S6).
+// Checks transaction steps: what one inserted exists exactly when its result is recorded, and once (S6).
 
 import { codecs } from "../../kernel/codec/codecs.js";
 import type { EffectLog } from "../effect-log.js";

@@ -1,5 +1,5 @@
-// Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder, ended runs that
-// are opened again.
+// Checks operations from outside: inserts once per key, messages once per key, cancels that respect the holder, retries
+// of ended runs.
 
 import type { NewRun } from "../../kernel/run/new-run.js";
 import { isEnded } from "../../kernel/run/run-state.js";
@@ -47,7 +47,7 @@ export function checkSend(history: History, { args: [messages], answer: answers 
   }
 }
 
-/** An approval's time is over: not before it is. A holder that a failover took by surprise may send it, too. */
+/** The timeout of an approval: not before it is due. A holder surprised by a failover may send it, too. */
 function checkTimeout(history: History, run: ModelRun, name: string, key: string): void {
   if (history.disturbedAt >= 0) return;
   const nth = decidedCall(key).slice(name.length + 1);
@@ -72,7 +72,7 @@ function cancelled(history: History, runId: string, answer: CancelAnswer): void 
     return;
   }
   if (answer.outcome === "cancelled" && run.state !== "cancelled") {
-    history.expect(run.state !== "running", "S3", run, "cancelled while somebody holds it");
+    history.expect(run.state !== "running", "S3", run, "cancelled while a node holds it");
     history.expect(!isEnded(run.state), "S16", run, `cancelled after ${run.state}`);
     history.append(run, null, { kind: "cancelled", name: "", key: null, payload: null });
     history.end(run, "cancelled");
@@ -95,11 +95,11 @@ export function checkRedrive(history: History, { args: [runIds, options], answer
     if (!run || answers[i]!.outcome !== "redriven") continue;
     const repeated = !isEnded(run.state) && run.journal.some(({ key }) => key === options.callId);
     if (repeated) continue;
-    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `redriven while ${run.state}`);
+    history.expect(["failed", "dead", "quarantined"].includes(run.state), "S16", run, `retried while ${run.state}`);
     const tasks = tasksOf(history, run);
     opened(history, runId);
     reopen(history, run, options);
-    // Begun anew, it has left them: what waited is cancelled.
+    // Started over, it has left its tasks: waiting ones are cancelled.
     if (options.fromStart) for (const { id } of tasks) followStore(history, id);
     else if (tasks.length > 0) followStore(history, runId);
     history.observe(run);

@@ -1,4 +1,4 @@
-// The checkers' own picture of the store, folded from the operations it carried out and their answers.
+// The checkers' own model of the store, folded from the applied operations and their answers.
 
 import type { Payload } from "../../kernel/codec/payload.js";
 import type { NewLimit } from "../../kernel/run/new-run.js";
@@ -52,7 +52,7 @@ export interface ModelRun {
   generation: number;
   /** Claims in a row without committed progress whose holders died, the present one included. */
   streak: number;
-  /** The claims among them that were taken, and from whom; a holder that was heard of again is left out. */
+  /** The reclaimed claims among them, and their holders; without holders that showed a sign of life later. */
   taken: Taken[];
   readonly grants: { readonly epoch: number; readonly token: string; readonly at: number }[];
   readonly journal: ModelEntry[];

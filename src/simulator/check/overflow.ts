@@ -1,4 +1,5 @@
-// Checks overflow: only a run that was never begun is skipped, only under a policy that says so, and its log says why.
+// Checks overflow: only a run that never began is skipped, only under a policy that says so, and its journal has the
+// reason.
 
 import type { EndedState } from "../../kernel/run/run-state.js";
 import type { Tables } from "../../store/memory/table/tables.js";

@@ -1,4 +1,5 @@
-// What callers of a cancel or a pause were promised: when they were answered, and when runs were opened again, in virtual time.
+// What callers of a cancel or a pause were promised: when they were answered, and when runs were retried, in virtual
+// time.
 
 export class Promises {
   readonly #answeredAt = new Map<string, number>();
@@ -6,7 +7,7 @@ export class Promises {
   /** How many there were to keep. */
   count = 0;
 
-  /** What a resume overtook, or a failover undid (`disturbedAt`), was promised to nobody. */
+  /** A resume or a failover (`disturbedAt`) voids what was promised. */
   answered(
     runId: string,
     when: { readonly askedAt: number; readonly now: number; readonly disturbedAt: number },

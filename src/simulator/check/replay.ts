@@ -1,4 +1,5 @@
-// Plays each ended run's script over its journal, by its own rules, and compares what comes of it with what was recorded.
+// Replays each ended run's script over its journal, with rules of its own, and compares the result with what was
+// recorded.
 
 import { isDeepStrictEqual } from "node:util";
 import { codecs } from "../../kernel/codec/codecs.js";
@@ -34,7 +35,7 @@ class JournalStage {
   readonly #ended = new Set<string>();
   readonly #times = new Map<string, number>();
 
-  /** `log`: of one generation. `entries`: its endings that were not told yet. */
+  /** `log`: one generation. `entries`: its endings that were not delivered yet. */
   constructor(log: readonly ModelEntry[], entries: readonly ModelEntry[], onAnew: (script: Script) => void) {
     this.#log = log;
     this.#entries = entries;
@@ -56,7 +57,7 @@ class JournalStage {
     };
   }
 
-  /** Tells the first of the entries that ends an open call, and takes it out. False: none does. */
+  /** Delivers the first of the entries that ends an open call, and removes it. False: none does. */
   tellNext(entries: ModelEntry[]): boolean {
     for (const [i, entry] of entries.entries()) {
       const at = this.#open.findIndex((call) => ends(entry, call));
@@ -72,7 +73,7 @@ class JournalStage {
     return false;
   }
 
-  /** A wait that a signal ended may be recorded as expired after that: whoever came first counts. */
+  /** A wait that a signal ended may be recorded as expired later: the first counts. */
   knowsEnd(entry: ModelEntry): boolean {
     return entry.kind === "wait.expired" && this.#ended.has(endedCall(entry)!);
   }
@@ -86,7 +87,7 @@ class JournalStage {
     });
   }
 
-  /** Asked once; false, and not recorded, where the log goes on without it. */
+  /** Asked once; false, and not recorded, where the journal continues without it. */
   #patched(name: string): Promise<boolean> {
     const known = this.#patches.get(name);
     if (known) return known;
@@ -122,18 +123,18 @@ export async function checkReplay(history: History, plays: (run: ModelRun) => bo
   for (const run of history.runs.values()) if (plays(run)) await checkRun(history, run);
 }
 
-/** Each generation by itself: one that began anew must have asked for exactly that. */
+/** Each generation separately: one that continued as new must have asked for exactly that. */
 async function checkRun(history: History, run: ModelRun): Promise<void> {
   const starts = run.journal.filter(({ kind }) => kind === "start");
   for (const [i, start] of starts.entries()) {
     const next = starts[i + 1];
     const log = run.journal.slice(start.seq - 1, next ? next.seq - 1 : undefined);
-    // The store itself writes without a token: an operator had it begin anew with the same input.
+    // The store itself writes without a token: an operator retried it from the start with the same input.
     const continued = next !== undefined && next.token !== null;
     const last = log.at(-1)!.kind;
     if (!continued && last !== "completed" && last !== "failed") continue;
     const end: End = continued ? { anew: decode(next.payload!) as Script } : { entry: log.at(-1)! };
-    // What its holder had read under such a key was another message than the one that stands in the journal.
+    // The message its holder had read under this key was another than the one in the journal.
     const replaced = log.some(({ kind, key }) => kind === "take" && history.lost.has(`${run.id} ${key}`));
     if (!replaced) await checkGeneration(history, run, log, end);
   }
@@ -169,7 +170,7 @@ function compare(history: History, run: ModelRun, end: End, settled: Settled | n
   const played = JSON.stringify(settled);
   if ("anew" in end) {
     const same = settled !== null && isDeepStrictEqual((settled as { anew?: Script }).anew, end.anew);
-    history.expect(same, "S9", run, `began anew with ${JSON.stringify(end.anew)}, its journal says ${played}`);
+    history.expect(same, "S9", run, `continued as new with ${JSON.stringify(end.anew)}, its journal says ${played}`);
   } else if (end.entry.kind === "completed") {
     const output = end.entry.payload && decode(end.entry.payload);
     const same = settled !== null && isDeepStrictEqual((settled as { seen?: Seen }).seen, output);
@@ -180,11 +181,16 @@ function compare(history: History, run: ModelRun, end: End, settled: Settled | n
   }
 }
 
-/** S12: a signal that was taken in and told to nobody is for the next generation. */
+/** S12: a signal that was taken in and not delivered is for the next generation. */
 function checkReopened(history: History, run: ModelRun, untold: readonly ModelEntry[]): void {
   for (const { kind, key, seq } of untold) {
     if (kind !== "take" || !key!.startsWith("signal:")) continue;
     const message = run.messages.find((one) => one.key === key);
-    history.expect(message?.takenSeq !== seq, "S12", run, `${key} was told to nobody, and lost when it began anew`);
+    history.expect(
+      message?.takenSeq !== seq,
+      "S12",
+      run,
+      `${key} was not delivered, and lost when the run continued as new`,
+    );
   }
 }

@@ -1,4 +1,4 @@
-// Checks that a run does what the caller of a cancel or a pause was answered (S23): nothing more of it begins.
+// Checks that a run keeps what the caller of a cancel or a pause was answered (S23): nothing more of it begins.
 
 import type { History } from "./history.js";
 import type { ModelRun } from "./model.js";
@@ -10,7 +10,9 @@ function familyOf(history: History, run: ModelRun): ModelRun[] {
   return parent ? [run, ...familyOf(history, parent)] : [run];
 }
 
-/** A run is resumed or redriven: nothing more is promised of it, of the runs whose task it is, and of all their tasks. */
+/**
+ * A run is resumed or retried: nothing is promised any more about it, the runs whose task it is, and all their tasks.
+ */
 export function opened(history: History, runId: string): void {
   const run = history.runs.get(runId);
   if (!run) return;

@@ -1,4 +1,5 @@
-// Compares the store's tables with what the checkers folded from its answers; a log has no gap and ends with its end.
+// Compares the store's tables with the model that the checkers folded from its answers; a journal has no gap and ends
+// with its end.
 
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Of } from "../applied.js";

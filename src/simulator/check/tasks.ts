@@ -1,5 +1,5 @@
-// Checks tasks (S13): one begins only when all it needs has ended, each once; whoever waits knows how many are open, and a run
-// ends after its own. Counted here from the ends that were seen, not from the rows.
+// Checks tasks (S13): a task begins only when all it needs has ended, each once; a waiting run knows how many are open
+// and ends after its own tasks. Counted here from the observed ends, not from the rows.
 
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Of } from "../applied.js";
@@ -14,7 +14,7 @@ export function tasksOf({ runs }: History, { journal, baseSeq }: ModelRun): Mode
     .flatMap(({ key }) => runs.get(key!) ?? []);
 }
 
-/** A task of one name is started once; its own entry stands in the log already. */
+/** A task of one name is started once; its own entry is already in the journal. */
 export function checkStart(history: History, run: ModelRun, name: string): void {
   const named = run.journal.slice(run.baseSeq).filter((entry) => entry.kind === "task" && entry.name === name);
   history.expect(named.length === 1, "S13", run, `starts its task ${name} ${named.length} times`);
@@ -65,7 +65,7 @@ export function checkOperation(
 }
 
 export function checkReconcile(history: History, { answer }: Of<"runs.reconcile">): void {
-  if (answer.replayed > 0) history.broken("S13", null, `${answer.replayed} rows had to be mended`);
+  if (answer.replayed > 0) history.broken("S13", null, `${answer.replayed} rows had to be repaired`);
 }
 
 /** What the store itself may write to a log. */
@@ -96,11 +96,11 @@ function follow(history: History, run: ModelRun, entry: Entry): void {
   history.expect(WRITTEN.includes(entry.kind) && entry.token === null, "S8", run, `${entry.kind} was written to it`);
   history.append(run, null, entry);
   if (entry.kind === "cancelled") {
-    history.expect(run.state !== "running", "S3", run, "cancelled while somebody holds it");
+    history.expect(run.state !== "running", "S3", run, "cancelled while a node holds it");
     history.end(run, "cancelled");
   }
   if (entry.kind === "redriven") {
-    history.expect(isEnded(run.state) && run.state !== "completed", "S16", run, `opened again while ${run.state}`);
+    history.expect(isEnded(run.state) && run.state !== "completed", "S16", run, `retried while ${run.state}`);
     run.generation++;
     run.state = "waiting";
     run.streak = 0;

@@ -1,4 +1,4 @@
-// Checks that what the store refused, or did not answer, ended no work: it is held, and nothing of it stands in a journal.
+// Checks that a store error ended no work: the run is held, and nothing of the error is in a journal.
 
 import type { History } from "./history.js";
 

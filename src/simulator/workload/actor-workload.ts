@@ -1,4 +1,4 @@
-// Episodes of three actors under faults: one limit each, a policy for what finds no place, strategies in moves with checkpoints;
+// Episodes of three actors under faults: one limit each, with an overflow policy, strategies in moves with checkpoints;
 // an expectation for each recovery policy, one of them started by events that several processes see.
 
 import { actor } from "../../actor/actor.js";
@@ -27,7 +27,7 @@ export interface Episode {
 
 const moved = (overflow: string) => event<Episode & { readonly no: string }>()(`moved ${overflow}`);
 
-/** Without a place it can be started, but not worked on. */
+/** Without a place it can be started, but not executed. */
 const moves = (place: Place | null) =>
   strategy({
     steps: {
@@ -83,7 +83,7 @@ function programs(place: Place | null): readonly AnyDefinition[] {
 
 export class ActorWorkload implements Workload {
   readonly #all = programs(null);
-  /** By event: the runs that clients were told of. */
+  /** By event: the runs that clients got as answers. */
   readonly #begun = new Map<string, Set<string>>();
   #told = 0;
 
@@ -141,11 +141,11 @@ export class ActorWorkload implements Workload {
   }
 }
 
-/** Begun anew or given up only as its expectation says, and as often as it was taken back. */
+/** Restarted or failed only as its expectation says, and as often as it was reclaimed. */
 function checkRecovery(history: History, run: ModelRun): void {
   const restarts = run.journal.filter(({ kind, name }) => kind === "start" && name === "recovery").length;
   const orphaned = run.journal.some(({ kind, token }) => kind === "failed" && token === null);
-  history.expect(restarts === 0 || run.program.endsWith("::anew"), "S9", run, "begun anew");
+  history.expect(restarts === 0 || run.program.endsWith("::anew"), "S9", run, "restarted");
   history.expect(run.generation === restarts, "S16", run, `generation ${run.generation} after ${restarts} restarts`);
   history.expect(!orphaned || run.program.endsWith("::once"), "S9", run, "given up");
 }
@@ -158,7 +158,7 @@ function checkResult(history: History, run: ModelRun): void {
   history.expect(results.length === worked, "S6", run, `${results.length} results of ${worked} turns`);
   const steps = log.filter(({ kind, name }) => kind === "step" && name === "work").map(({ payload }) => payload!.data);
   const told = results.map((result) => JSON.stringify(result)).join();
-  history.expect(told === steps.join(), "S6", run, `told ${told}, recorded ${steps.join()}`);
+  history.expect(told === steps.join(), "S6", run, `returned ${told}, recorded ${steps.join()}`);
   const saves = turns.filter((turn) => turn.do === "save").length;
   const saved = log.filter(({ kind }) => kind === "checkpoint").length;
   history.expect(saved === saves, "S6", run, `${saved} checkpoints of ${saves}`);

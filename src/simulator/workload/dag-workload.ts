@@ -1,4 +1,5 @@
-// DAGs of random shape under faults: tasks that fail, kill their nodes and are tried again, rules, fan-outs, pauses, cancels, retries.
+// DAGs of random shape under faults: tasks that fail, kill their nodes and are retried, rules, fan-outs, pauses,
+// cancels, retries.
 
 import { dag } from "../../dag/dag.js";
 import type { AnyDag } from "../../dag/dag-definition.js";
@@ -27,7 +28,7 @@ export class DagWorkload implements Workload {
     return this.#dags(place);
   }
 
-  /** The same for every node, and for whoever starts them. */
+  /** The same for every node and client. */
   #dags(place: Place | null): AnyDag[] {
     return Array.from({ length: SHAPES }, (_, i) => {
       const chance = new Chance(this.#swarm.seed).split(`dag ${i}`);
@@ -63,7 +64,7 @@ export class DagWorkload implements Workload {
     });
   }
 
-  /** What somebody paused last is resumed. */
+  /** The last paused run is resumed. */
   urge({ client }: DriveOptions, { id, state }: ModelRun): void {
     if (state === "paused") void client.resume(id);
   }

@@ -1,5 +1,5 @@
-// A workload of triggers: several clients emit the same events, subjects are debounced, breakers open, schedules fire, and
-// steps emit in their transactions.
+// A workload of triggers: several clients emit the same events, subjects are debounced, breakers open, schedules fire,
+// and steps emit in their transactions.
 
 import { codecs } from "../../kernel/codec/codecs.js";
 import { HoldfastError } from "../../kernel/error.js";
@@ -27,7 +27,7 @@ class RolledBack extends HoldfastError {
 
 export class EventWorkload implements Workload {
   readonly #swarm: Swarm;
-  /** What clients were told, as `program no`. */
+  /** The answers of clients, as `program no`. */
   readonly #told = new Map<string, Set<string>>();
 
   constructor(swarm: Swarm) {
@@ -52,7 +52,7 @@ export class EventWorkload implements Workload {
       workflow("noted", { on: [on(happened, { where: { kind: "a" } })] }, (ctx) => work(ctx)),
       workflow("seen", { on: [on(happened)] }, (ctx) => work(ctx)),
       workflow("gathered", { on: [debounced], ...(slots !== null && { concurrency: slots }) }, (ctx) => work(ctx)),
-      // Beside what gathers it, each of these events starts a run of its own.
+      // In addition to the gathering run, each of these events starts a run of its own.
       workflow("counted", { on: [on(ticked)] }, (ctx) => work(ctx)),
       workflow("fragile", { on: [on(tried)], circuitBreaker }, (ctx, { fails }) => work(ctx, fails)),
       workflow("timed", { on: [every("1s")], circuitBreaker }, (ctx, { window }) =>
@@ -103,7 +103,7 @@ export class EventWorkload implements Workload {
       const kept = [...told].filter((runId) => !history.lost.has(runId));
       const found = runs.get(name)?.map(({ id }) => id) ?? [];
       const missing = kept.filter((runId) => !found.includes(runId));
-      if (missing.length > 0) history.broken("S10", missing[0]!, `${name} was told so, and is ${found}`);
+      if (missing.length > 0) history.broken("S10", missing[0]!, `${name} was the answer, but the run is ${found}`);
     }
     checkTransactions(history, effects, runs);
   }
@@ -128,7 +128,7 @@ export class EventWorkload implements Workload {
   }
 }
 
-/** Without a place it can be started, but not worked on. */
+/** Without a place it can be started, but not executed. */
 function emitting(place: Place | null) {
   return workflow("emitting", async (ctx, _no: number): Promise<string> => {
     const op: StepOp = { ...WORK, do: "transaction", name: "emit", attempts: 3 };

@@ -1,4 +1,5 @@
-// Runs of a graph under faults: a cycle with a map, branches, a subgraph, a gate and a wait, whose nodes fail and kill their nodes.
+// Graph runs under faults: a cycle with a map, branches, a subgraph, an approval and a wait, whose nodes fail and kill
+// their processes.
 
 import { graph } from "../../graph/graph.js";
 import type { NodeContext } from "../../graph/node-context.js";
@@ -23,14 +24,14 @@ export interface Walk {
 interface Way {
   readonly walk: Walk;
   readonly round: number;
-  /** What was told, in the order in which the nodes stand: each result once. */
+  /** The results in the order of the nodes, each once. */
   readonly log: readonly string[];
 }
 
 const RING = signal<string>("ring");
 const S = state<Way>({ log: append() });
 
-/** Without a place it can be started, but not worked on. */
+/** Without a place it can be started, but not executed. */
 function walking(place: Place | null) {
   const effect = (ctx: NodeContext, kind: "node" | "item", { walk, log }: Way, nth: number) => {
     const op = walk.ops[(nth + ctx.visit.length) % walk.ops.length]!;

@@ -1,4 +1,4 @@
-// Runs that kill every process that executes them, beside runs that do not: the first end dead, the others complete.
+// Runs that kill every process that executes them, next to runs that do not: the first end dead, the others complete.
 
 import type { AnyDefinition } from "../../program/definition.js";
 import type { StepInfo } from "../../replay/step-call.js";
@@ -8,7 +8,7 @@ import type { EffectLog } from "../effect-log.js";
 import type { Swarm } from "../swarm.js";
 import type { DriveOptions, Place, Workload } from "./workload.js";
 
-/** Kills in its first step; in its second, after progress; begins anew each time. */
+/** Kills in its first step; in its second, after progress; restarts each time. */
 const POISONS = ["poison", "late-poison", "restarted-poison"] as const;
 const ALWAYS = 1_000_000;
 

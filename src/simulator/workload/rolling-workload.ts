@@ -1,5 +1,5 @@
-// Two versions of the code at once: one node always has the newer one, the others go to and fro with every start. Nothing ends
-// because of it, and nothing is left when all nodes are up.
+// Two versions of the code at once: one node always has the newer one, the others switch with every start. No run ends
+// because of it, and none is left when all nodes are up.
 
 import type { AnyDefinition } from "../../program/definition.js";
 import type { Workflow } from "../../workflow/context.js";
@@ -52,7 +52,7 @@ export class RollingWorkload implements Workload {
     return false;
   }
 
-  /** Ended badly is only what crashed too often, and whoever waited for it. */
+  /** Only runs that crashed too often, and runs that waited for them, may have failed. */
   async check(history: History): Promise<void> {
     const runs = [...history.runs.values()];
     for (const run of runs) {

@@ -1,5 +1,5 @@
-// The default workload: runs that play random scripts, signals and decisions that come early, late and twice, cancels at any
-// moment.
+// The default workload: runs that play random scripts, signals and decisions that come early, late and twice, cancels
+// at any moment.
 
 import type { StartOptions } from "../../client/runs.js";
 import type { AnyDefinition } from "../../program/definition.js";
@@ -35,9 +35,9 @@ interface Plan {
   readonly signals: readonly { readonly name: SignalName; readonly afterMs: number; readonly twice: boolean }[];
   readonly decideAfterMs: readonly number[];
   readonly cancelAfterMs: number | null;
-  /** When an operator opens it again, should it have given up by then. */
+  /** When an operator retries it, if it has failed by then. */
   readonly redrive: { readonly afterMs: number; readonly from: "last" | "start" } | null;
-  /** Nobody helps it to its end. */
+  /** No client helps it to its end. */
   readonly left: boolean;
 }
 
@@ -95,7 +95,7 @@ export class ScriptWorkload implements Workload {
   urge({ client, chance, swarm, at }: DriveOptions, run: ModelRun): void {
     const { id, program, state, wakeAtUs, messages, baseSeq } = run;
     if (state === "paused") at(0, () => void client.resume(id));
-    // What does not park has all it needs; what has a deadline comes back by itself.
+    // A run that does not park has all it needs; one with a deadline wakes at it.
     if (program !== "script" || state !== "parked" || wakeAtUs !== null) return;
     const soon = () => chance.between(0, swarm.leaseMs / 4);
     for (const name of SIGNAL_NAMES) at(soon(), () => void client.signal(id, SIGNALS[name], this.#mark(name)));
@@ -163,7 +163,7 @@ function drawPlan(chance: Chance, { leaseMs, faultsForMs }: Swarm, i: number): P
 /** Shows that a transaction was committed: it is there, and comes to its end, exactly as often as that. */
 const mark = workflow("mark", async (_ctx, idempotencyKey: string) => idempotencyKey);
 
-/** Without a place it can be started, but not worked on. */
+/** Without a place it can be started, but not executed. */
 function scripted(place: Place | null, slots: number | null): Workflow<string, Script, Seen> {
   const limits = slots === null ? {} : { concurrency: slots };
   const program: Workflow<string, Script, Seen> = workflow("script", limits, (ctx, script: Script): Promise<Seen> => {

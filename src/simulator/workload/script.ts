@@ -1,4 +1,5 @@
-// A script: a random little program as data. The same function plays it as a workflow and, for the checkers, over a journal.
+// A script: a small random program as data. The same function plays it as a workflow and, for the checkers, over a
+// journal.
 
 import type { Chance } from "../chance.js";
 import { keyOfResult } from "../effect-log.js";
@@ -11,14 +12,14 @@ export type Op =
   | { readonly do: "child"; readonly script: Script }
   | { readonly do: "value" }
   | { readonly do: "patched"; readonly name: string }
-  /** Begins anew with another script; nothing comes after it. */
+  /** Continues as new with another script; nothing comes after it. */
   | { readonly do: "anew"; readonly script: Script }
   | { readonly do: "all" | "race"; readonly branches: readonly Script[] };
 
 export interface ApprovalOp {
   readonly do: "approval";
   readonly timeoutMs: number | null;
-  /** What counts when nobody decides in time; null: it expires. */
+  /** The choice that counts on timeout; null: it expires. */
   readonly otherwise: "denied" | null;
 }
 
@@ -27,18 +28,18 @@ export interface StepOp {
   readonly do: "step" | "transaction";
   readonly name: string;
   readonly ms: number;
-  /** So many attempts fail before one succeeds. */
+  /** How many attempts fail before one succeeds. */
   readonly fails: number;
-  /** Attempts in a row, with this long in between; opened again by an operator, it has as many again. */
+  /** Attempts in a row, with this delay in between; an operator's retry grants as many again. */
   readonly attempts: number;
   readonly delayMs: number;
-  /** The first so many starts kill their node. */
+  /** How many of the first starts kill their node. */
   readonly kills: number;
 }
 
 export type Script = readonly Op[];
 export const SIGNAL_NAMES = ["red", "blue"] as const;
-/** All approvals of a run have this name; they are told apart by their number. */
+/** All approvals of a run have this name; their numbers distinguish them. */
 export const APPROVAL = "permit";
 export type SignalName = (typeof SIGNAL_NAMES)[number];
 
@@ -47,7 +48,7 @@ export interface Stage {
   step(op: StepOp, after: readonly string[]): Promise<string>;
   sleep(name: string, ms: number): Promise<void>;
   wait(name: SignalName, timeoutMs: number | null): Promise<unknown>;
-  /** Who decided, or the default; undefined when nobody did in time. */
+  /** Who decided, or the default; undefined after a timeout. */
   approval(op: ApprovalOp): Promise<string | undefined>;
   child(script: Script): Promise<Seen>;
   value(): Promise<number>;
@@ -55,7 +56,7 @@ export interface Stage {
   anew(script: Script): Promise<never>;
 }
 
-/** Everything it was told, in order; nested where branches were. */
+/** Everything it received, in order; nested for branches. */
 export type Seen = readonly (string | number | boolean | null | Seen)[];
 
 interface Played {
@@ -105,7 +106,7 @@ function drawScript(chance: Chance, leaseMs: number, depth = 0): Script {
   return Array.from({ length }, () => drawOp(chance, leaseMs, depth));
 }
 
-/** Of a run as it is started: some begin anew, up to three times. */
+/** A run as it is started: some continue as new, up to three times. */
 export function drawGenerations(chance: Chance, leaseMs: number, left = 3): Script {
   const script = drawScript(chance, leaseMs);
   if (left === 0 || !chance.happens(0.15)) return script;
@@ -157,7 +158,7 @@ function drawTimeout(chance: Chance, leaseMs: number): number | null {
   return chance.happens(0.6) ? Math.ceil(leaseMs * chance.between(0.05, 3)) : null;
 }
 
-/** Back-offs longer than this give the claim back. */
+/** Longer back-offs release the claim. */
 const LONG_MS = 5_000;
 
 function drawStep(kind: StepOp["do"], chance: Chance, leaseMs: number): StepOp {

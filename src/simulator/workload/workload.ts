@@ -1,4 +1,4 @@
-// What a simulation works on: programs for each node, and a driver that starts, signals and cancels their runs.
+// The work of a simulation: programs for each node, and a driver that starts, signals and cancels their runs.
 
 import type { World } from "../../kernel/world.js";
 import type { AnyDefinition } from "../../program/definition.js";
@@ -51,14 +51,14 @@ export interface Workload {
   stackOf?(who: "node" | "client", nth: number): string | null;
   /** `node`: the same in all lives of a process. */
   programs(place: Place, node: string): readonly AnyDefinition[];
-  /** Starts what runs in a node's process beside the node, and dies with it. */
+  /** Starts what runs in a node's process next to the node, and dies with it. */
   beside?(store: Store, world: World): void;
-  /** Plans what clients do while faults go on. */
+  /** Plans what clients do while faults continue. */
   drive(options: DriveOptions): void;
   /** Everything is healed: brings a run that still waits closer to its end. Called again and again. */
   urge(options: DriveOptions, run: ModelRun): void;
   /** Whether this run may wait for ever. */
   mayWait(run: ModelRun): boolean;
-  /** Everything is over: what only this workload knows to check. What breaks is told to the history. */
+  /** Called at the end: checks what only this workload knows. Violations are reported to the history. */
   check(history: History, effects: EffectLog): Promise<void>;
 }

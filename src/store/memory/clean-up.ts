@@ -1,4 +1,4 @@
-// Removes rows that nothing needs any more: past generations, old leases, nodes that are gone, rates that have passed.
+// Removes rows that nothing needs any more: past generations, old leases, gone nodes, past rates.
 
 import {
   type Cleaned,
@@ -17,7 +17,7 @@ import { runsInState, type Tables } from "./table/tables.js";
 interface Round {
   readonly env: string;
   readonly nowUs: number;
-  /** What ended by then may go. */
+  /** What ended before this may be removed. */
   readonly untilUs: number;
   readonly limit: number;
 }
@@ -69,7 +69,7 @@ function cleanGenerations(tables: Tables, { env, nowUs, untilUs, limit }: Round)
   return { removed: entries + messages, more: Math.max(entries, messages) >= limit };
 }
 
-/** The beginnings of its generations after the first. */
+/** The first entries of its generations after the first. */
 function pastStarts(tables: Tables, { id, baseSeq }: RunRow, untilUs: number): JournalRow[] {
   const log = [...(tables.journal.get(id)?.values() ?? [])];
   return log.filter(({ kind, seq, atUs }) => kind === "start" && seq > 1 && seq <= baseSeq + 1 && atUs <= untilUs);
@@ -84,7 +84,7 @@ function mayComeAgain({ kind, name, key, messageId, atUs }: MessageRow, nowUs: n
   return !isOnce && atUs > nowUs - toUs(MESSAGE_MEMORY_MS);
 }
 
-/** The floor of epochs rises first: a key that comes back begins above it. */
+/** The epoch floor is raised first: a key that is used again starts above it. */
 function cleanLeases(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
   const endUs = (row: LeaseRow) => (row.state === "claimed" ? row.leaseUntilUs : row.finishedAtUs!);
   const old = [...tables.leases.values()].filter((row) => row.env === env && endUs(row) <= untilUs).slice(0, limit);
@@ -122,7 +122,7 @@ function cleanRates(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
   return { removed: gone.length, more: gone.length >= limit };
 }
 
-/** A gatherer that failed or died may be retried, and takes its event then. */
+/** A run that gathered events and failed may be retried, and needs its event then. */
 function cleanDebounces(tables: Tables, { env, untilUs, limit }: Round): Cleaned {
   const isOver = ({ runId, lastAtUs }: DebounceRow) => {
     const run = tables.runs.get(runId);

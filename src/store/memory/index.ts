@@ -1,4 +1,4 @@
-// The public face of `holdfast/memory`.
+// Public exports of `holdfast/memory`.
 
 export { TransactionEnded } from "../check/transaction.js";
 export { memoryStore } from "./memory-store.js";

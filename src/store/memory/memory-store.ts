@@ -89,7 +89,7 @@ function storeOn(tables: Tables, world: World): Store {
       cancel: async (runId, options) => {
         const before = tables.runs.get(runId)?.state;
         const answer = ringing(cancelRun(tables, runId, options));
-        // Somebody may take its place.
+        // Its slots are free for other runs.
         if (answer.outcome === "cancelled" && before !== "cancelled") admit({ runIds: [runId] });
         tellCalled(hearers, unansweredIn(tables, runId));
         return answer;
@@ -104,7 +104,7 @@ function storeOn(tables: Tables, world: World): Store {
       prune: async (options) => pruneRuns(tables, options),
       nextDue: async (groupIds) => nextDue(tables, groupIds),
       redrive: async (runIds, options) => {
-        // Whoever waited for a place of theirs has it before the run itself stands in line again.
+        // Runs that waited for a slot of these tasks get it before the run itself waits in line again.
         for (const row of busyRuns(tables, runIds, options)) ringing(leaveTasks(tables, row, options.by));
         return ringing(redriveRuns(tables, runIds, options));
       },
@@ -129,7 +129,7 @@ function storeOn(tables: Tables, world: World): Store {
   };
 }
 
-/** What makes no run claimable, so that nobody has to be told. */
+/** Operations that make no run claimable, so that no node has to be notified. */
 function quietParts(tables: Tables): Pick<Store, "leases" | "breakers" | "timeouts" | "cleanUp"> {
   return {
     leases: memoryLeases(tables),

@@ -852,7 +852,9 @@ took as (
     claimed_until = (select now from t) + ($3::float8) * interval '1 millisecond',
     state = case when x.attempts >= $4 then 'dead' else 'pending' end,
     problem = case
-      when x.attempts >= $4 then coalesce(x.problem, 'The node that claimed it never settled it.')
+      when x.attempts >= $4 then coalesce(
+        x.problem, 'The node that claimed this timer died before firing it.'
+      )
       else x.problem end
   where x.ctid = any (array (select place from picked))
   returning x.*
@@ -2567,7 +2569,7 @@ written as (
   insert into "holdfast".journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, verdict, '', 'json',
     case verdict
-      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its program asks for no second attempt.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
+      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its recovery policy is to fail.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
       else '{"code":"CRASH_LIMIT","crashes":' || crashes || ',"holders":[' || (
         select string_agg(
           '{"epoch":' || h.epoch || ',"incarnation":"' || h.owner || '","node":' || coalesce(
@@ -4849,7 +4851,7 @@ written as (
     case verdict
       when 'restarted' then j.data
       else case verdict
-      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its program asks for no second attempt.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
+      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its recovery policy is to fail.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
       else '{"code":"CRASH_LIMIT","crashes":' || crashes || ',"holders":[' || (
         select string_agg(
           '{"epoch":' || h.epoch || ',"incarnation":"' || h.owner || '","node":' || coalesce(
@@ -5164,7 +5166,7 @@ written as (
     case verdict
       when 'restarted' then j.data
       else case verdict
-      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its program asks for no second attempt.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
+      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its recovery policy is to fail.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
       else '{"code":"CRASH_LIMIT","crashes":' || crashes || ',"holders":[' || (
         select string_agg(
           '{"epoch":' || h.epoch || ',"incarnation":"' || h.owner || '","node":' || coalesce(
@@ -5512,7 +5514,7 @@ written as (
     case verdict
       when 'restarted' then j.data
       else case verdict
-      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its program asks for no second attempt.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
+      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its recovery policy is to fail.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
       else '{"code":"CRASH_LIMIT","crashes":' || crashes || ',"holders":[' || (
         select string_agg(
           '{"epoch":' || h.epoch || ',"incarnation":"' || h.owner || '","node":' || coalesce(
@@ -5921,7 +5923,7 @@ written as (
     case verdict
       when 'restarted' then j.data
       else case verdict
-      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its program asks for no second attempt.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
+      when 'failed' then '{"name":"RunOrphaned","message":"The node that worked on this run died, and its recovery policy is to fail.","code":"ORPHANED","details":{"previousOwner":"' || owner || '"}}'
       else '{"code":"CRASH_LIMIT","crashes":' || crashes || ',"holders":[' || (
         select string_agg(
           '{"epoch":' || h.epoch || ',"incarnation":"' || h.owner || '","node":' || coalesce(

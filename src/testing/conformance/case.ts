@@ -1,4 +1,4 @@
-// A conformance case: a name, and a play on a store that throws when the contract is not kept.
+// A conformance case: a name, and a function over a store that throws when the contract is violated.
 
 import type { StoreHarness } from "./harness.js";
 import { Scene } from "./scene.js";

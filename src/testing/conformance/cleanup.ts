@@ -1,4 +1,5 @@
-// Clean-up: what nothing needs any more goes, in batches; what is still needed stays, and epochs of leases never fall.
+// Clean-up: rows that nothing needs any more are removed, in batches; what is still needed stays, and lease epochs
+// never fall.
 
 import type { Effect } from "../../kernel/run/effect.js";
 import type { CleanPart, CleanRound } from "../../store/contract/cleanup.js";
@@ -39,9 +40,7 @@ const generations = {
     same(await s.log(first.runId), ["start", "step", "completed"], "log");
   },
 
-  "a run whose generations all passed keeps what it ended with and can be opened again from its start": async (
-    s: Scene,
-  ) => {
+  "a run whose generations all passed keeps its end and can be retried from the start": async (s: Scene) => {
     const first = await s.start();
     await s.accept(first, [anew("last")]);
     await s.accept(await s.claimOne(), [append("a"), fail()]);

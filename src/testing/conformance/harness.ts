@@ -1,4 +1,4 @@
-// What somebody who writes a store brings along to run the cases.
+// What the author of a store provides to run the cases.
 
 import type { Store } from "../../store/contract/store.js";
 import type { Transaction } from "../../store/contract/transaction.js";

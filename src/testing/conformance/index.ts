@@ -1,4 +1,4 @@
-// The conformance suite: every case that a store must pass to be one.
+// The conformance suite: every case that a store must pass.
 
 import type { ConformanceCase } from "./case.js";
 import { claimCases, renewCases } from "./claim/claims.js";

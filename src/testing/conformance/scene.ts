@@ -1,4 +1,4 @@
-// A corner of the store of a case's own: fresh env and ids, and the few moves that most cases begin with.
+// A separate part of the store for one case: fresh env and ids, and the few operations that most cases begin with.
 
 import type { Payload } from "../../kernel/codec/payload.js";
 import type { Effect, ParkEffect } from "../../kernel/run/effect.js";
@@ -134,7 +134,7 @@ export class Scene {
     return expectedSeq + effects.length;
   }
 
-  /** A node that has watched for longer than anybody asks for. */
+  /** A node that has watched for longer than any case needs. */
   witness(incarnation = world.token()): Witness {
     return { incarnation, env: this.env, watchedMs: LONG_MS, troubled: false };
   }

@@ -1,4 +1,4 @@
-// Grants claims: the due runs of the asked groups, in turn, each with a raised epoch and the caller's token.
+// Grants claims: the due runs of the requested groups, in order, each with a raised epoch and the caller's token.
 
 import { readTicket } from "../../../kernel/run/debounce-ticket.js";
 import { suspectFrom } from "../../../kernel/run/suspicion.js";
@@ -21,9 +21,9 @@ export function claimRuns(tables: Tables, request: ClaimRequest): readonly Claim
   const { owner, token, limit } = request;
   if (limit < 1 || request.groupIds.length === 0) return [];
   const held = runsInState(tables, "running").filter((row) => row.token === token && row.owner === owner);
-  // The reply to this very call was lost: exactly what it granted, and nothing on top.
+  // The answer to this very call was lost: return exactly what it granted, and nothing more.
   const rows = held.length > 0 ? held.sort(inTurn) : due(tables, request);
-  // Before anything is granted: a parent that is claimed with its task is told as it was.
+  // Before anything is granted: a parent that is claimed together with its task is reported in its earlier state.
   const given = rows.map((row) => (row.counts ? givenTo(tables, row) : []));
   if (held.length === 0) grant(tables, rows, request);
   return rows.map((row, i) => claimed(tables, row, token, given[i]!));
@@ -54,7 +54,7 @@ function grant(tables: Tables, rows: readonly RunRow[], request: ClaimRequest): 
   for (const row of rows) {
     moveRun(tables, row, "running");
     row.epoch++;
-    row.crashes++; // counted now, set back by progress: a run that kills its process is counted, too
+    row.crashes++; // Counted at the claim and reset by progress, so that a run that kills its process is counted, too.
     row.token = request.token;
     row.owner = request.owner;
     row.leaseUntilUs = nowUs + toUs(request.leaseMs);

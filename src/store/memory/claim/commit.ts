@@ -1,7 +1,8 @@
-// Commits: the only way the holder of a claim writes. Each is accepted whole under its own fence, or not at all.
+// Commits: how the holder of a claim writes. Each is accepted as a whole under its own fence, or not at all.
 //
-// One call goes through passes, as the PostgreSQL statements do: refuse what cannot be stored, apply what matches its
-// fence, count and tell those that ended, classify what did not match. A run whose own tasks end in the same call comes after them.
+// One call runs in passes, as the PostgreSQL statements do: reject what cannot be stored, apply what matches its fence,
+// count down and notify those that wait for ended runs, classify what did not match. A run whose own tasks end in the
+// same call is handled after them.
 
 import { isDeepStrictEqual } from "node:util";
 import { InvalidInput } from "../../../kernel/error.js";
@@ -58,13 +59,13 @@ function applyBatch(tables: Tables, commits: readonly Commit[], answers: Map<Com
   for (const one of refused) answers.set(one, classify(tables, one));
 }
 
-/** Whom this commit would count down. */
+/** The runs whose count of open tasks this commit would lower. */
 function countedDownBy(tables: Tables, { claim, effects }: Commit): readonly string[] {
   const row = tables.runs.get(claim.runId);
   return row?.counts && ends(effects.at(-1)!) ? waitersOf(tables, row) : [];
 }
 
-/** Whether this commit would be written now. */
+/** Whether this commit would be accepted now. */
 export function accepts(tables: Tables, one: Commit): boolean {
   return fencedRow(tables, one) !== null && checkNeeds(tables, one) === null;
 }
@@ -76,7 +77,7 @@ function fencedRow(tables: Tables, { claim, expectedSeq }: Commit): RunRow | nul
   return matches ? row : null;
 }
 
-/** Judged after the fence: in a repeated commit the message is rightly taken already, and the child is there. */
+/** Checked after the fence: in a repeated commit the message is already taken and the child already exists. */
 function checkNeeds(tables: Tables, { claim, effects }: Commit): Problem {
   for (const [i, effect] of effects.entries()) {
     if (effect.kind === "take" && !isUnread(tables, claim.runId, effect)) {
@@ -104,8 +105,9 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
     appendEntry(tables, row, entryFor(tables, row, effect), nowUs, claim);
   }
   const last = effects.at(-1)!;
-  // The claim counted as a crash when it was granted. Progress resets the count; a failure takes back its own only, and so does
-  // a claim that is handed back without progress (a suspect that was not executed stays one) and code that does not fit.
+  // The claim was counted as a crash when it was granted. Progress resets the count; a failure undoes only its own, and
+  // so does a claim that is released without progress (a suspect that was not executed stays one) and code that does
+  // not fit.
   const isUnused = last.kind === "misfit" || (last.kind === "handBack" && effects.length === 1);
   row.crashes = last.kind === "retry" || isUnused ? Math.max(row.crashes - 1, 0) : 0;
   return settles(last) ? settleClaim(tables, row, last, nowUs) : null;
@@ -114,7 +116,7 @@ function applyCommit(tables: Tables, row: RunRow, { claim, effects }: Commit, no
 function addChild(tables: Tables, row: RunRow, { run, task }: EnqueueEffect, nowUs: number, position: number): void {
   const needs = task?.needs ?? [];
   const waits = task ? { pending: needs.length, paused: row.pausing } : null;
-  // A child is its parent's affair: it is never deferred.
+  // A child is never deferred: its parent started it, not a caller.
   const { deferred: _, ...child } = run as Omit<NewRun, "key">;
   addRun(tables, { ...child, parentId: row.id }, nowUs, position, null, waits);
   if (task) row.pending++;

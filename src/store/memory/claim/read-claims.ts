@@ -1,4 +1,4 @@
-// Reads who held a run, claim by claim: those that were taken are noted, of the others their tokens tell.
+// Reads who held a run, claim by claim: reclaimed ones are recorded, the others are identified by their tokens.
 
 import { isTokenOf } from "../../../kernel/run/claim.js";
 import type { ClaimRecord, Holder } from "../../contract/claim/claims.js";

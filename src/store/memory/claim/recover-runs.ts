@@ -1,4 +1,4 @@
-// Orphans one by one: who they are, and taking back each as somebody decided.
+// Lists orphaned runs, and reclaims each with the policy that a caller decided.
 
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";

@@ -1,4 +1,4 @@
-// Renews leases; the answer also carries how far the inbox has grown. The holder is heard of.
+// Renews leases; the answer also carries the size of the inbox. A renewal is a sign of life.
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import type { RenewAnswer } from "../../contract/run/runs.js";

@@ -1,4 +1,4 @@
-// Gives a claim back: what the last effect of a commit makes of the run.
+// Releases a claim: applies the last effect of a commit to the run.
 
 import type { SettleEffect } from "../../../kernel/run/effect.js";
 import { findMessage } from "../inbox/deliver-message.js";
@@ -10,7 +10,7 @@ import { toUs } from "../table/micros.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** Answers the run's end, if it is one. */
+/** Returns the run's end, if the effect ends it. */
 export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, nowUs: number): Ended | null {
   switch (effect.kind) {
     case "complete":
@@ -29,7 +29,7 @@ export function settleClaim(tables: Tables, row: RunRow, effect: SettleEffect, n
       return null;
     case "park":
       row.wakeAfter = effect.wakeAfter;
-      // A message that came between the holder's look into the inbox and now must not be slept through.
+      // A message that arrived after the holder read the inbox must not be slept through.
       if (row.inboxSeq > effect.seenInboxSeq || (effect.forTasks && row.pending === 0)) {
         row.availableAtUs = nowUs;
         moveRun(tables, row, "waiting");

@@ -1,4 +1,4 @@
-// Takes back the claims whose lease is over. Changes state only; the ordinary claim picks the runs up.
+// Reclaims runs whose lease has expired. Changes state only; the ordinary claim picks the runs up.
 
 import { readTicket } from "../../../kernel/run/debounce-ticket.js";
 import { orphanedError, type Recovery } from "../../../kernel/run/recovery.js";
@@ -27,14 +27,14 @@ export interface ExpiredRow extends RunRow {
   owner: string;
 }
 
-/** Running rows of which that is true, those first whose lease was over first. */
+/** Running rows that match, those with the oldest expiry first. */
 export function orphansOf(tables: Tables, isOver: (row: ExpiredRow) => boolean): ExpiredRow[] {
   return runsInState(tables, "running")
     .filter((row): row is ExpiredRow => row.leaseUntilUs !== null && isOver(row as ExpiredRow))
     .sort((a, b) => a.leaseUntilUs - b.leaseUntilUs || compareText(a.id, b.id));
 }
 
-/** Running rows whose lease has been over since then, the oldest first. */
+/** Running rows whose lease expired before then, the oldest first. */
 export function expiredSince(tables: Tables, atUs: number): ExpiredRow[] {
   return orphansOf(tables, ({ leaseUntilUs }) => leaseUntilUs <= atUs);
 }
@@ -47,17 +47,17 @@ export function sweepExpired(
   return takeBackRows(tables, rows.slice(0, Math.max(limit, 0)), null);
 }
 
-/** As their programs declared. */
+/** With the policies their programs declared. */
 export function takeBackRows(tables: Tables, rows: readonly ExpiredRow[], by: string | null): readonly Reclaimed[] {
   return takeBack(tables, rows, { by, policyOf: declared(tables) });
 }
 
-/** What these owners hold. */
+/** Reclaims everything these owners hold. */
 export function takeBackFrom(tables: Tables, owners: ReadonlySet<string>, by: string): readonly Reclaimed[] {
   return takeBackRows(tables, heldBy(tables, owners), by);
 }
 
-/** Leaves what they hold to whoever decides on each run: it is an orphan from now on. */
+/** Marks their runs as orphans, to be decided on one by one. */
 export function endClaimsOf(tables: Tables, owners: ReadonlySet<string>): void {
   const nowUs = tables.nowUs();
   for (const row of heldBy(tables, owners)) row.leaseUntilUs = Math.min(row.leaseUntilUs, nowUs);
@@ -72,14 +72,14 @@ function declared(tables: Tables): (row: ExpiredRow) => Recovery {
 }
 
 interface Sweep {
-  /** The node that sweeps; null: somebody asked for it. */
+  /** The node that reclaims; null: a caller requested it. */
   readonly by: string | null;
   readonly policyOf: (row: ExpiredRow) => Recovery;
 }
 
 /**
- * Those that ended tell their parents when all are settled. Tasks that are to end come after that, one by one: of a task
- * and a task of its own that die together, each is counted and told where the other still lives.
+ * Parents of ended runs are notified when all are settled. Tasks that are to end come after that, one by one: if a task
+ * and a task of its own die together, each is counted and reported while the other still lives.
  */
 export function takeBack(tables: Tables, rows: readonly ExpiredRow[], { by, policyOf }: Sweep): readonly Reclaimed[] {
   const nowUs = tables.nowUs();
@@ -104,13 +104,13 @@ const ENDS: readonly Reclaimed["outcome"][] = ["dead", "failed"];
 
 interface Verdict {
   readonly outcome: Reclaimed["outcome"];
-  /** The taking is one of the run's crashes. */
+  /** The reclaim counts as one of the run's crashes. */
   readonly counted: boolean;
-  /** How many those are now. */
+  /** The number of crashes now. */
   readonly crashes: number;
-  /** Takings that no longer count: their holders were heard of since. */
+  /** Reclaims that no longer count: their holders showed a sign of life since. */
   readonly forgiven: readonly TakenClaimRow[];
-  /** Live holders in a row that have lost it. */
+  /** Live holders in a row that lost the run. */
   readonly losses: number;
 }
 
@@ -159,7 +159,7 @@ function verdictOn(tables: Tables, row: ExpiredRow, policy: Recovery): Verdict {
   return { outcome, counted, crashes, forgiven, losses };
 }
 
-/** A run that gathers events has not begun: whatever its program says, another node goes on with it. */
+/** A run that gathers events has not begun: whatever its program's policy, another node resumes it. */
 function outcomeFor(
   tables: Tables,
   row: ExpiredRow,
@@ -171,7 +171,7 @@ function outcomeFor(
   if (policy === "fail" && begun) return "failed";
   if (areTooMany(tables, row, died) || (restarts !== null && areTooMany(tables, row, restarts + 1))) return "dead";
   if (row.pausing) return "paused";
-  // One whose tasks are under way goes on.
+  // A run with open tasks is resumed.
   return policy === "restart" && begun && row.pending === 0 ? "restarted" : "waiting";
 }
 
@@ -180,14 +180,14 @@ function hasBegun(tables: Tables, row: RunRow): boolean {
   return start !== undefined && readTicket(start.key) === null;
 }
 
-/** And were its own as far as can be known. */
+/** Too many crashes that were its own, as far as can be known. */
 function areTooMany(tables: Tables, row: ExpiredRow, crashes: number): boolean {
   const { crashLimit } = row;
   if (crashes < crashLimit) return false;
   return crashLimit === 1 || crashes >= BESIDE_OTHERS * crashLimit || !wasBesideOthers(tables, row);
 }
 
-/** The process that held it held other runs, too: one of them may have killed it. */
+/** The process that held it also held other runs: one of those may have killed it. */
 function wasBesideOthers(tables: Tables, { id, owner }: ExpiredRow): boolean {
   if ((tables.nodes.get(owner)?.leaseMs ?? null) === null) return false;
   const sinceUs = tables.nowUs() - toUs(SAME_CRASH_MS);
@@ -203,13 +203,16 @@ function takenOf(tables: Tables, runId: string): readonly TakenClaimRow[] {
   return tables.takenClaims.get(runId) ?? [];
 }
 
-/** Its holder was heard of since: it was cut off and did not die. A worker of the queue face says no lease: a timeout counts. */
+/**
+ * Its holder showed a sign of life since: it was cut off and did not die. A worker of the queue API has no lease: its
+ * timeout counts.
+ */
 function wasLost(tables: Tables, { owner, atUs }: TakenClaimRow): boolean {
   const node = tables.nodes.get(owner);
   return node !== undefined && node.leaseMs !== null && node.seenAtUs > atUs;
 }
 
-/** The processes that died with it, the last one included. */
+/** The processes that died with it, including the last one. */
 function holdersOf(tables: Tables, { id, epoch, owner }: ExpiredRow, crashes: number): readonly DeadHolder[] {
   const died = takenOf(tables, id).filter((one) => one.counted && !wasLost(tables, one));
   const most = Math.min(crashes, NAMED_HOLDERS) - 1;
@@ -220,8 +223,8 @@ function holdersOf(tables: Tables, { id, epoch, owner }: ExpiredRow, crashes: nu
 }
 
 /**
- * Since somebody began it: progress sets crashes back, and one that kills its process in its second step makes some. Without
- * the holders that were cut off. Null: it is not restarted.
+ * Restarts since it was begun: progress resets crashes, and a run that kills its process in its second step makes some.
+ * Without holders that were cut off. Null: the policy is not `restart`.
  */
 function restartsOf(tables: Tables, row: RunRow, policy: Recovery): number | null {
   if (policy !== "restart" || row.counts || row.pending > 0) return null;
@@ -235,7 +238,7 @@ function restartsOf(tables: Tables, row: RunRow, policy: Recovery): number | nul
   return restarts === 0 ? 0 : taken.slice(-restarts).filter((one) => !wasLost(tables, one)).length;
 }
 
-/** The next generation, with the same input and messages; what was counted against the run stays counted. */
+/** The next generation, with the same input and messages; counted crashes stay counted. */
 function beginAnew(tables: Tables, row: RunRow, nowUs: number): void {
   const start = tables.journal.get(row.id)?.get(row.baseSeq + 1);
   nextGeneration(row);

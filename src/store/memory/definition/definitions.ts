@@ -1,4 +1,4 @@
-// Programs as data: saved over the version that was read, switched on and off, listed when something has changed.
+// Programs as data: saved over the version that was read, enabled, disabled, listed when something has changed.
 
 import { createHash } from "node:crypto";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -21,7 +21,7 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
       if (there?.body === body) return { outcome: "saved", version };
       if (expectedVersion !== undefined && expectedVersion !== version) return { outcome: "conflict", version };
       const enabled = there?.enabled ?? true;
-      // One that was removed goes on counting.
+      // The version numbers of a removed definition continue.
       const saved = Math.max(0, ...versionsOf(definition).map((one) => one.version));
       const next = (there ? version : saved) + 1;
       const row = { env, kind, name, version: next, enabled, body, by, atUs: tables.nowUs() };

@@ -1,4 +1,4 @@
-// Debounce: the last event of each subject, and one run per subject that takes it when all is quiet.
+// Debounce: stores the last event of each subject, and one run per subject that takes it when the subject is quiet.
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import { type DebounceTicket, writeTicket } from "../../../kernel/run/debounce-ticket.js";
@@ -63,9 +63,9 @@ function insertGatherer(tables: Tables, _key: string, { run, ticket }: NewDeboun
   return run.id;
 }
 
-/** Answers the run that gathers for the subject. */
+/** Returns the run that gathers for the subject. */
 function gather(tables: Tables, key: string, { run, ticket }: NewDebounced, nowUs: number, position: number): string {
-  if (tables.runs.has(run.id)) return run.id; // the reply to the first call was lost
+  if (tables.runs.has(run.id)) return run.id; // the answer to the first call was lost
   const known = tables.debounces.get(key);
   const gatherer = known && tables.runs.get(known.runId);
   const gone = gatherer ? isEnded(gatherer.state) : (known?.lastAtUs ?? 0) <= nowUs - toUs(UNSEEN_MS);

@@ -1,4 +1,4 @@
-// Joins the operations on events.
+// Assembles the operations on events.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type { EventStore } from "../../contract/event/events.js";
@@ -8,7 +8,7 @@ import { acceptEvents, debounce, settle } from "./debounce-events.js";
 import { startEvents } from "./start-events.js";
 import { matchEvent, subscribe, subscriptionsOf } from "./subscriptions.js";
 
-/** `started`: runs that may have limits are there. `hint`: there may be something to claim. */
+/** `started`: called with runs that may have limits. `hint`: called when there may be something to claim. */
 export function memoryEvents(
   tables: Tables,
   hint: (runs: readonly NewRun[]) => void,

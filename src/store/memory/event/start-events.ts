@@ -1,4 +1,4 @@
-// Accepts events and makes their runs: those whose key nobody ever took at once, the others as any keyed run.
+// Accepts events and inserts their runs: those with a new key at once, the others like any keyed run.
 
 import { type EventRun, eventRun } from "../../../kernel/run/event-run.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
@@ -47,7 +47,7 @@ export function startEvents(
   return { answers, made: [...made, ...others.filter((run) => found.get(run)?.outcome === "inserted")] };
 }
 
-/** Neither its key nor itself was ever there. */
+/** Neither its key nor its id was ever used. */
 function isFirst(tables: Tables, { id, group, key }: EventRun): boolean {
   return !tables.runs.has(id) && !tables.keys.has(joinKey(group.env, key.scope, key.key));
 }

@@ -1,4 +1,4 @@
-// Keeps the subscriptions in step with the code of the nodes, and finds those that an event is for.
+// Keeps the subscriptions in line with the nodes' declarations, and finds those that match an event.
 
 import { containsOneOf } from "../../../kernel/contains.js";
 import {
@@ -37,7 +37,7 @@ export function subscribe(tables: Tables, declaration: Declaration): number {
   return retire(tables, env, incarnation);
 }
 
-/** What the node said before and says no more. */
+/** Removes what the node declared before and no longer declares. */
 function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration): void {
   const said = new Set(subscriptions.map(({ id }) => joinKey(env, id)));
   for (const [at, by] of tables.subscribers) {
@@ -46,7 +46,10 @@ function drop(tables: Tables, { env, incarnation, subscriptions }: Declaration):
   }
 }
 
-/** Nobody declares it, and somebody alive has its program and has said what it declares. Who asks is there, whatever its heartbeat says. */
+/**
+ * Removed if no node declares it, although a live node has its program and has sent its declarations. The asking node
+ * counts as live, whatever its heartbeat says.
+ */
 function retire(tables: Tables, env: string, asking: string): number {
   const sinceUs = tables.nowUs() - toUs(FORGOTTEN_AFTER_MS);
   const known = [...tables.nodes.values()].filter(

@@ -1,4 +1,4 @@
-// Puts a message into a run's inbox, and rings the run.
+// Puts a message into a run's inbox, and wakes the run.
 
 import type { NewMessage } from "../../contract/inbox/inbox.js";
 import { moveRun } from "../run/move-run.js";
@@ -25,7 +25,7 @@ export function storeMessage(tables: Tables, message: NewMessage, atUs: number):
   tables.inbox.set(runId, [...(tables.inbox.get(runId) ?? []), row]);
 }
 
-/** The number alone keeps a running run from parking over the message; a parked one wakes here. */
+/** The sequence number alone keeps a running run from parking over the message; a parked run wakes here. */
 export function ringRun(tables: Tables, row: RunRow, nowUs: number): void {
   row.inboxSeq++;
   if (row.limited) tables.rung.add(row.id);
@@ -34,7 +34,10 @@ export function ringRun(tables: Tables, row: RunRow, nowUs: number): void {
   moveRun(tables, row, "waiting");
 }
 
-/** News of children call once `wakeAfter` messages are there (a parent of a thousand wakes once), others at once. */
+/**
+ * Messages from children wake a run once there are `wakeAfter` of them (a parent of a thousand wakes once), others at
+ * once.
+ */
 export function isCalled(tables: Tables, row: RunRow): boolean {
   const unread = unreadMessages(tables, row.id);
   if (unread.length === 0) return false;

@@ -1,4 +1,4 @@
-// Reads what the holder has not taken into the journal yet, in order of acceptance.
+// Reads the messages that are not in the journal yet, in order of acceptance.
 
 import type { Message } from "../../contract/inbox/inbox.js";
 import { toMs } from "../table/micros.js";

@@ -1,11 +1,11 @@
-// Sends messages: each key is accepted once per run, and a parked run wakes by it.
+// Sends messages: each key is accepted once per run, and wakes a parked run.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { NewMessage, SendAnswer } from "../../contract/inbox/inbox.js";
 import type { Tables } from "../table/tables.js";
 import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
 
-/** `ring: false` inside a caller's transaction, where only INSERTs happen: `wakeParked` finds the message later. */
+/** `ring: false` inside a caller's transaction, which only inserts: `wakeParked` finds the message later. */
 export function sendMessages(
   tables: Tables,
   messages: readonly NewMessage[],
@@ -17,7 +17,7 @@ export function sendMessages(
     const row = tables.runs.get(runId);
     if (!row) return { outcome: "unknown" };
     const earlier = findMessage(tables, runId, key);
-    // Also when the run has ended since: this message was accepted, only the reply got lost.
+    // Also when the run has ended since: this message was accepted, only the answer got lost.
     if (earlier?.messageId === messageId) return { outcome: "accepted" };
     if (isEnded(row.state)) return { outcome: "ended", state: row.state };
     if (earlier) {

@@ -1,4 +1,4 @@
-// Wakes parked runs by what is there, not by what was rung: a due time, or unread messages.
+// Wakes parked runs by what is stored: a due time, or unread messages.
 
 import { moveRun } from "../run/move-run.js";
 import { compareText } from "../table/compare-text.js";
@@ -23,7 +23,7 @@ function isDue(row: RunRow, nowUs: number): boolean {
   return row.wakeAtUs !== null && row.wakeAtUs <= nowUs;
 }
 
-/** Those that are due go before those that were called, the earliest first. */
+/** Runs that are due come before runs with messages, the earliest first. */
 function wakesAt(row: RunRow): number {
   return row.wakeAtUs ?? Number.MAX_SAFE_INTEGER;
 }

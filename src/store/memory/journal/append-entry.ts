@@ -1,4 +1,4 @@
-// Appends one entry to a run's journal: the run's sequence and the log grow together.
+// Appends one entry to a run's journal: the run's sequence and the journal grow together.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import { copyPayload } from "../table/payload.js";
@@ -12,7 +12,7 @@ export interface NewEntry {
   readonly payload: Payload | null;
 }
 
-/** Epoch 0 and no token: what the store itself wrote. */
+/** Epoch 0 and no token: written by the store itself. */
 const NO_CLAIM = { epoch: 0, token: null } as const;
 
 export function appendEntry(

@@ -1,4 +1,4 @@
-// Reads the current generation of a run's journal and refuses to skip over a gap; and single entries of many runs.
+// Reads the current generation of a run's journal and rejects a gap; and single entries of many runs.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import {

@@ -1,4 +1,4 @@
-// Dedupe keys: whether a key is free, taken or stale, and to whom it goes.
+// Dedupe keys: whether a key is free, taken or stale, and which run gets it.
 
 import type { NewKey } from "../../../kernel/run/new-run.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
@@ -27,7 +27,7 @@ export function takeKey(tables: Tables, env: string, key: NewKey, runId: string,
   });
 }
 
-/** The lifetime it was taken with decides, not the one the newcomer asks for. */
+/** The lifetime it was taken with decides, not the one of the new run. */
 function isStale(tables: Tables, row: KeyRow, nowUs: number): boolean {
   const run = tables.runs.get(row.runId);
   if (!run) return true;

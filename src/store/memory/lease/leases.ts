@@ -94,7 +94,7 @@ function finishLease(
   return true;
 }
 
-/** The reply to the same call was lost: it finds its own effect, unless somebody has acquired the lease since. */
+/** The answer to the same call was lost: it finds its own effect, unless the lease was acquired again since. */
 function finishedBefore(tables: Tables, fence: LeaseFence, state: "done" | "failed"): boolean {
   const { env, key, epoch, token } = fence;
   const row = tables.leases.get(joinKey(env, key));
@@ -121,7 +121,7 @@ function leaseOf({ key, owner, epoch, attempt }: LeaseRow, token: string): Lease
   return { key, owner, epoch, token, attempt };
 }
 
-/** The token of a finished lease is its finisher's; a reclaimed one has none. */
+/** The token of a finished lease belongs to its finisher; a reclaimed one has none. */
 function leaseRecord(row: LeaseRow, nowUs: number): LeaseRecord {
   const expired = row.state === "claimed" && row.leaseUntilUs <= nowUs;
   return {

@@ -1,4 +1,4 @@
-// Lets held runs go on as far as their limits allow, line by line and stage by stage.
+// Admits held runs as far as their limits allow, line by line and stage by stage.
 
 import type { Admission } from "../../contract/run/runs.js";
 import { moveRun } from "../run/move-run.js";
@@ -8,13 +8,13 @@ import type { LimitRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 import { skipBeyond } from "./skip-beyond.js";
 
-/** Starts of a rate are given out so far ahead; of one line, so many in one call. */
+/** How far ahead starts of a rate are handed out; and how many of one line per call. */
 const AHEAD_US = 2_000_000;
 const MOST_OF_A_LINE = 1000;
-/** Runs of one batch stand up to a millisecond apart. */
+/** Runs of one batch are up to a millisecond apart. */
 const DUE_SLACK_US = 2000;
 
-/** Answers the runs that became claimable, and those that were skipped. */
+/** Returns the runs that became claimable, and those that were skipped. */
 export function admitRuns(tables: Tables, whom: Admission): readonly RunRow[] {
   if ("runIds" in whom) {
     return admitAlong(tables, whom.runIds);
@@ -34,7 +34,7 @@ function admitAlong(tables: Tables, runIds: readonly string[]): readonly RunRow[
 
 function settle(tables: Tables, rows: readonly RunRow[]): readonly RunRow[] {
   const done = rows.filter(({ state }) => state !== "held");
-  // A skipped run may have had places in other lines.
+  // A skipped run may have held slots of other limits.
   const further = rows.flatMap(({ id, state }) => (state === "waiting" ? [] : id));
   return further.length === 0 ? done : [...done, ...admitAlong(tables, further)];
 }
@@ -43,7 +43,7 @@ function rowsOf(tables: Tables): LimitRow[] {
   return [...tables.limits.values()].flat();
 }
 
-/** Who goes is judged in all lines before anybody moves. */
+/** All lines are evaluated before any run moves. */
 function admitLines(tables: Tables, keys: ReadonlySet<string>): RunRow[] {
   const nowUs = tables.nowUs();
   const lines = new Map([...keys].map((key) => [key, { waits: [] as LimitRow[], taken: 0 }]));

@@ -1,4 +1,5 @@
-// Who admits tells those who are concerned: nodes of work, a process of runs that were skipped, rung runs of their line.
+// Sends notifications after admitting: to nodes about work, to the process about skipped runs, to the lines of woken
+// runs.
 
 import type { World } from "../../../kernel/world.js";
 import type { Admission } from "../../contract/run/runs.js";
@@ -9,7 +10,7 @@ import { admitRuns } from "./admit-runs.js";
 
 export interface Admitting {
   readonly admit: (whom: Admission) => number;
-  /** Whoever has become ready is told of, and whoever was rung into a line is looked after at once, as in the database. */
+  /** Announces runs that became ready, and admits woken runs waiting in a line at once, as in the database. */
   readonly ringing: <T>(answer: T) => T;
   readonly tellReady: (runs: readonly RunRow[]) => void;
 }

@@ -1,4 +1,4 @@
-// Circuit breakers, read from how runs have ended.
+// Circuit breakers, computed from how runs have ended.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import {
@@ -55,7 +55,7 @@ function readBreaker(tables: Tables, question: BreakerQuestion): BreakerRecord {
   return { state: "half-open", failures, opening, probe: nextProbe(tables, question, opening) };
 }
 
-/** Which try is next; null while the last one may still be under way. */
+/** The number of the next probe; null while the last one may still be running. */
 function nextProbe(tables: Tables, { env, program }: BreakerQuestion, opening: string): number | null {
   const tries = [...tables.probes.values()].filter(
     (probe) => probe.env === env && probe.program === program && probe.opening === opening,

@@ -1,4 +1,5 @@
-// What nodes declare of their programs: limits, for whoever starts a run without having its code, and what becomes of orphans.
+// The nodes' declarations about their programs: limits, for callers that start a run without having its code, and
+// recovery policies.
 
 import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
 import { isSilent } from "../node/presence.js";
@@ -7,7 +8,10 @@ import { compareText } from "../table/compare-text.js";
 import type { NodeRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** Only of groups that the node serves and takes runs of now. Of two nodes the one that started later decides, while it is there. */
+/**
+ * Only for groups that the node serves and claims from now. Of two nodes, the one that started later decides, while it
+ * is live.
+ */
 export function declarePrograms(
   tables: Tables,
   incarnation: string,

@@ -1,16 +1,16 @@
-// What a run's move means for its places under limits: the database's trigger of the same name.
+// Updates a run's slots under limits when it moves: the counterpart of the database's trigger of the same name.
 
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** Answers the state that the run really gets: it is held while one of its stages is not passed. */
+/** Returns the state that the run actually gets: it is held while one of its stages is not passed. */
 export function followLimits(tables: Tables, row: RunRow, to: RunState, backsOff: boolean): RunState {
   if (!row.limited) return to;
   const stages = tables.limits.get(row.id) ?? [];
-  // Quarantined, it has not ended; but its key is not kept from others for as long as nobody has code that fits.
+  // A quarantined run has not ended, but it must not block its key for as long as no node has fitting code.
   const ends = isEnded(to) || to === "quarantined";
-  // Whoever waits for its own tasks is at work.
+  // A run that waits for its own tasks counts as running.
   const parks = to === "parked" && row.pending === 0;
   if (ends || backsOff || parks || to === "paused" || to === "blocked") {
     for (const stage of stages) {

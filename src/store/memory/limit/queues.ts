@@ -1,4 +1,4 @@
-// Queues: paused and resumed, and listed with what waits in them.
+// Pauses and resumes queues, and lists them with their waiting runs.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";

@@ -1,4 +1,4 @@
-// Skips runs that find no place under a limit and may not wait: the second half of the database's admit_runs.
+// Skips runs without a free slot that may not wait: the second half of the database's admit_runs.
 
 import { overflowReason } from "../../../kernel/run/overflow.js";
 import { appendEntry } from "../journal/append-entry.js";
@@ -7,7 +7,9 @@ import { compareText } from "../table/compare-text.js";
 import type { LimitRow, RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** After the places of these keys were given out. Only runs that were never claimed; a task of another run waits. */
+/**
+ * Called after the slots of these keys were handed out. Only runs that were never claimed; a task of another run waits.
+ */
 export function skipBeyond(tables: Tables, keys: ReadonlySet<string>, dueUs: number): RunRow[] {
   const rows = [...tables.limits.values()].flat().filter(({ key }) => keys.has(key));
   const beyond = [...keys].flatMap((key) =>

@@ -1,4 +1,4 @@
-// Appends to an instance that is still where its caller has read it.
+// Appends to an instance that is still at the sequence its caller has read.
 
 import type { Append, AppendAnswer } from "../../contract/machine/machines.js";
 import { copyPayload } from "../table/payload.js";
@@ -17,7 +17,13 @@ export function appendOne(tables: Tables, one: Append, nowUs: number, positions:
   const ended = status !== "active";
   tables.instances.set(key, {
     ...row,
-    ...{ seq, status, version, value, problem: null, updatedAtUs: nowUs, endedAtUs: ended ? nowUs : null },
+    seq,
+    status,
+    version,
+    value,
+    problem: null,
+    updatedAtUs: nowUs,
+    endedAtUs: ended ? nowUs : null,
     ...(snapshot && { snapshot: copyPayload(snapshot), snapshotSeq: seq }),
   });
   for (const id of [...cancelled, ...fired.map((timer) => timer.id)]) tables.timers.delete(id);

@@ -1,4 +1,4 @@
-// Creates an instance, and writes what a step of one leaves behind: events, timers, told events, effects.
+// Creates an instance, and writes what a step produces: events, timers, events to other instances, effects.
 
 import type { Change, CreateAnswer, NewInstance, NewTold, TellAnswer } from "../../contract/machine/machines.js";
 import { addRun } from "../run/add-run.js";
@@ -8,7 +8,7 @@ import { copyPayload } from "../table/payload.js";
 import type { TimerRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** How many of each stand before in this call: they keep its order, one microsecond apart. */
+/** How many of each precede it in this call: they keep the call's order, one microsecond apart. */
 export interface Positions {
   timer: number;
   told: number;
@@ -17,7 +17,7 @@ export interface Positions {
   readonly created?: ReadonlySet<string>;
 }
 
-/** `met`: whose turn has been in this call; of those with one id, the first counts. */
+/** `met`: the ids handled before in this call; of items with the same id, the first counts. */
 export function createOne(
   tables: Tables,
   one: NewInstance,
@@ -34,7 +34,12 @@ export function createOne(
     return { outcome: known.inputHash === inputHash ? "existing" : "conflict" };
   }
   tables.instances.set(key, {
-    ...{ key, id, inputHash, version, status, value },
+    key,
+    id,
+    inputHash,
+    version,
+    status,
+    value,
     groupId: tables.groups.idOf(group),
     group: copyGroup(group),
     redact: [...redact],
@@ -52,7 +57,7 @@ export function createOne(
   return { outcome: "created" };
 }
 
-/** PostgreSQL counts the parts of what it does not write, too. */
+/** PostgreSQL also counts the parts that it does not write. */
 export function passOver({ timers, told, effects }: Change, positions: Positions): void {
   positions.timer += timers.length;
   positions.told += told.length;
@@ -80,7 +85,7 @@ export function writeChange(
   for (const { id, generation, kind, name, payload, delayMs } of change.timers) {
     const atUs = nowUs + toUs(delayMs + positions.timer++ * 0.001);
     if (base === 0 && tables.timers.has(id)) continue;
-    tables.timers.set(id, { ...{ id, generation, kind, name, groupId }, instanceKey: key, ...pending(payload, atUs) });
+    tables.timers.set(id, { id, generation, kind, name, groupId, instanceKey: key, ...pending(payload, atUs) });
   }
   for (const told of change.told) {
     const position = positions.told++;
@@ -102,7 +107,7 @@ function addTold(
   unseen: ReadonlySet<string> = new Set(),
 ): void {
   const { id, instanceKey, group, generation, name, payload, delayMs } = told;
-  // Where the instance is served, and not where its sender is.
+  // The group that serves the instance, not the sender's.
   const instance = unseen.has(instanceKey) ? undefined : tables.instances.get(instanceKey);
   const groupId = instance?.groupId ?? tables.groups.idOf(group);
   const row = { id, instanceKey, groupId, generation, kind: "sent" as const, name };

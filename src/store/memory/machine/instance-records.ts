@@ -1,4 +1,4 @@
-// Rows of instances and timers as they leave the store.
+// Converts rows of instances and timers to records.
 
 import type { InstanceRecord, LoadedInstance, TimerRecord } from "../../contract/machine/machines.js";
 import { copyGroup } from "../run/group-table.js";
@@ -22,7 +22,7 @@ export function timerRecord(timer: TimerRow): TimerRecord {
   return { ...row, payload: copyPayload(payload), dueAt: toMs(dueAtUs), tryAt: toMs(lookAtUs(timer)) };
 }
 
-/** Not before it is to be tried, and not while somebody has it. */
+/** Not before its next attempt, and not while it is claimed. */
 export function lookAtUs({ tryAtUs, claimedUntilUs }: TimerRow): number {
   return Math.max(tryAtUs, claimedUntilUs ?? tryAtUs);
 }
@@ -30,7 +30,13 @@ export function lookAtUs({ tryAtUs, claimedUntilUs }: TimerRow): number {
 export function instanceRecord(row: InstanceRow): InstanceRecord {
   const { key, id, version, status, seq, value, problem } = row;
   return {
-    ...{ key, id, version, status, seq, value, problem },
+    key,
+    id,
+    version,
+    status,
+    seq,
+    value,
+    problem,
     group: copyGroup(row.group),
     redact: [...row.redact],
     createdAt: toMs(row.createdAtUs),

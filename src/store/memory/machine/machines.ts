@@ -1,4 +1,4 @@
-// Instances of state machines, their events and timers.
+// Stores instances of state machines, their events and timers.
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { MachineStore } from "../../contract/machine/machines.js";
@@ -13,7 +13,7 @@ import { createOne, tellOne } from "./create-instance.js";
 import { instanceRecord, loadedInstance, timerRecord, timersOf } from "./instance-records.js";
 import { claimTimers, settleTimers } from "./timers.js";
 
-/** `onWoken`: the groups in which somebody may have something to do. */
+/** `onWoken`: called with the groups in which there may be work. */
 export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGroup[]) => void): MachineStore {
   return {
     async create(instances, { tx } = {}) {

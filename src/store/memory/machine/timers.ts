@@ -1,4 +1,4 @@
-// Timers that are due: taken for a lease's time, and settled when they could not be fired.
+// Claims due timers for the duration of a lease, and settles those that could not be fired.
 
 import type { ClaimedTimers, TimerClaim, TimerSettlement } from "../../contract/machine/machines.js";
 import { toMs, toUs } from "../table/micros.js";
@@ -17,7 +17,7 @@ export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
     .sort(byDeadline)
     .map((row): TimerRow => {
       const dies = row.attempts >= mostAttempts;
-      const problem = dies ? (row.problem ?? "The node that claimed it never settled it.") : row.problem;
+      const problem = dies ? (row.problem ?? "The node that claimed this timer died before firing it.") : row.problem;
       const next = { attempts: row.attempts + 1, claimedUntilUs: nowUs + toUs(leaseMs), problem };
       return { ...row, ...next, state: dies ? "dead" : "pending" };
     });

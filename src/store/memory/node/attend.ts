@@ -1,4 +1,5 @@
-// Hints within this process: who inserts runs tells those who may work on them. Whoever attends is present until it leaves.
+// Wake-ups within this process: operations that make runs claimable notify the nodes that may execute them. A node is
+// present until it leaves.
 
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import type { World } from "../../../kernel/world.js";
@@ -37,7 +38,7 @@ export function hintGroups(hearers: Hearers, tables: Tables, groups: readonly Ru
   tell(hearers, new Set(groups.map((group) => tables.groups.idOf(group))));
 }
 
-/** Runs that are claimable, now or at their time: whoever hears of them is told then. */
+/** Announces runs that are or will be claimable to the nodes listening for them, at the right time. */
 export function hintReady(hearers: Hearers, tables: Tables, world: World, runs: readonly RunRow[]): void {
   const nowUs = tables.nowUs();
   const groupsAt = new Map<number, Set<number>>();
@@ -55,18 +56,18 @@ function tell(hearers: Hearers, groups: ReadonlySet<number>): void {
   if (groups.size > 0) for (const { onHint } of hearers) onHint([...groups]);
 }
 
-/** One of them is enough: it is the process that is told. */
+/** One listener is enough: it is the process that is notified. */
 export function tellSkipped(hearers: Hearers, tables: Tables): void {
   const skipped = tables.skipped.splice(0);
   if (skipped.length > 0) [...hearers][0]?.onSkipped?.(skipped);
 }
 
-/** They were asked to stop: whoever holds them looks into their inboxes. */
+/** The runs were asked to stop: their holders read the inboxes. */
 export function tellCalled(hearers: Hearers, runIds: readonly string[]): void {
   if (runIds.length > 0) for (const { onCalled } of hearers) onCalled?.(runIds);
 }
 
-/** Something is left for housekeeping, on whatever node. */
+/** There is work for housekeeping, on any node. */
 export function tellNews(hearers: Hearers): void {
   for (const { onNews } of hearers) onNews?.();
 }

@@ -1,4 +1,4 @@
-// Keeps house: a sign of life, who is missing, and what is to be done; each part in a turn of its own.
+// One round of housekeeping: a heartbeat, missing nodes, and the resulting work; each part in a turn of its own.
 
 import type { HouseReport, HouseRound, ReclaimRound, Witness } from "../../contract/node/house.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
@@ -16,7 +16,7 @@ import { departing, goneNodes, hasWatched, isHere, noteMissing } from "./presenc
 
 type House = Pick<Store, "housekeep" | "reclaim"> & Pick<Store["runs"], "wakeParked">;
 
-/** Whoever can go on is told of. */
+/** Announces the runs that can continue. */
 export function memoryHouse(tables: Tables, { ringing, tellReady }: Pick<Admitting, "ringing" | "tellReady">): House {
   const tellWaiting = (rows: readonly RunRow[]) => tellReady(rows.filter(({ state }) => state === "waiting"));
   return {

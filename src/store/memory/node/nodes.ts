@@ -1,4 +1,4 @@
-// Nodes: each start registers its incarnation, gives signs of life and says when it stops.
+// Nodes: each start registers its incarnation, sends heartbeats and signs off when it stops.
 
 import { changeMode, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -19,7 +19,7 @@ import type { NodeRow } from "../table/rows.js";
 import { runsInState, type Tables } from "../table/tables.js";
 import { isHeard, isLive, noteMissing } from "./presence.js";
 
-/** `ringing`: looks after whoever was rung, because a run that was taken back is dead. `onNews`: told when a mode was changed. */
+/** `ringing`: called after a reclaim, because a dead run may wake others. `onNews`: called when a mode was changed. */
 export function memoryNodes(
   tables: Tables,
   ringing: (answer: RegisterAnswer) => RegisterAnswer,
@@ -149,7 +149,7 @@ export function isAlive(tables: Tables, row: NodeRow): boolean {
   return row.stoppedAtUs === null && isHeard(tables, row);
 }
 
-/** Live nodes of the same env that claim from a group that this one claims from, itself included. */
+/** Live nodes of the same env that claim from a group this one claims from, including itself. */
 export function peersOf(tables: Tables, incarnation: string): number {
   const mine = tables.nodes.get(incarnation);
   const isPeer = (row: NodeRow) =>
@@ -187,7 +187,7 @@ function groupsIn(tables: Tables, ids: readonly number[]): RunGroup[] {
   return ids.flatMap((id) => tables.groups.groupOf(id) ?? []).map(copyGroup);
 }
 
-/** Groups that it takes runs of, and of which something else holds than what it declares. */
+/** Groups that it claims from and for which something other than its own declaration applies. */
 function overruledOf(tables: Tables, { stoppedAtUs, claims, declared }: NodeRow): readonly number[] {
   if (stoppedAtUs !== null) return [];
   return claims.filter((id) => {

@@ -1,4 +1,4 @@
-// Whether a node lives, judged by its presence where it attends, and by what was heard of it.
+// Whether a node is live, judged by its presence lock and its signs of life.
 
 import type { Witness } from "../../contract/node/house.js";
 import {
@@ -23,12 +23,12 @@ export function isHeard(tables: Tables, row: NodeRow): boolean {
   return tables.nowUs() - row.seenAtUs <= toUs(heartbeatsMs(row));
 }
 
-/** Not heard of for as long as its claims would have held, had it renewed them. */
+/** No sign of life for as long as its claims would have held with renewals. */
 export function isSilent(tables: Tables, row: NodeRow): boolean {
   return tables.nowUs() - row.seenAtUs > toUs(Math.max(row.leaseMs ?? 0, heartbeatsMs(row)));
 }
 
-/** For a start that would take its place: a presence that is missing proves a death, unless the node was heard of since. */
+/** For a start that would take its place: a missing presence proves a death, unless there was a sign of life since. */
 export function isLive(tables: Tables, row: NodeRow): boolean {
   if (row.stoppedAtUs !== null || isSilent(tables, row)) return false;
   const isYoung = tables.presence.serverStartedAtUs > tables.nowUs() - toUs(2_000) && isHeard(tables, row);
@@ -36,7 +36,7 @@ export function isLive(tables: Tables, row: NodeRow): boolean {
   return !row.attends || isHere(tables, row) || isBack || isYoung;
 }
 
-/** Notes since when each node of the env is missing. */
+/** Records since when each node of the env is missing. */
 export function noteMissing(tables: Tables, env: string, except: string | null = null): void {
   const nowUs = tables.nowUs();
   for (const row of tables.nodes.values()) {
@@ -45,7 +45,7 @@ export function noteMissing(tables: Tables, env: string, except: string | null =
   }
 }
 
-/** When each node of the witness's env that is missing is gone, judged by its own registered settings. */
+/** When each missing node of the witness's env is gone, judged by its own registered settings. */
 export function departing(tables: Tables, { env, watchedMs, troubled }: Witness): ReadonlyMap<string, number> {
   const nowUs = tables.nowUs();
   const attending = [...tables.nodes.values()].filter(
@@ -70,14 +70,14 @@ export function departing(tables: Tables, { env, watchedMs, troubled }: Witness)
   );
 }
 
-/** A claim is a sign of life, too, and so is its renewal; the leases of a node that is alone have no end, and prove nothing. */
+/** A claim and its renewal are signs of life, too; the leases of a solitary node never expire, and prove nothing. */
 function heardUs(tables: Tables, { incarnation, seenAtUs, leaseMs, alone }: NodeRow): number {
   if (alone || leaseMs === null) return seenAtUs;
   const held = runsInState(tables, "running").filter(({ owner }) => owner === incarnation);
   return Math.max(seenAtUs, ...held.map(({ leaseUntilUs }) => (leaseUntilUs ?? 0) - toUs(leaseMs)));
 }
 
-/** A node that is alone renews nothing: it is gone when it has been silent for the time that its lease would have been. */
+/** A solitary node renews nothing: it is gone when it has been silent for the duration of its lease. */
 export function goneNodes(tables: Tables, witness: Witness): ReadonlySet<string> {
   const nowUs = tables.nowUs();
   const gone = [...departing(tables, witness)].flatMap(([incarnation, atUs]) => (atUs <= nowUs ? incarnation : []));

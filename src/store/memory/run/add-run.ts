@@ -1,4 +1,4 @@
-// Puts a new run's row and the first entry of its journal there; the same id again changes nothing.
+// Inserts a new run's row and the first entry of its journal; inserting the same id again changes nothing.
 
 import type { NewLimit, NewRun } from "../../../kernel/run/new-run.js";
 import { appendEntry } from "../journal/append-entry.js";
@@ -9,7 +9,7 @@ import { noteDeferral } from "./deferred-runs.js";
 import { copyGroup } from "./group-table.js";
 
 /**
- * `position`: one microsecond each, so that what came in one batch is claimed in the batch's order. `ticket`: it gathers
+ * `position`: one microsecond each, so that the runs of a batch are claimed in its order. `ticket`: set when it gathers
  * events. `task`: what it waits for, and whether its parent is being paused.
  */
 export function addRun(

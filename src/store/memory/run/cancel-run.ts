@@ -1,5 +1,5 @@
-// Cancels a run: at once, unless somebody holds it; then its holder finds the request in the inbox. One that has tasks ends
-// when they have.
+// Cancels a run: at once, unless a node holds it; then its holder finds the request in the inbox. A run with tasks ends
+// after them.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { CancelAnswer } from "../../contract/run/runs.js";
@@ -30,7 +30,7 @@ export function cancelRun(tables: Tables, runId: string, who: Canceller): Cancel
     : { outcome: "requested" };
 }
 
-/** Answers how many are still running and were asked to stop. */
+/** Returns how many are still running and were asked to stop. */
 export function cancelTasks(tables: Tables, runId: string, who: Canceller): number {
   const root = tables.runs.get(runId);
   if (!root) return 0;
@@ -46,7 +46,7 @@ export function cancelTasks(tables: Tables, runId: string, who: Canceller): numb
   return running.length;
 }
 
-/** False when it runs, or waits for its tasks: it was asked. */
+/** False when it is running or waits for its tasks: it was asked to stop. */
 function cancelOne(tables: Tables, row: RunRow, who: Canceller): boolean {
   const nowUs = tables.nowUs();
   const waits = row.pending > 0 && row.state !== "blocked" && hasTasks(tables, row);

@@ -1,4 +1,5 @@
-// Deferred runs: noted beside the run when it is inserted, taken by the claim, cancelled when nobody took one in time.
+// Deferred runs: recorded next to the run when it is inserted, removed by the claim, cancelled when not claimed in
+// time.
 
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
@@ -41,7 +42,7 @@ export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {
     .sort((a, b) => a.expiresAtUs! - b.expiresAtUs! || compareText(a.runId, b.runId));
 }
 
-/** Answers those that it ended. */
+/** Returns the runs it cancelled. */
 export function expireDeferred(tables: Tables, options: { readonly env: string; readonly limit: number }): RunRow[] {
   const { env, limit } = options;
   const nowUs = tables.nowUs();
@@ -81,7 +82,7 @@ export function unservedGroups(
     .sort(({ group: a }, { group: b }) => compareText(nameOf(a), nameOf(b)));
 }
 
-/** Nothing in a name stands before a space. */
+/** A space sorts before every character of a name. */
 function nameOf({ stack, queue, program, version }: RunGroup): string {
   return [stack, queue, program, version ?? ""].join(" ");
 }

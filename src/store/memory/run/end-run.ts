@@ -1,4 +1,4 @@
-// Ends a run: its unread messages are closed with it, those that wait for it are counted down, and a parent is told.
+// Ends a run: closes its unread messages, counts down the runs that wait for it, and notifies its parent.
 
 import { type EndedState, isEnded } from "../../../kernel/run/run-state.js";
 import { findMessage, ringRun, storeMessage, unreadMessages } from "../inbox/deliver-message.js";
@@ -25,10 +25,10 @@ export function endRun(tables: Tables, row: RunRow, state: EndedState, nowUs: nu
   return { row, counted };
 }
 
-/** Of a task that is counted, only trouble is told. */
+/** For a counted task, only these ends are reported. */
 const TROUBLE: readonly string[] = ["failed", "dead"];
 
-/** Called once per operation, after all of its runs are settled: the order within a batch then plays no part. */
+/** Called once per operation, after all of its runs are settled: the order within a batch then does not matter. */
 export function settleEnds(tables: Tables, ended: readonly Ended[], nowUs: number, over?: readonly RunRow[]): void {
   const counted = ended.filter((one) => one.counted).map(({ row }) => row);
   countDown(tables, counted, nowUs, over);

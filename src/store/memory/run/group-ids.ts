@@ -1,4 +1,4 @@
-// Answers the numbers that claims name groups by, and the limits that were declared for them.
+// Looks up the numbers of claim groups, and the limits declared for them.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";

@@ -1,11 +1,11 @@
-// The combinations of env, stack, queue, program and version that were ever seen, each with its number.
+// All known combinations of env, stack, queue, program and version, each with its number.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Recovery } from "../../../kernel/run/recovery.js";
 import { joinKey } from "../table/join-key.js";
 
-/** What was declared for a group, by which node, and when that started. */
+/** What was declared for a group, by which node, and when that node started. */
 export interface Declared {
   readonly limits: readonly LimitRule[];
   readonly recovery: Recovery;
@@ -13,7 +13,7 @@ export interface Declared {
   readonly startedAtUs: number;
 }
 
-/** What of it two nodes may say differently. */
+/** The part of a declaration in which two nodes may differ. */
 export function declaredText({ limits, recovery }: Pick<Declared, "limits" | "recovery">): string {
   return `${JSON.stringify(limits)} ${recovery}`;
 }

@@ -1,4 +1,4 @@
-// Inserts runs: each once per id, and once per key as long as that key is taken.
+// Inserts runs: each once per id, and once per key while that key is taken.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";

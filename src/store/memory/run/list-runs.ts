@@ -1,4 +1,4 @@
-// Shows runs to people: one, a page of them, or how many there are in each state.
+// Reads runs for people: one, a page of them, or their number per state.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";

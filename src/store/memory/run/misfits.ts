@@ -1,4 +1,4 @@
-// Runs whose journal the code of some nodes does not fit: who has tried, and whether a live node is left that may.
+// Runs whose journal does not fit some builds: which were tried, and whether a live node is left that may fit.
 
 import { isUuid } from "../../../kernel/id.js";
 import { isTokenOf } from "../../../kernel/run/claim.js";
@@ -31,10 +31,10 @@ export function misfitOf(tables: Tables, row: RunRow): Misfit | null {
   return { builds: [...row.misfits], wanted: tables.misfits.get(row.id)?.wanted ?? null };
 }
 
-/** Its holder gives it back for another build. Called after its entry was written, while it is still held. */
+/** The holder releases the run for another build. Called after its entry was written, while it is still held. */
 export function giveToOthers(tables: Tables, row: RunRow, { build }: MisfitEffect, nowUs: number): void {
   const writer = lastWriter(tables, row);
-  // The same build on another node wrote what does not fit here: its name stands for two codes.
+  // The same build on another node wrote what does not fit here, so the build's name covers two different codes.
   const tried = writer?.build === build && writer.incarnation !== row.owner ? row.owner! : build;
   row.misfits = [...(row.misfits ?? []).filter((name) => !isUuid(name) || isLiveNode(tables, name)), tried];
   const wanted = writer?.build ?? tables.misfits.get(row.id)?.wanted ?? null;

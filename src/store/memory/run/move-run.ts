@@ -1,4 +1,4 @@
-// Moves a run to another state; refuses what the database's trigger refuses.
+// Moves a run to another state; rejects what the database's trigger rejects.
 
 import { HoldfastError } from "../../../kernel/error.js";
 import { mayMove, REOPENED_WITH_DAG, type RunState } from "../../../kernel/run/run-state.js";
@@ -6,18 +6,18 @@ import { followLimits } from "../limit/follow-limits.js";
 import type { RunRow } from "../table/rows.js";
 import { indexRun, type Tables } from "../table/tables.js";
 
-/** A fault of the store itself: no caller can bring it about. */
+/** A bug in the store: no caller can cause it. */
 export class IllegalMove extends HoldfastError {
   readonly code = "ILLEGAL_MOVE";
 
   constructor(runId: string, from: RunState, to: RunState) {
-    super(`Run ${runId}: ${from} to ${to} is not a legal move. This is a fault in the store; please report it.`);
+    super(`Run ${runId}: ${from} to ${to} is not a legal move. This is a bug in the store; please report it.`);
   }
 }
 
 /**
- * A run leaves `running` without its claim and `parked` without its wake-up time, whoever moves it. When it may be claimed
- * again is set before: its place in line is judged by that.
+ * A run leaves `running` without its claim and `parked` without its wake-up time. `availableAtUs` is set before,
+ * because it determines the position in line.
  */
 export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOff = false } = {}): void {
   const to = followLimits(tables, row, answerPause(row, wanted), backsOff);
@@ -35,7 +35,9 @@ export function moveRun(tables: Tables, row: RunRow, wanted: RunState, { backsOf
   }
 }
 
-/** A run that is to be paused is, whoever gives it back: the database's trigger of the same name. */
+/**
+ * A run to be paused becomes paused when it is released: the counterpart of the database's trigger of the same name.
+ */
 function answerPause(row: RunRow, wanted: RunState): RunState {
   if (!row.pausing || wanted === row.state) return wanted;
   row.pausing = false;

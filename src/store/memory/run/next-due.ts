@@ -1,4 +1,4 @@
-// When the next run of some groups can be claimed: what an idle node sleeps until. Paused queues have none.
+// When the next run of some groups can be claimed: an idle node sleeps until then. Paused queues are left out.
 
 import { isPaused } from "../limit/queues.js";
 import { runsInState, type Tables } from "../table/tables.js";

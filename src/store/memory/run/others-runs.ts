@@ -1,4 +1,4 @@
-// The operations on runs that others left: orphans, and what was deferred to whoever takes it.
+// The operations on runs left by others: orphaned and deferred runs.
 
 import type { Admission, RunStore } from "../../contract/run/runs.js";
 import { findOrphans, recoverRuns } from "../claim/recover-runs.js";
@@ -9,7 +9,7 @@ import { expireDeferred, keyOf, unservedGroups } from "./deferred-runs.js";
 import { reviewMisfits } from "./misfits.js";
 
 interface After {
-  /** Looks after whoever was rung by the operation. */
+  /** Admits the runs woken by the operation. */
   readonly ringing: <T>(answer: T) => T;
   readonly tellReady: (runs: readonly RunRow[]) => void;
   readonly admit: (whom: Admission) => number;

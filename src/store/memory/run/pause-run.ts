@@ -1,4 +1,4 @@
-// Pauses a run with its tasks, and lets them go on. One that somebody holds is marked, and its holder told to give it back.
+// Pauses and resumes a run with its tasks. A held run is marked, and its holder asked to release it.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { PauseAnswer, ResumeAnswer } from "../../contract/run/runs.js";
@@ -9,7 +9,7 @@ import type { Tables } from "../table/tables.js";
 import { hasTasks, taskTree } from "../task/task-tree.js";
 import { moveRun } from "./move-run.js";
 
-/** Answers with the runs that left a line. */
+/** Returns the runs that left a line. */
 export function pauseRun(
   tables: Tables,
   runId: string,

@@ -1,4 +1,4 @@
-// Opens ended runs again, for an operator: from where they were, or from their start.
+// Retries ended runs for an operator: from where they stopped, or from the start.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
@@ -21,7 +21,8 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
     if (!row) return { outcome: "unknown" };
     const mine = !isEnded(row.state) && wrote(tables, row, options.callId);
     const of = taskOf(tables, row);
-    // A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was.
+    // A quarantined task has not ended and is still waited for: it is the only kind of task that can be retried alone,
+    // where it stopped.
     const opens = of === null || (row.state === "quarantined" && !options.fromStart);
     if (!opens && !mine) return { outcome: "task", of: of! };
     if (!reopens(row.state) && !mine) return { outcome: "not ended so", state: row.state };
@@ -30,21 +31,21 @@ export function redriveRuns(tables: Tables, runIds: readonly string[], options: 
   });
 }
 
-/** Those that will be opened. */
+/** Those that will be retried. */
 function rootsOf(tables: Tables, runIds: readonly string[]): RunRow[] {
   const rows = [...new Set(runIds)].flatMap((id) => tables.runs.get(id) ?? []);
   return rows.filter((row) => reopens(row.state) && taskOf(tables, row) === null);
 }
 
-/** Those that are to begin anew and have tasks under way, by id. */
+/** Those that are to start over and have open tasks, by id. */
 export function busyRuns(tables: Tables, runIds: readonly string[], options: Redrive): RunRow[] {
   const busy = options.fromStart ? rootsOf(tables, runIds).filter(({ pending }) => pending > 0) : [];
   return busy.sort((a, b) => compareText(a.id, b.id));
 }
 
-/** Those that wait are cancelled, those that run are asked to end; their ends count nowhere. */
+/** Waiting tasks are cancelled, running ones asked to stop; their ends are not counted. */
 export function leaveTasks(tables: Tables, root: RunRow, by: string): void {
-  cancelTasks(tables, root.id, { by, reason: "its run begins anew" });
+  cancelTasks(tables, root.id, { by, reason: "its run starts over" });
   for (const task of tasksOf(tables, root)) task.counts = false;
 }
 

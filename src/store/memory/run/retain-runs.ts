@@ -1,4 +1,4 @@
-// What happens to ended runs when they are old: archived (put aside, keys free), then pruned (gone).
+// Retention of ended runs: old ones are archived (out of the way, keys free), then pruned (deleted).
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
@@ -41,7 +41,7 @@ export function pruneRuns(tables: Tables, options: RetainOptions): number {
   return rows.length;
 }
 
-/** Of tries that are as old only the run's end counts, and that is gone, or never came. */
+/** Of probes that old only the run's end counts, and that is gone, or never came. */
 function forgetProbes(tables: Tables, { env, endedBeforeMs, limit }: RetainOptions): void {
   const oldUs = tables.nowUs() - toUs(Math.max(endedBeforeMs, PROBE_GRACE_MS));
   const old = [...tables.probes].filter(
@@ -51,7 +51,7 @@ function forgetProbes(tables: Tables, { env, endedBeforeMs, limit }: RetainOptio
   for (const [key] of oldest.slice(0, Math.max(limit, 0))) tables.probes.delete(key);
 }
 
-/** A rate whose next start is past means the same as none. */
+/** A rate whose next start is in the past means the same as none. */
 function forgetRates(tables: Tables, { env, limit }: RetainOptions): void {
   const nowUs = tables.nowUs();
   const past = [...tables.rates].filter(([key, nextUs]) => key.startsWith(`${env}/`) && nextUs <= nowUs);

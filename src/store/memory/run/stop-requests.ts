@@ -1,4 +1,4 @@
-// How far a cancel or a pause has come: which runs of a tree have it in their inbox and have not taken it in.
+// The progress of a cancel or pause: which runs of a tree have it unread in their inbox.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { StopProgress } from "../../contract/run/runs.js";
@@ -6,7 +6,9 @@ import { unreadMessages } from "../inbox/deliver-message.js";
 import type { Tables } from "../table/tables.js";
 import { taskTree } from "../task/task-tree.js";
 
-/** A cancel counts in whatever state its run is; a pause while it is wanted: after a resume its message may still be there. */
+/**
+ * A cancel counts in any state of its run; a pause while it is wanted: after a resume its message may still be there.
+ */
 export function unansweredIn(tables: Tables, runId: string): readonly string[] {
   const root = tables.runs.get(runId);
   if (!root) return [];

@@ -1,4 +1,4 @@
-// A step that is a transaction: what it inserted and the entry that says it is done become visible together.
+// A transaction step: what it inserted and its journal entry become visible together.
 
 import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";

@@ -1,4 +1,4 @@
-// Schedules: declared, decided on once, listed, paused and resumed.
+// Schedules: declared, decided once, listed, paused and resumed.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type {
@@ -19,7 +19,7 @@ import { toMs, toUs } from "../table/micros.js";
 import type { ScheduleRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** `onStarted`: the runs that are there because of a fire. */
+/** `onStarted`: called with the runs that a fire started. */
 export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRun[]) => void): ScheduleStore {
   const meant = (env: string, name: string) =>
     [...tables.schedules.values()].filter(
@@ -103,7 +103,7 @@ function fire(tables: Tables, fires: readonly Fire[]): { answers: FireAnswer[]; 
     const tries = moves && probe !== undefined && takeProbe(tables, probe);
     const runIds = runs.flatMap((run) => {
       const place = position++;
-      // There already: the reply to the first call was lost.
+      // Already inserted: the answer to the first call was lost.
       if (!tables.runs.has(run.id)) {
         const { scope, key } = run.key!;
         if (!moves || (run.id === probe?.runId && !tries)) return [];

@@ -1,8 +1,8 @@
-// A map over another one: reads fall through, writes stay above. What an open transaction sees.
+// A map over another one: reads fall through, writes stay above. It is what an open transaction sees.
 
 export class LayeredMap<K, V> extends Map<K, V> {
   readonly #under: ReadonlyMap<K, V>;
-  /** What lay below when a key was first written here: if that has changed, somebody else was faster. */
+  /** The value below when a key was first written here: if it has changed, another writer was faster. */
   readonly #covered = new Map<K, V | undefined>();
   readonly #removed = new Set<K>();
 
@@ -34,12 +34,12 @@ export class LayeredMap<K, V> extends Map<K, V> {
     return there;
   }
 
-  /** Keys that were removed here and may still be there below. */
+  /** Keys that were removed here and may still exist below. */
   get removedKeys(): ReadonlySet<K> {
     return this.#removed;
   }
 
-  /** Of the keys written here, the first whose value below is no longer what it was. */
+  /** Of the keys written here, the first whose value below has changed since. */
   overtakenKey(): K | undefined {
     for (const [key, value] of this.#covered) if (this.#under.get(key) !== value) return key;
     return undefined;

@@ -1,4 +1,4 @@
-// Time inside the memory store: whole microseconds, as PostgreSQL keeps them; milliseconds only at its door.
+// Time inside the memory store: whole microseconds, as in PostgreSQL; milliseconds only at its interface.
 
 import type { World } from "../../../kernel/world.js";
 
@@ -6,7 +6,7 @@ export function wallNowUs(world: World): number {
   return Math.floor(world.wallNow() * 1000);
 }
 
-/** A duration. PostgreSQL rounds an interval to its microsecond, too. */
+/** A duration. PostgreSQL also rounds an interval to its microsecond. */
 export function toUs(ms: number): number {
   return Math.round(ms * 1000);
 }

@@ -1,4 +1,4 @@
-// Leads from a store that was handed out back to its tables: for transactions and for snapshots.
+// Maps a store back to its tables: for transactions and for snapshots.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import type { Store } from "../../contract/store.js";
@@ -12,6 +12,6 @@ export function rememberStore(store: Store, tables: Tables): void {
 
 export function tablesOf(store: Store): Tables {
   const tables = openStores.get(store);
-  if (!tables) throw new InvalidInput("store", "is not a memory store; make one with memoryStore()");
+  if (!tables) throw new InvalidInput("store", "is not a memory store; create one with memoryStore()");
   return tables;
 }

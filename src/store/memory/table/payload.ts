@@ -1,4 +1,4 @@
-// Rows are never handed out by reference, nor is a caller's object kept: payloads are copied both ways.
+// Copies payloads both ways: rows are never returned by reference, nor is a caller's object kept.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 
@@ -8,7 +8,7 @@ export function copyPayload(payload: Payload | null): Payload | null {
   return payload === null ? null : { codec: payload.codec, data: payload.data };
 }
 
-/** What the store itself has to say, in the plainest codec there is. */
+/** A payload written by the store itself, in the plain codec. */
 export function jsonPayload(value: unknown): Payload {
   return { codec: "json", data: JSON.stringify(value) };
 }

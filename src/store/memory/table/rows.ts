@@ -1,4 +1,4 @@
-// The rows the memory store keeps: the columns of the PostgreSQL schema under their TypeScript names.
+// The rows of the memory store: the columns of the PostgreSQL schema under their TypeScript names.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { ModeState } from "../../../kernel/node-mode.js";
@@ -22,11 +22,11 @@ export interface RunRow {
   readonly parentId: string | null;
   readonly createdAtUs: number;
   readonly limited: boolean;
-  /** The tasks it waits for. */
+  /** The number of tasks it waits for. */
   pending: number;
   /** A task whose end is still to be counted. */
   counts: boolean;
-  /** Running, and paused when it is given back. */
+  /** Running, and to be paused when it is released. */
   pausing: boolean;
   state: RunState;
   availableAtUs: number;
@@ -48,31 +48,31 @@ export interface RunRow {
   archivedAtUs: number | null;
 }
 
-/** Beside a run with misfits, until it has ended. */
+/** Exists next to a run with misfits, until it has ended. */
 export interface MisfitRow {
   readonly runId: string;
   readonly wanted: string | null;
   readonly lookAtUs: number;
 }
 
-/** A claim that was taken from its holder. */
+/** A claim that was reclaimed from its holder. */
 export interface TakenClaimRow {
   readonly epoch: number;
   readonly owner: string;
   readonly by: string | null;
   readonly outcome: TakenBackAs;
   readonly atUs: number;
-  /** It is one of the run's crashes; false once its holder was heard of again. */
+  /** Counts as one of the run's crashes; false once its holder showed a sign of life. */
   readonly counted: boolean;
-  /** How many live holders had lost the run in a row before this one. */
+  /** How many live holders in a row had lost the run before this one. */
   readonly losses: number;
 }
 
-/** One stage of a run's way through its limits. */
+/** One stage of a run's limits. */
 export interface LimitRow {
   readonly runId: string;
   readonly stage: number;
-  /** With the env before it. */
+  /** Prefixed with the env. */
   readonly key: string;
   readonly kind: LimitKind;
   readonly max: number;
@@ -106,7 +106,7 @@ export interface ScheduleRow {
 export interface JournalRow {
   readonly seq: number;
   readonly epoch: number;
-  /** null: the store itself wrote it. Tells a repeated commit that it was written before. */
+  /** Null: written by the store itself. Identifies a repeated commit. */
   readonly token: string | null;
   readonly kind: string;
   readonly name: string;
@@ -129,7 +129,7 @@ export interface MessageRow {
   takenSeq: number | null;
 }
 
-/** Replaced as a whole, never changed: a transaction sees by identity that its key was taken meanwhile. */
+/** Replaced as a whole, never changed: a transaction detects by identity that its key was taken meanwhile. */
 export interface KeyRow {
   readonly env: string;
   readonly scope: string;
@@ -148,7 +148,7 @@ export interface LeaseRow {
   epoch: number;
   /** null: finished, released or reclaimed. */
   token: string | null;
-  /** Who completed, failed or released it: the same call repeated finds its own effect. */
+  /** Token of the call that completed, failed or released it: the same call repeated finds its own effect. */
   finishedToken: string | null;
   attempt: number;
   leaseUntilUs: number;
@@ -167,7 +167,7 @@ export interface NodeRow
   readonly heartbeatMs: number | null;
   readonly leaseMs: number | null;
   readonly presenceGraceMs: number | null;
-  /** It has said that it attends; since when its presence is missing. */
+  /** Whether it has attended; and since when its presence is missing. */
   attends: boolean;
   absentSinceUs: number | null;
   readonly startedAtUs: number;
@@ -175,18 +175,18 @@ export interface NodeRow
   stoppedAtUs: number | null;
   /** By group: what it declares. Replaced as a whole. */
   declared: ReadonlyMap<number, string>;
-  /** Whether it has said which events start its programs. */
+  /** Whether it has declared which events start its programs. */
   declares: boolean;
 }
 
-/** Of sessions and not of rows: lost with the server that kept them. */
+/** Belongs to sessions, not rows: lost with the server. */
 export interface Presence {
-  /** By incarnation: those whose presence is held. */
+  /** By incarnation: those whose presence lock is held. */
   readonly held: Set<string>;
   serverStartedAtUs: number;
 }
 
-/** Who may try while a circuit breaker is half-open. */
+/** Which run may probe while a circuit breaker is half-open. */
 export interface ProbeRow {
   readonly env: string;
   readonly program: string;
@@ -201,7 +201,7 @@ export interface DefinitionRow extends Omit<DefinitionRecord, "at"> {
   readonly atUs: number;
 }
 
-/** What a version of a definition said. Never changed. */
+/** The content of one version of a definition. Never changed. */
 export interface DefinitionVersionRow extends OlderDefinition {
   readonly programs: readonly string[];
 }
@@ -232,7 +232,7 @@ export interface DeferredRow {
   pending: boolean;
 }
 
-/** Replaced as a whole, never changed: a transaction sees by identity that it was written to meanwhile. */
+/** Replaced as a whole, never changed: a transaction detects by identity that it was written meanwhile. */
 export interface TimeoutRow {
   readonly env: string;
   readonly scope: string;
@@ -241,7 +241,7 @@ export interface TimeoutRow {
   readonly state: string;
   readonly sequence: number;
   readonly deadlineUs: number;
-  /** The deadline; while claimed, when the claim is over; after a failure, when to try again; null: given up. */
+  /** The deadline; while claimed, when the claim expires; after a failure, when to try again; null: given up. */
   readonly dueAtUs: number | null;
   readonly createdAtUs: number;
   readonly attempts: number;
@@ -289,16 +289,16 @@ export interface TimerRow {
   readonly payload: Payload;
   readonly dueAtUs: number;
   readonly tryAtUs: number;
-  /** Taken until then. */
+  /** Claimed until then. */
   readonly claimedUntilUs: number | null;
   readonly attempts: number;
   readonly state: "pending" | "dead";
   readonly problem: string | null;
 }
 
-/** Of sessions and not of rows: lost with the server that kept them. */
+/** Belongs to sessions, not rows: lost with the server. */
 export interface Presence {
-  /** By incarnation: those whose presence is held. */
+  /** By incarnation: those whose presence lock is held. */
   readonly held: Set<string>;
   serverStartedAtUs: number;
 }

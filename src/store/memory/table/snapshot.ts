@@ -1,4 +1,5 @@
-// Everything the memory store holds, as plain sorted rows: what the differential test compares with PostgreSQL's tables.
+// The whole content of the memory store as plain sorted rows, which the differential test compares with PostgreSQL's
+// tables.
 
 import type { Payload } from "../../../kernel/codec/payload.js";
 import type { DefinitionRecord } from "../../contract/definition/definitions.js";
@@ -60,7 +61,7 @@ export interface Snapshot {
   readonly deferred: readonly { readonly runId: string; readonly pending: boolean }[];
   /** By run and stage. */
   readonly limits: readonly (Omit<LimitRow, "availableAtUs"> & { readonly availableAt: number })[];
-  /** By the task that is needed, and those that need it. */
+  /** By the needed task and those that need it. */
   readonly needs: readonly { readonly needId: string; readonly runId: string }[];
   /** By key. */
   readonly rates: readonly { readonly key: string; readonly nextAt: number }[];
@@ -68,7 +69,7 @@ export interface Snapshot {
   readonly pausedQueues: readonly (Omit<PausedQueueRow, "atUs"> & { readonly at: number })[];
   /** By env, program, key and stack. */
   readonly schedules: readonly ScheduleRecord[];
-  /** By env and id, with those who declare it. */
+  /** By env and id, with the nodes that declare it. */
   readonly subscriptions: readonly (Subscription & { readonly by: readonly string[] })[];
   /** By env, subscription and subject. */
   readonly debounces: readonly (Omit<DebounceRow, "lastAtUs"> & { readonly lastAt: number })[];

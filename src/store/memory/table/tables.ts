@@ -1,4 +1,4 @@
-// The maps of the memory store: what PostgreSQL keeps as tables and partial indexes.
+// The maps of the memory store: the counterparts of PostgreSQL's tables and partial indexes.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { World } from "../../../kernel/world.js";
@@ -32,13 +32,13 @@ import type {
 } from "./rows.js";
 
 export interface Tables {
-  /** "The database's clock": every lease, delay and expiry is judged by it. */
+  /** The database's clock: every lease, delay and expiry is judged by it. */
   nowUs(): number;
   /** Global and growing, also in a transaction that is rolled back: only its order counts. */
   nextMessageId(): number;
   readonly groups: GroupTable;
   readonly runs: Map<string, RunRow>;
-  /** The partial indexes: a claim looks at waiting runs only, a sweep at running ones. */
+  /** The partial indexes: a claim reads only waiting runs, a reclaim only running ones. */
   readonly byState: Map<RunState, Set<RunRow>>;
   readonly journal: Map<string, Map<number, JournalRow>>;
   /** Lists are replaced, not pushed to: an open transaction may hold a longer one. */
@@ -49,7 +49,7 @@ export interface Tables {
   readonly misfits: Map<string, MisfitRow>;
   readonly keys: Map<string, KeyRow>;
   readonly leases: Map<string, LeaseRow>;
-  /** No lease key that was removed had a higher epoch. */
+  /** The highest epoch of all removed lease keys. */
   readonly leaseFloor: { epoch: number };
   /** By env and part of the clean-up: when it was last done. */
   readonly cleanups: Map<string, number>;
@@ -59,17 +59,17 @@ export interface Tables {
   readonly limits: Map<string, readonly LimitRow[]>;
   /** By key: when the next run of a rate may start. */
   readonly rates: Map<string, number>;
-  /** Limited runs that were rung since the last look at their lines. */
+  /** Limited runs that were woken since their lines were last evaluated. */
   readonly rung: Set<string>;
-  /** By the task that is needed: those that need it. */
+  /** By the needed task: those that need it. */
   readonly needs: Map<string, readonly string[]>;
   /** By the task that needs them, in order. */
   readonly needed: Map<string, readonly string[]>;
-  /** Tasks that became ready since somebody was last told. */
+  /** Tasks that became ready since the last notification. */
   readonly ready: Set<RunRow>;
-  /** Limited runs that were cancelled with others: somebody may take their places. */
+  /** Limited runs that were cancelled with others: their slots are free. */
   readonly left: Set<string>;
-  /** Found no place under a limit; not told yet. */
+  /** Runs skipped by a limit and not reported yet. */
   readonly skipped: SkippedRun[];
   readonly pausedQueues: Map<string, PausedQueueRow>;
   /** By env, stack, program and key. */

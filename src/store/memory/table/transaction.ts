@@ -1,4 +1,4 @@
-// Transactions of the memory store: what is inserted or sent in one is seen by others when it commits.
+// Transactions of the memory store: inserts and messages become visible to others on commit.
 
 import { HoldfastError } from "../../../kernel/error.js";
 import { TransactionEnded } from "../../check/transaction.js";
@@ -9,7 +9,7 @@ import { tablesOf } from "./open-stores.js";
 import type { InstanceRow, KeyRow, MessageRow, ProbeRow, TimeoutRow } from "./rows.js";
 import { indexRun, type Tables } from "./tables.js";
 
-/** A transaction that this store did not open, or SQL asked of a store that has none. */
+/** A transaction that this store did not open, or SQL sent to a store without it. */
 export class TransactionUnsupported extends HoldfastError {
   readonly code = "TRANSACTION_UNSUPPORTED";
 
@@ -18,12 +18,12 @@ export class TransactionUnsupported extends HoldfastError {
   }
 }
 
-/** PostgreSQL would have made the other caller wait; the memory store cannot wait, so the later commit gives way. */
+/** PostgreSQL would have made the other caller wait; the memory store cannot wait, so the later commit fails. */
 export class TransactionConflict extends HoldfastError {
   readonly code = "TRANSACTION_CONFLICT";
 
   constructor(what: string) {
-    super(`${what} was taken by somebody else while this transaction was open. Nothing of it was stored; do it again.`);
+    super(`${what} was taken by another caller while this transaction was open. Nothing of it was stored; repeat it.`);
   }
 }
 
@@ -60,7 +60,7 @@ class MemoryTransaction implements Transaction {
   }
 
   async query(): Promise<never> {
-    throw new TransactionUnsupported("The memory store runs no SQL.");
+    throw new TransactionUnsupported("The memory store does not run SQL.");
   }
 
   layerOver(base: Tables): Tables {
@@ -106,7 +106,7 @@ class MemoryTransaction implements Transaction {
     for (const [key, log] of this.#layer.instanceEvents) this.#base.instanceEvents.set(key, log);
     for (const [id, row] of this.#layer.timers) if (!this.#base.timers.has(id)) this.#base.timers.set(id, row);
     for (const [id, row] of this.#layer.runs) {
-      if (this.#base.runs.has(id)) continue; // the same id inserted elsewhere meanwhile: inserted once
+      if (this.#base.runs.has(id)) continue; // the same id was inserted elsewhere meanwhile: inserted once
       this.#base.runs.set(id, row);
       this.#base.journal.set(id, this.#layer.journal.get(id) ?? new Map());
       indexRun(this.#base, row);

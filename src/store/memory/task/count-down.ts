@@ -1,17 +1,20 @@
-// The end of a task counts in the rows that wait for it: its parent's, and those of the tasks that need it.
+// Counts the end of a task in the rows that wait for it: its parent's, and those of the tasks that need it.
 
 import { moveRun } from "../run/move-run.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";
 import type { Tables } from "../table/tables.js";
 
-/** Whoever waits for the end of a task; one that needs it is among them once. */
+/** The runs that wait for the end of a task, each once. */
 export function waitersOf(tables: Tables, { id, parentId }: RunRow): readonly string[] {
   const needing = tables.needs.get(id) ?? [];
   return parentId === null ? needing : [parentId, ...needing];
 }
 
-/** Ready ones stand one microsecond apart, in the order of their ids. `over`: those that ended with them wait no more. */
+/**
+ * Ready tasks are one microsecond apart, in the order of their ids. `over`: runs that ended in the same call no longer
+ * wait.
+ */
 export function countDown(tables: Tables, ended: readonly RunRow[], nowUs: number, over = ended): void {
   const fed = new Map<string, number>();
   for (const row of ended) for (const id of waitersOf(tables, row)) fed.set(id, (fed.get(id) ?? 0) + 1);
@@ -26,7 +29,7 @@ export function countDown(tables: Tables, ended: readonly RunRow[], nowUs: numbe
       row.availableAtUs = nowUs + position;
       moveRun(tables, row, "waiting");
     }
-    // Whoever stands in a line anyway is looked after, too.
+    // A run that is already waiting in a line is evaluated, too.
     if (row.state === "waiting" || row.state === "held") tables.ready.add(row);
   }
 }

@@ -1,4 +1,4 @@
-// Looks whether all runs that wait for tasks wait for as many as are open, and mends those that do not.
+// Checks that all runs waiting for tasks wait for exactly the open ones, and repairs those that do not.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
 import type { Reconciled } from "../../contract/run/runs.js";

@@ -1,4 +1,4 @@
-// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them.
+// Retries the tasks of a failed run that did not succeed; the run itself is retried after them.
 
 import { isEnded, type RunState } from "../../../kernel/run/run-state.js";
 import type { Redrive } from "../../contract/run/redrive.js";
@@ -12,7 +12,7 @@ import { tasksOf, taskTree } from "./task-tree.js";
 
 const TRIED_AGAIN: readonly RunState[] = ["failed", "dead", "quarantined", "cancelled"];
 
-/** Failed and cancelled tasks, and skipped ones behind them; what each waits for is counted anew. */
+/** Failed and cancelled tasks, and the skipped ones behind them; what each waits for is counted again. */
 export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, callId }: Redrive, nowUs: number): void {
   const tree = [...new Set(roots.flatMap((root) => taskTree(tables, root)))];
   const tasks = tree.filter((row) => !roots.includes(row));
@@ -45,7 +45,7 @@ export function reopenTasks(tables: Tables, roots: readonly RunRow[], { by, call
   }
 }
 
-/** News of its failure: the next would not be told. */
+/** Removes the report of its failure: otherwise the next one would not be delivered. */
 function forget(tables: Tables, runId: string, key: string): void {
   const kept = (tables.inbox.get(runId) ?? []).filter((message) => message.key !== key);
   tables.inbox.set(runId, kept);

@@ -1,4 +1,4 @@
-// What people and DAGs do to a run and its tasks, joined to a part of the store.
+// Assembles the operations of people and DAGs on a run and its tasks.
 
 import type { Admission, RunStore } from "../../contract/run/runs.js";
 import { type Hearers, tellCalled } from "../node/attend.js";

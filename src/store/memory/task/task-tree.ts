@@ -1,4 +1,4 @@
-// A run with its tasks, and theirs: found in the journals, which name them.
+// Finds a run with its tasks, and theirs, in the journals, which name them.
 
 import { compareText } from "../table/compare-text.js";
 import type { JournalRow, RunRow } from "../table/rows.js";
@@ -13,7 +13,7 @@ export function hasTasks(tables: Tables, row: RunRow): boolean {
   return namedBy(tables, row).length > 0;
 }
 
-/** The run whose task it is, also of an earlier generation; null when it is none. */
+/** The run whose task it is, also of an earlier generation; null when it is not a task. */
 export function taskOf(tables: Tables, { id, parentId }: RunRow): string | null {
   const log = [...(parentId === null ? [] : (tables.journal.get(parentId)?.values() ?? []))];
   return log.some(({ kind, key }) => kind === "task" && key === id) ? parentId : null;

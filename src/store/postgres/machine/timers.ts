@@ -87,7 +87,7 @@ with t as materialized (select ${d.now} as now
   update ${d.schema}.timers x
   set attempts = x.attempts + 1, claimed_until = (select now from t) + ${interval("$3::float8")},
       state = case when x.attempts >= $4 then 'dead' else 'pending' end,
-      problem = case when x.attempts >= $4 then coalesce(x.problem, 'The node that claimed it never settled it.') else x.problem end
+      problem = case when x.attempts >= $4 then coalesce(x.problem, 'The node that claimed this timer died before firing it.') else x.problem end
   where x.ctid = any(array(select place from picked))
   returning x.*
 )

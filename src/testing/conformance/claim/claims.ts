@@ -1,4 +1,4 @@
-// Claims: granted in turn, to one holder at a time, each with a higher epoch (S2, S3, S5, S15).
+// Claims: granted in order, to one holder at a time, each with a higher epoch (S2, S3, S5, S15).
 
 import type { ClaimedRun } from "../../../store/contract/run/runs.js";
 import { cases } from "../case.js";
@@ -31,7 +31,7 @@ export const claimCases = cases("claims", {
     holds(claimedAt >= some(await s.store.runs.get(run.id), "run").createdAt, "granted after it was made");
   },
 
-  "a grant tells whether messages wait": async (s) => {
+  "a grant says whether messages wait": async (s) => {
     const run = await s.insert();
     await s.store.inbox.send([s.message(run.id, { key: "signal:1" })]);
     const claim = await s.claimOne();
@@ -106,11 +106,11 @@ export const claimCases = cases("claims", {
     same(await s.claim({ groupIds: [] }), [], "no group asked for");
   },
 
-  "a held run is not granted again, not even when its lease is over (S3, S5)": async (s) => {
+  "a held run is not granted again, not even when its lease has expired (S3, S5)": async (s) => {
     await s.start({}, { leaseMs: SHORT_MS });
     same(await s.claim(), [], "while held");
     await s.advance(PAST_MS);
-    same(await s.claim(), [], "before a sweep took it back");
+    same(await s.claim(), [], "before it was reclaimed");
   },
 
   "each grant raises the epoch (S2)": async (s) => {
@@ -150,7 +150,7 @@ export const renewCases = cases("renewals", {
     holds(some((await s.run(claim.runId)).leaseUntil, "lease") >= before + LONG_MS, "the lease is longer");
   },
 
-  "a claim is held after its lease was over, as long as nobody took it": async (s) => {
+  "a claim is held after its lease expired, as long as no other node took it": async (s) => {
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     same(await s.store.runs.renew([claim], LONG_MS), [{ outcome: "held", inboxSeq: 0 }], "answer");
@@ -162,7 +162,7 @@ export const renewCases = cases("renewals", {
     );
   },
 
-  "a renewal tells how far the inbox has grown": async (s) => {
+  "a renewal returns how far the inbox has grown": async (s) => {
     const claim = await s.start();
     await s.store.inbox.send([s.message(claim.runId), s.message(claim.runId)]);
     same(await s.store.runs.renew([claim], LONG_MS), [{ outcome: "held", inboxSeq: 2 }], "answer");
@@ -180,7 +180,7 @@ export const renewCases = cases("renewals", {
     same(answers, [lost, { outcome: "held", inboxSeq: 0 }, lost, lost, lost], "answers");
   },
 
-  "lost when somebody took over, and the new lease is not touched": async (s) => {
+  "lost when another node took over, and the new lease is not changed": async (s) => {
     const old = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });
@@ -191,7 +191,7 @@ export const renewCases = cases("renewals", {
     same(await s.store.runs.renew([next], LONG_MS), [{ outcome: "held", inboxSeq: 0 }], "the new holder");
   },
 
-  "a claim that stands twice in a call is held twice": async (s) => {
+  "a claim that is listed twice in a call is held twice": async (s) => {
     const [claim, other] = [await s.start(), await s.start()];
     const held = { outcome: "held", inboxSeq: 0 };
     const foreign = { ...claim, token: s.token() };
@@ -199,7 +199,7 @@ export const renewCases = cases("renewals", {
     same(answers, [held, { outcome: "lost" }, held, held, held], "answers");
   },
 
-  "what can be nobody's claim is lost, its neighbours are held, a time that is none is refused": async (s) => {
+  "an invalid claim is lost, its neighbours are held, an invalid time is rejected": async (s) => {
     const claim = await s.start();
     const odd = [{ runId: "x" }, { token: "a\0b" }, { epoch: 1.5 }, { epoch: 2 ** 70 }].map((one) => ({
       ...claim,

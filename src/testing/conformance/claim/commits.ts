@@ -1,4 +1,4 @@
-// Commits: the fence, what a refused one is told, and that a repeated one finds itself (S4, S6, S8).
+// Commits: the fence, the answer to a rejected one, and that a repeated one finds itself (S4, S6, S8).
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import { cases } from "../case.js";
@@ -64,7 +64,7 @@ export const commitCases = cases("commits", {
     matches(await s.run(claim.runId), { state: "running", seq: 1, crashes: 1 }, "record");
   },
 
-  "another sequence is told where the log is": async (s) => {
+  "a commit at another sequence learns where the journal is": async (s) => {
     const claim = await s.start();
     same(await s.commit(claim, [append("a")], 0), { outcome: "moved", seq: 1 }, "too low");
     same(await s.commit(claim, [append("a")], 5), { outcome: "moved", seq: 1 }, "too high");
@@ -80,7 +80,7 @@ export const commitCases = cases("commits", {
     same(await s.log(old.runId), ["start", "step", "completed"], "log");
   },
 
-  "an expired holder's commit is accepted while nobody took over": async (s) => {
+  "an expired holder's commit is accepted while no other node took over": async (s) => {
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     await s.accept(claim, [append("a"), complete]);
@@ -101,7 +101,7 @@ export const commitCases = cases("commits", {
     same(await s.commit(claim, effects), { outcome: "recorded", seq: 3 }, "at once");
     same(await s.run(claim.runId), before, "record");
     await s.accept(claim, [append("c")], 3);
-    same(await s.commit(claim, effects), { outcome: "recorded", seq: 3 }, "when the log has gone on");
+    same(await s.commit(claim, effects), { outcome: "recorded", seq: 3 }, "when the journal has moved");
     same(await s.log(claim.runId), ["start", "step", "step", "step"], "log");
   },
 
@@ -115,7 +115,7 @@ export const commitCases = cases("commits", {
     }
   },
 
-  "a repeated commit is recorded though somebody else took over": async (s) => {
+  "a repeated commit is recorded although another node took over": async (s) => {
     const old = await s.start();
     await s.accept(old, [append("a"), handBack]);
     const next = await s.claimOne();
@@ -152,7 +152,7 @@ export const commitCases = cases("commits", {
     matches(await s.run(claim.runId), { state: "running", seq: 1 }, "record");
   },
 
-  "data that cannot be stored is refused, the claim goes on (F67)": async (s) => {
+  "data that cannot be stored is rejected, the claim continues (F67)": async (s) => {
     const claim = await s.start();
     const nul = { codec: "json", data: "a\0b" };
     const bad: Record<string, Effect> = {
@@ -205,7 +205,7 @@ export const commitCases = cases("commits", {
     }
   },
 
-  "an old claim that is ahead of the log writes nothing beside a live one": async (s) => {
+  "an old claim that is ahead of the journal writes nothing next to a live one": async (s) => {
     // As after a failover that lost the old claim's last commits: its place in the log is free, only the fence refuses it.
     const { old, next } = await takenOver(s);
     const [stale, live] = await s.store.runs.commit([

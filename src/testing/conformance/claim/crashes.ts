@@ -1,4 +1,4 @@
-// Crashes: who counts as dead, which run is blamed, and how runs that crashed are handed out (S17, S22).
+// Crashes: who counts as dead, which run is blamed, and how crashed runs are handed out (S17, S22).
 
 import type { Recovery } from "../../../kernel/run/recovery.js";
 import type { ClaimedRun, Reclaimed } from "../../../store/contract/run/runs.js";
@@ -14,7 +14,7 @@ async function node(s: Scene, name = "one"): Promise<string> {
   return incarnation;
 }
 
-/** Sweeps the whole store, page by page; answers what was taken back of these, in their order. */
+/** Reclaims in the whole store, page by page; returns what was reclaimed of these, in their order. */
 async function sweep(s: Scene, runIds: readonly string[], limit = 1000): Promise<readonly Reclaimed[]> {
   const swept: Reclaimed[] = [];
   for (let page = [...(await s.store.runs.sweepExpired({ env: s.env, limit }))]; page.length > 0; ) {
@@ -29,7 +29,7 @@ async function sweep(s: Scene, runIds: readonly string[], limit = 1000): Promise
   );
 }
 
-/** This owner claims all there is and is not heard of again. */
+/** This owner claims everything and shows no further sign of life. */
 async function crash(s: Scene, owner: string, runIds: readonly string[], limit?: number) {
   const claims = await s.claim({ owner, leaseMs: SHORT_MS });
   same(claims.map(({ runId }) => runId).sort(), [...runIds].sort(), "claimed");
@@ -37,7 +37,7 @@ async function crash(s: Scene, owner: string, runIds: readonly string[], limit?:
   return sweep(s, runIds, limit);
 }
 
-/** This owner loses the run and is heard of again. */
+/** This owner loses the run and shows a sign of life afterwards. */
 async function lose(s: Scene, owner: string, runId: string): Promise<Reclaimed> {
   const [reclaimed] = await crash(s, owner, [runId]);
   await s.advance(5);
@@ -99,7 +99,7 @@ export const crashCases = cases("crashes", {
     same(ids(await s.claim()), [second], "who does not say");
   },
 
-  "a holder that is heard of again was cut off: its taking does not count (S22)": async (s) => {
+  "a holder with a later sign of life was cut off: its loss does not count (S22)": async (s) => {
     const [one, two] = [await node(s, "one"), await node(s, "two")];
     const { id } = await s.insert({ crashLimit: 2 });
     matches(await lose(s, one, id), { outcome: "waiting", crashes: 1 }, "first");
@@ -113,7 +113,7 @@ export const crashCases = cases("crashes", {
     matches((await crash(s, await node(s), [id]))[0], { outcome: "dead", crashes: 2 }, "two deaths");
   },
 
-  "a holder that is heard of only after the next one died does not count from then on": async (s) => {
+  "a holder with a sign of life only after the next one died no longer counts": async (s) => {
     const [one, two, three] = [await node(s, "one"), await node(s, "two"), await node(s, "three")];
     const { id } = await s.insert({ crashLimit: 3 });
     await crash(s, one, [id]);
@@ -168,7 +168,7 @@ export const crashCases = cases("crashes", {
     for (const crashes of [1, 2, 3, 4]) {
       const both = await crash(s, await node(s), [c, d]);
       const outcome = crashes < 4 ? "waiting" : "dead";
-      for (const one of both) matches(one, { outcome, crashes }, `crash ${crashes} beside`);
+      for (const one of both) matches(one, { outcome, crashes }, `crash ${crashes} next to another`);
     }
   },
 
@@ -183,7 +183,7 @@ export const crashCases = cases("crashes", {
     for (const one of await crash(s, await node(s), all, 1)) matches(one, { outcome: "waiting", crashes: 2 }, "swept");
   },
 
-  "with a limit of one the first crash is the last, whoever was beside": async (s) => {
+  "with a limit of one the first crash is the last, whatever ran next to it": async (s) => {
     const [a, b] = [(await s.insert({ crashLimit: 1 })).id, (await s.insert({ crashLimit: 1 })).id];
     for (const one of await crash(s, await node(s), [a, b])) matches(one, { outcome: "dead", crashes: 1 }, "swept");
   },
@@ -212,7 +212,7 @@ export const crashCases = cases("crashes", {
     same(outcomes, expected, "outcomes");
   },
 
-  "a holder that is heard of only after others had restarted its run no longer counts": async (s) => {
+  "a holder with a sign of life only after others had restarted its run no longer counts": async (s) => {
     await s.declare([{ group: s.group(), limits: [], recovery: "restart" }]);
     const { id } = await s.insert({ crashLimit: 5 });
     const [one, two, three] = [await node(s, "one"), await node(s, "two"), await node(s, "three")];
@@ -247,7 +247,7 @@ export const crashCases = cases("crashes", {
     same(JSON.parse(entries[0]!.payload!.data), { code: "CRASH_LIMIT", crashes: 3, holders }, "reason");
   },
 
-  "a suspect that is opened again is none": async (s) => {
+  "a suspect that is retried is no longer one": async (s) => {
     const id = await crashedTwice(s, { crashLimit: 3 });
     await crash(s, await node(s), [id]);
     await s.store.runs.redrive([id], { by: "ann", callId: s.token(), fromStart: false });

@@ -1,4 +1,4 @@
-// Who held a run, claim by claim: those that gave it back, those it was taken from, and by whom.
+// The holders of a run, claim by claim: those that released it, those it was reclaimed from, and by whom.
 
 import { claimToken } from "../../../kernel/run/claim.js";
 import type { ClaimRecord } from "../../../store/contract/claim/claims.js";
@@ -33,7 +33,7 @@ const told = (claims: readonly ClaimRecord[]) =>
   }));
 
 export const holderCases = cases("holders", {
-  "each claim tells who held it; one that was taken, when, from whom and by whose sweep": async (s) => {
+  "each claim has its holder; a reclaimed one also when, from whom and by which node": async (s) => {
     const [ann, bob] = [await register(s, "ann"), await register(s, "bob")];
     const { id } = await s.insert();
     same(await s.store.runs.claims(id, { limit: 10 }), [], "before the first");
@@ -66,7 +66,7 @@ export const holderCases = cases("holders", {
     same(await s.store.runs.claims("nobody", { limit: 10 }), [], "unknown");
   },
 
-  "a claim that an operator takes back, or a start does, is noted with what became of it": async (s) => {
+  "a claim that an operator or a start reclaims is recorded with its outcome": async (s) => {
     const lone = { identity: "lone", name: "lone", env: s.env, stack: null, build: null, alone: true };
     const times = { heartbeatMs: SHORT_MS, leaseMs: SHORT_MS };
     const first = s.token();

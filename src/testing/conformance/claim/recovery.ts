@@ -1,4 +1,4 @@
-// Recovery policies: what becomes of an orphan is its program's to say, or of whoever decides on it; one acts on each.
+// Recovery policies: an orphan is handled as its program says, or as a caller decides; only one acts on each.
 
 import type { Recovery } from "../../../kernel/run/recovery.js";
 import type { ClaimedRun } from "../../../store/contract/run/runs.js";
@@ -25,7 +25,7 @@ const decide = (s: Scene, { runId, epoch }: ClaimedRun, policy: Recovery, staleM
   s.store.runs.recover([{ runId, epoch, policy }], { staleMs });
 
 export const recoveryCases = cases("recovery", {
-  "resume: an orphan goes on, and is marked with whom it was taken from and how often": async (s) => {
+  "resume: an orphan continues, with a record of its holder and of how often it was reclaimed": async (s) => {
     await declared(s, "resume");
     const { runId } = await orphan(s);
     matches(await sweep(s, runId), { outcome: "waiting", previousOwner: s.owner }, "swept");
@@ -37,7 +37,7 @@ export const recoveryCases = cases("recovery", {
     matches(await s.run(runId), { recoveries: 2 }, "record after the second time");
   },
 
-  "restart: an orphan begins anew with the same input, as the next generation": async (s) => {
+  "restart: an orphan starts over with the same input, as the next generation": async (s) => {
     await declared(s, "restart");
     const { runId } = await orphan(s, { input: payload("the input") });
     matches(await sweep(s, runId), { outcome: "restarted", crashes: 1 }, "swept");
@@ -46,7 +46,7 @@ export const recoveryCases = cases("recovery", {
     matches(await s.claimOne(), { runId, generation: 1, baseSeq: 2, input: payload("the input") }, "claim");
   },
 
-  "restart: what it had been told is unread again": async (s) => {
+  "restart: its messages are unread again": async (s) => {
     await declared(s, "restart");
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     const message = s.message(claim.runId);
@@ -71,7 +71,7 @@ export const recoveryCases = cases("recovery", {
     same([reason.code, reason.details], ["ORPHANED", { previousOwner: s.owner }], "reason");
   },
 
-  "fail: the parent of an orphan is told": async (s) => {
+  "fail: the parent of an orphan is notified": async (s) => {
     await s.declare([{ group: s.group({ program: "child" }), limits: [], recovery: "fail" }]);
     const parent = await s.start();
     const child = await s.insert({ parentId: parent.runId, group: { program: "child" } });
@@ -82,7 +82,7 @@ export const recoveryCases = cases("recovery", {
     same(await s.unreadKeys(parent.runId), [`child:${child.id}`], "unread");
   },
 
-  "a handed-back run is nobody's orphan, whatever its policy": async (s) => {
+  "a released run is not an orphan, whatever its policy": async (s) => {
     await declared(s, "fail");
     const claim = await s.start({}, { leaseMs: SHORT_MS });
     await s.accept(claim, [handBack]);
@@ -115,10 +115,10 @@ export const recoveryCases = cases("recovery", {
     matches(await crash(), { outcome: "restarted" }, "second");
     matches(await crash(), { outcome: "dead" }, "third");
     await s.store.runs.redrive([id], { fromStart: false, by: "ann", callId: s.token() });
-    matches(await crash(), { outcome: "restarted" }, "opened again, it may as often as before");
+    matches(await crash(), { outcome: "restarted" }, "retried, it may crash as often as before");
   },
 
-  "a run that gathers events has not begun: it goes on, whatever its policy": async (s) => {
+  "a run that gathers events has not begun: it is resumed, whatever its policy": async (s) => {
     await declared(s, "fail");
     const { key: _, ...run } = s.newRun();
     await s.store.events.debounce([{ run, ticket: { subscription: "s", subject: "a", windowMs: 0 } }]);
@@ -155,9 +155,9 @@ export const recoveryCases = cases("recovery", {
     same((await s.store.runs.orphans(mine)).length, 1, "of all");
   },
 
-  "a decision counts for the claim that was seen, and only while its lease is over": async (s) => {
+  "a decision counts for the claim that was seen, and only while its lease has expired": async (s) => {
     const claim = await orphan(s);
-    same(await decide(s, claim, "fail", LONG_MS), [], "not over for so long");
+    same(await decide(s, claim, "fail", LONG_MS), [], "not expired for that long");
     same(await decide(s, { ...claim, epoch: 7 }, "fail"), [], "another claim");
     matches((await decide(s, claim, "resume"))[0], { runId: claim.runId, outcome: "waiting" }, "decided");
     const next = await s.claimOne();
@@ -173,7 +173,7 @@ export const recoveryCases = cases("recovery", {
     matches(await s.run(claim.runId), { generation: 1, recoveries: 1 }, "record");
   },
 
-  "each is taken back as was decided on it": async (s) => {
+  "each is reclaimed as decided": async (s) => {
     await s.store.runs.insert([s.newRun(), s.newRun(), s.newRun()]);
     await s.advance(1);
     const claims = await s.claim({ leaseMs: SHORT_MS });

@@ -1,4 +1,4 @@
-// How a claim is given back: what each settling effect makes of the run, and what it costs (S16, S17).
+// How a claim is released: what each settling effect does to the run, and what it costs (S16, S17).
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import { cases } from "../case.js";
@@ -65,7 +65,7 @@ export const settlingCases = cases("settling", {
     matches(await s.claimOne(), { runId: claim.runId, failures: 1, crashes: 1, epoch: 2, seq: 3 }, "claim");
   },
 
-  "a failure takes back its own crash only": async (s) => {
+  "a failure undoes only its own crash": async (s) => {
     const first = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     await s.store.runs.sweepExpired({ env: s.env, limit: 1000 });

@@ -1,10 +1,10 @@
-// Sweeps and wake-ups: they change state only, and only of runs whose lease or wait is over (S5, S17).
+// Reclaims and wake-ups: they change state only, and only of runs whose lease or wait has expired (S5, S17).
 
 import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
 import { complete, LONG_MS, PAST_MS, park, type Scene, SHORT_MS } from "../scene.js";
 
-/** Sweeps the whole store and answers what was taken back in this scene. */
+/** Reclaims in the whole store and returns what was reclaimed in this scene. */
 async function sweep(s: Scene, limit = 1000) {
   const swept = await s.store.runs.sweepExpired({ env: s.env, limit });
   holds(swept.length <= limit, "a sweep takes no more than its limit");
@@ -44,7 +44,7 @@ export const sweepCases = cases("sweeps", {
     same(await s.log(id), ["start"], "log");
   },
 
-  "a sweep tells whose the claim was, and how long ago it was renewed": async (s) => {
+  "a reclaim returns the previous holder, and how long ago the claim was renewed": async (s) => {
     const [owner, leaseMs] = [s.token(), SHORT_MS];
     const node = { incarnation: owner, identity: "host-1", name: "one", env: s.env, stack: null, build: null, leaseMs };
     await s.store.nodes.register(node);
@@ -56,7 +56,7 @@ export const sweepCases = cases("sweeps", {
     same(renewedAgoMs, expiredForMs + leaseMs, "renewedAgoMs");
   },
 
-  "a swept run is granted anew, with a higher epoch": async (s) => {
+  "a reclaimed run is granted again, with a higher epoch": async (s) => {
     const old = await s.start({}, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     await sweep(s);
@@ -138,7 +138,7 @@ export const wakeCases = cases("wake-ups", {
     same(await s.store.runs.count({ env: s.env }), { parked: 2 }, "states");
   },
 
-  "unread messages wake, whoever forgot to ring": async (s) => {
+  "unread messages wake a run, even without a wake-up": async (s) => {
     const claim = await s.start();
     await s.store.inbox.send([s.message(claim.runId)]);
     await s.accept(claim, [park({ seenInboxSeq: 1 })]);

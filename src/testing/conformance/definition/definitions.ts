@@ -1,4 +1,4 @@
-// Definitions: programs as data, saved over the version that was read, each env's own.
+// Definitions: programs as data, saved over the version that was read, separate in each env.
 
 import type { DefinitionName } from "../../../store/contract/definition/definitions.js";
 import { cases } from "../case.js";
@@ -98,7 +98,7 @@ export const definitionCases = cases("definitions", {
     await s.store.definitions.remove(named(s));
     await s.store.definitions.remove(named(s));
     same((await s.store.definitions.list(s.env)).definitions, [], "definitions");
-    same(await save(s, "{}"), { outcome: "saved", version: 2 }, "saved anew: its versions go on");
+    same(await save(s, "{}"), { outcome: "saved", version: 2 }, "saved again: its versions continue");
   },
 
   "versions that were saved over are there while runs wait for them": async (s) => {

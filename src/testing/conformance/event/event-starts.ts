@@ -1,4 +1,4 @@
-// Events that start runs: accepted and made in one call, each once, whoever asks and however often.
+// Events that start runs: accepted and inserted in one call, each once, however often and by whichever process.
 
 import { eventRunId } from "../../../kernel/run/event-run.js";
 import type { EventToStart, StartAnswer, Subscription } from "../../../store/contract/event/events.js";
@@ -39,7 +39,7 @@ async function start(s: Scene, ...events: EventToStart[]) {
   return (await s.store.events.start(events)).map(short);
 }
 
-/** By subscription: what became of it and whose run it is. */
+/** By subscription: the outcome and the run. */
 function short(answer: StartAnswer) {
   if (answer.outcome === "refused") return "refused";
   if (answer.outcome === "left") return answer.matched.map(({ id }) => `${id} left`);
@@ -66,7 +66,11 @@ export const eventStartCases = cases("events: what they start", {
     matches(page.entries[0], { kind: "start", name: "b", key: null, payload: one.input }, "its first entry");
     const other = event(s, { plain: "{}", key: "other" });
     same(await start(s, other), [[made(other.id)[1]]], "an event that a filter keeps out");
-    same(await start(s, event(s, { event: "unheard" }), event(s, { stack: "blue" })), [[], []], "events for nobody");
+    same(
+      await start(s, event(s, { event: "unheard" }), event(s, { stack: "blue" })),
+      [[], []],
+      "events without a subscription",
+    );
     same(await s.store.events.start([]), [], "no events");
   },
 

@@ -1,4 +1,5 @@
-// Events: who is started by them, subscriptions in step with the nodes, and subjects that gather until they are quiet.
+// Events: which programs they start, subscriptions in line with the nodes, and subjects that gather until they are
+// quiet.
 
 import type { Filter } from "../../../kernel/contains.js";
 import { filterable } from "../../../kernel/contains.js";
@@ -80,7 +81,7 @@ async function begun(s: Scene, value: unknown): Promise<ClaimedRun> {
 }
 
 const matchCases = cases("events: who is started", {
-  "an event is for whoever subscribed to it in its env and stack, and for nobody else": async (s) => {
+  "an event starts what subscribed to it in its env and stack, and nothing else": async (s) => {
     const blue = { id: "work on updated, blue", stack: "blue" };
     await node(s, [subscription(s), subscription(s, blue), subscription(s, { id: "other", event: "created" })]);
     same(await matched(s, {}), ["work on updated"], "in no stack");
@@ -103,7 +104,7 @@ const matchCases = cases("events: who is started", {
     same(names, [["any", "work on updated"], ["any", "work on updated"], ["any"], ["any"]], "matched");
   },
 
-  "what matched tells all that a run needs, limits as declared": async (s) => {
+  "a match has everything a run needs, with limits as declared": async (s) => {
     const limits = [{ kind: "slots", path: ["kind"], max: 2, perMs: null } as const];
     const one = subscription(s, { version: "2", subject: ["kind"], debounceMs: 50, lifetime: { forMs: 1000 } });
     await s.declare([{ group: s.group({ version: "2" }), limits }]);
@@ -336,7 +337,7 @@ const debounceCases = cases("events: debounce", {
     await s.store.events.debounce([{ ...event, run: { ...event.run, limits } }]);
     await s.advance(QUIET_MS);
     await s.store.runs.admit({ runIds: [event.run.id] });
-    same((await s.claim()).length, 0, "claimable beside the other");
+    same((await s.claim()).length, 0, "claimable next to the other");
     await s.accept(running, [complete]);
     await s.store.runs.admit({ runIds: [event.run.id] });
     const claim = await s.claimOne();

@@ -45,7 +45,7 @@ export const messageCases = cases("messages", {
     matches(await s.run(id), { inboxSeq: 1 }, "record");
   },
 
-  "of a decision and its timeout the first wins, the other is told who (S12)": async (s) => {
+  "of a decision and its timeout the first wins, the other learns which (S12)": async (s) => {
     const { id } = await s.insert();
     const first = s.message(id, { key: "wait:ship", kind: "decision", sender: "ann" });
     const second = s.message(id, { key: "wait:ship", kind: "timeout", sender: null });

@@ -1,4 +1,4 @@
-// The journal as it is read: in order, by pages, with the run's sequence in the same snapshot (S8).
+// Reading the journal: in order, by pages, with the run's sequence in the same snapshot (S8).
 
 import { cases } from "../case.js";
 import { rejects, same, some } from "../expect.js";
@@ -17,7 +17,7 @@ export const journalCases = cases("journal", {
     same((await s.store.journal.read(id, { limit: 0 }))?.entries, [], "no entry at all");
   },
 
-  "entries are read from where the reader stands": async (s) => {
+  "entries are read from the reader's position": async (s) => {
     const claim = await s.start();
     await s.accept(
       claim,
@@ -35,7 +35,7 @@ export const journalCases = cases("journal", {
     same(await read({ after: 99 }), [[], 5, 0], "beyond the end");
   },
 
-  "a glance at many runs tells their states in the order asked for, and a short end": async (s) => {
+  "a glance at many runs returns their states in the order asked for, and a short end": async (s) => {
     const claim = await s.start();
     await s.accept(claim, [append("a"), complete]);
     const long = await s.start();

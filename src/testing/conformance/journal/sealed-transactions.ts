@@ -1,4 +1,4 @@
-// A step that is a transaction: what it did and the entry that says so are there together, or neither is (S6).
+// A transaction step: its writes and its journal entry exist together, or neither does (S6).
 
 import type { ClaimedRun, Commit } from "../../../store/contract/run/runs.js";
 import type { Transaction } from "../../../store/contract/transaction.js";
@@ -51,7 +51,7 @@ export const sealedTransactionCases = cases("sealed transactions", {
     await s.accept(claim, [complete]);
   },
 
-  "under a claim that was given back nothing is written": async (s) => {
+  "under a released claim nothing is written": async (s) => {
     const claim = await s.start();
     await s.accept(claim, [handBack]);
     const ids: string[] = [];

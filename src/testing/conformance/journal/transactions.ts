@@ -1,4 +1,4 @@
-// The caller's own transaction: what is inserted or sent in it comes and goes with it.
+// The caller's own transaction: inserts and messages commit and roll back with it.
 
 import { cases } from "../case.js";
 import { matches, same } from "../expect.js";
@@ -34,7 +34,7 @@ export const transactionCases = cases("transactions", {
     same(await s.store.runs.count({ env: s.env }), { waiting: 1 }, "count");
   },
 
-  "a conflict is an answer, and the transaction goes on": async (s) => {
+  "a conflict is an answer, and the transaction continues": async (s) => {
     const first = await s.insert({ key: s.newKey() });
     const other = s.newRun();
     await s.transaction("commit", async (tx) => {

@@ -1,4 +1,4 @@
-// Keys: one run per key as long as its lifetime says; a conflict is an answer, never an exception.
+// Keys: one run per key for its lifetime; a conflict is an answer, never an exception.
 
 import type { KeyLifetime, NewKey } from "../../../kernel/run/new-run.js";
 import type { InsertAnswer } from "../../../store/contract/run/runs.js";

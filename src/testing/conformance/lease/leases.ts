@@ -34,7 +34,7 @@ export const leaseCases = cases("leases", {
     same(await s.store.leases.get(s.env, "export"), before, "record");
   },
 
-  "the same call again after its time renews the lease that nobody took": async (s) => {
+  "the same call again after the expiry renews a lease that no other owner took": async (s) => {
     const asked = request(s, { leaseMs: SHORT_MS });
     const first = await s.store.leases.acquire(asked);
     const before = some(await s.store.leases.get(s.env, "export"), "record");
@@ -47,7 +47,7 @@ export const leaseCases = cases("leases", {
     same((await s.store.leases.acquire(request(s))).outcome, "busy", "for others");
   },
 
-  "what can be nobody's lease is lost or unknown, a time that is none is refused": async (s) => {
+  "an invalid lease is lost or unknown, an invalid time is rejected": async (s) => {
     const lease = await acquire(s);
     const odd = [{ token: "x" }, { epoch: 0.5 }, { epoch: Number.NaN }, { key: "a\0b" }, { env: "\ud800" }];
     for (const part of odd) {
@@ -78,7 +78,7 @@ export const leaseCases = cases("leases", {
     }
   },
 
-  "a lease that is over is stolen: one attempt more": async (s) => {
+  "an expired lease is stolen: one attempt more": async (s) => {
     await acquire(s, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     const asked = request(s, { owner: "node-2" });
@@ -87,7 +87,7 @@ export const leaseCases = cases("leases", {
     matches(await s.store.leases.get(s.env, "export"), { state: "claimed", owner: "node-2" }, "record");
   },
 
-  "after done the attempts start anew, the epoch goes on": async (s) => {
+  "after done the attempts start over, the epoch continues": async (s) => {
     const first = await acquire(s, { leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
     const second = await acquire(s);
@@ -177,7 +177,7 @@ export const leaseCases = cases("leases", {
       same(await end(lease), true, `${key} again`);
       same(await s.store.leases.get(s.env, key), record, `${key}: record`);
       await acquire(s, { key });
-      same(await end(lease), false, `${key} after somebody acquired it`);
+      same(await end(lease), false, `${key} after it was acquired again`);
     }
   },
 
@@ -240,6 +240,6 @@ export const leaseCases = cases("leases", {
     same(await tenTimes("fresh"), ["acquired"], "a fresh key");
     await acquire(s, { key: "over", leaseMs: SHORT_MS });
     await s.advance(PAST_MS);
-    same(await tenTimes("over"), ["stolen"], "a key whose lease is over");
+    same(await tenTimes("over"), ["stolen"], "a key whose lease has expired");
   },
 });

@@ -1,4 +1,4 @@
-// Circuit breakers: read from how a program's runs have ended, with one run that may try.
+// Circuit breakers: computed from how a program's runs have ended, with one run that may probe.
 
 import { type BreakerQuestion, type BreakerRecord, PROBE_GRACE_MS } from "../../../store/contract/limit/breakers.js";
 import { cases } from "../case.js";
@@ -43,7 +43,7 @@ async function take(s: Scene, runId: string): Promise<boolean> {
 const CLOSED = { state: "closed", opening: null, probe: null } as const;
 
 export const breakerCases = cases("breakers", {
-  "it opens at the threshold of failures in a row, whoever else asks": async (s) => {
+  "it opens at the threshold of failures in a row, for every caller": async (s) => {
     same(await read(s), { ...CLOSED, failures: 0 }, "at first");
     await end(s, "failed", "dead");
     same(await read(s), { ...CLOSED, failures: 2 }, "before the threshold");
@@ -61,10 +61,14 @@ export const breakerCases = cases("breakers", {
     same((await read(s)).state, "open", "one more");
   },
 
-  "when its time is over one may try, and nobody else until that has ended": async (s) => {
+  "when its time has passed one may probe, and no other until that one has ended": async (s) => {
     const last = await end(s, "failed", "failed", "failed");
     await s.advance(LATER_MS);
-    same(await read(s), { state: "half-open", failures: 3, opening: `${last}:0`, probe: 1 }, "when its time is over");
+    same(
+      await read(s),
+      { state: "half-open", failures: 3, opening: `${last}:0`, probe: 1 },
+      "when its time has passed",
+    );
     const run = s.newRun();
     same(await take(s, run.id), true, "the first");
     same(await s.store.breakers.isProbe(run.id), true, "it is the one");
@@ -79,7 +83,7 @@ export const breakerCases = cases("breakers", {
     same(await s.store.breakers.isProbe(s.id()), false, "another run");
   },
 
-  "a try that fails opens it again, for as long": async (s) => {
+  "a failing probe reopens it for as long": async (s) => {
     await end(s, "failed", "failed", "failed");
     await s.advance(LATER_MS);
     const run = s.newRun();
@@ -108,15 +112,15 @@ export const breakerCases = cases("breakers", {
     const { opening, probe } = await read(s);
     const request = { env: s.env, program: "work", opening: opening!, probe: probe!, runId: s.id() };
     const taken = await s.transaction("rollback", (tx) => s.store.breakers.takeProbe(request, { tx }));
-    same([taken, (await read(s)).probe], [true, 1], "taken, and open again");
+    same([taken, (await read(s)).probe], [true, 1], "probe taken, breaker open once more");
     same(await s.transaction("commit", (tx) => s.store.breakers.takeProbe(request, { tx })), true, "taken");
     same((await read(s)).probe, null, "for good");
   },
 
-  "a run that was opened again counts by its new end": async (s) => {
+  "a retried run counts by its new end": async (s) => {
     const last = await end(s, "failed", "failed", "failed");
     await s.store.runs.redrive([last], { by: "me", callId: s.token(), fromStart: false });
-    same((await read(s)).state, "closed", "while it is open again");
+    same((await read(s)).state, "closed", "while it is open once more");
     await s.accept(await s.claimOne(), [fail()]);
     same((await read(s)).opening, `${last}:1`, "failed again");
   },

@@ -1,4 +1,4 @@
-// What nodes declare of their programs: whose declaration holds, and what a run was started with wins over all of them.
+// Declarations of nodes about their programs: whose declaration applies; what a run was started with takes precedence.
 
 import type { Recovery } from "../../../kernel/run/recovery.js";
 import type { DeclaredProgram } from "../../../store/contract/run/runs.js";
@@ -95,7 +95,7 @@ export const declarationCases = cases("declarations", {
     }
   },
 
-  "a run that says what becomes of it is judged by that, one that does not by what was declared": async (s) => {
+  "a run with a recovery policy of its own is judged by that, one without by what was declared": async (s) => {
     await s.declare([{ group: s.group(), limits: [], recovery: "fail" }]);
     const said = await s.insert({ recovery: "resume" });
     const unsaid = await s.insert();

@@ -1,4 +1,4 @@
-// Limits: a run is held until its turn has come, never more are admitted than allowed, and no place is lost (S14, S15).
+// Limits: a run is held until it is admitted, never more are admitted than allowed, and no slot is lost (S14, S15).
 
 import type { NewLimit } from "../../../kernel/run/new-run.js";
 import { cases } from "../case.js";
@@ -32,7 +32,7 @@ export const limitCases = cases("limits", {
     holds(first!.limited, "a claim says that its run is limited");
     same(await s.store.runs.admit({ runIds: ids }), 0, "admitted while full");
     await s.accept(first!, [complete]);
-    same(await states(s, ids), ["completed", "running", "held", "held"], "before anybody asks");
+    same(await states(s, ids), ["completed", "running", "held", "held"], "before any admission");
     same(await s.store.runs.admit({ runIds: [ids[0]!] }), 1, "admitted");
     same(await s.store.runs.admit({ runIds: [ids[0]!] }), 0, "asked again");
     matches(await s.claimOne(), { runId: ids[2]! }, "the next in line");
@@ -50,7 +50,7 @@ export const limitCases = cases("limits", {
     same(await s.store.runs.admit({ runIds: ids }), 1, "the larger limit behind it");
   },
 
-  "a run without limits does not stand in line": async (s) => {
+  "a run without limits does not wait in line": async (s) => {
     await insertAll(s, 2, slots(1));
     const free = await s.insert();
     same((await s.run(free.id)).state, "waiting", "state");
@@ -75,12 +75,12 @@ export const limitCases = cases("limits", {
     same(await states(s, [...a, b!, c!]), ["waiting", "held", "held", "waiting", "held"], "states");
     const first = (await s.claim()).find(({ runId }) => runId === a[0])!;
     await s.accept(first, [complete]);
-    // The queue's place goes to whoever stands in the queue's line: the other customer, which came there first.
+    // The queue's slot goes to the first in the queue's line: the other customer, which arrived there first.
     same(await s.store.runs.admit({ runIds: [a[0]!] }), 1, "admitted");
     same(await states(s, [...a, b!, c!]), ["completed", "held", "held", "running", "waiting"], "states");
   },
 
-  "a parked run keeps no slot, and stands in line again when it wakes (S15)": async (s) => {
+  "a parked run keeps no slot, and waits in line again when it wakes (S15)": async (s) => {
     const [first, second] = (await insertAll(s, 2, slots(1))) as [string, string];
     const claim = await s.claimOne();
     await s.accept(claim, [park({ wakeInMs: SHORT_MS })]);
@@ -95,7 +95,7 @@ export const limitCases = cases("limits", {
     matches(await s.claimOne(), { runId: first }, "the woken one");
   },
 
-  "a ring wakes into the line, and past it when there is room": async (s) => {
+  "a wake-up puts a run into the line, and past it when there is room": async (s) => {
     const [first, second] = (await insertAll(s, 2, slots(1))) as [string, string];
     await s.accept(await s.claimOne(), [park()]);
     await s.store.runs.admit({ runIds: [first] });
@@ -109,7 +109,7 @@ export const limitCases = cases("limits", {
     );
     await s.accept(third, [park()]);
     await s.store.inbox.send([s.message(third.runId)]);
-    same((await s.run(third.runId)).state, "waiting", "rung while there is room");
+    same((await s.run(third.runId)).state, "waiting", "woken while there is room");
   },
 
   "a run that parks over new mail keeps its slot": async (s) => {
@@ -261,7 +261,7 @@ export const limitCases = cases("limits", {
     same(await states(s, ids), ["waiting", "held"], "states");
   },
 
-  "in a caller's transaction a limited run is held, and found by whoever looks for lines": async (s) => {
+  "in a caller's transaction a limited run is held, and found by the next admission": async (s) => {
     const run = s.newRun({ limits: [slots(1)] });
     await s.transaction("commit", (tx) => s.store.runs.insert([run], { tx }));
     same((await s.run(run.id)).state, "held", "state");
@@ -298,7 +298,7 @@ export const limitCases = cases("limits", {
     same((await s.run(next!)).state, "waiting", "state");
   },
 
-  "housekeeping says when somebody in line is due": async (s) => {
+  "housekeeping returns when a run in line is due": async (s) => {
     await admitAll(s);
     const round = s.witness();
     const late = await s.insert({ limits: [slots(1)], delayMs: SHORT_MS });

@@ -1,4 +1,4 @@
-// Overflow: of runs that find no place under a limit, those that may not wait are skipped; what was ever begun never is.
+// Overflow: of runs without a free slot, those that may not wait are skipped; a run that ever began never is.
 
 import type { NewLimit, Overflow } from "../../../kernel/run/new-run.js";
 import { cases } from "../case.js";
@@ -31,7 +31,7 @@ export const overflowCases = cases("overflow", {
     same((await s.run(next!)).state, "waiting", "there is room again");
   },
 
-  "drop: of runs that come together, as many as there are places go on": async (s) => {
+  "drop: of runs that arrive together, as many as there are slots are admitted": async (s) => {
     const runs = Array.from({ length: 5 }, () => s.newRun({ limits: [slots(2, "drop")] }));
     await s.store.runs.insert(runs);
     const ids = runs.map(({ id }) => id);
@@ -81,7 +81,7 @@ export const overflowCases = cases("overflow", {
     same((await s.run(late.id)).state, "skipped", "when it is due and finds no place");
   },
 
-  "a skipped run gives up its places in other lines, and tells its parent": async (s) => {
+  "a skipped run gives up its slots of other limits, and notifies its parent": async (s) => {
     const serial: NewLimit = { kind: "serial", key: "serial work ann", max: 1 };
     await insertEach(s, 1, slots(1, "drop"));
     const parent = await s.start(
@@ -102,7 +102,7 @@ export const overflowCases = cases("overflow", {
     same((await s.run(next!)).state, "waiting", "the serial place is free");
   },
 
-  "in a caller's transaction nothing is skipped before somebody looks": async (s) => {
+  "in a caller's transaction nothing is skipped before the next admission": async (s) => {
     await insertEach(s, 1, slots(1, "drop"));
     const run = s.newRun({ limits: [slots(1, "drop")] });
     await s.transaction("commit", (tx) => s.store.runs.insert([run], { tx }));

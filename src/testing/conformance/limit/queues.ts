@@ -1,4 +1,4 @@
-// Queues: a paused one hands out no work, what runs goes on, and the list says what is where.
+// Queues: a paused one hands out no work, running work continues, and the list shows where runs are.
 
 import { cases } from "../case.js";
 import { holds, matches, rejects, same, some } from "../expect.js";
@@ -17,14 +17,14 @@ export const queueCases = cases("queues", {
     matches(await s.claimOne(), { runId: id }, "claim");
   },
 
-  "other queues and envs go on": async (s) => {
+  "other queues and envs continue": async (s) => {
     await s.store.queues.pause(s.env, "other", "ann");
     await s.store.queues.pause(`${s.env}-x`, "work", "ann");
     const { id } = await s.insert();
     matches(await s.claimOne(), { runId: id }, "claim");
   },
 
-  "what runs goes on": async (s) => {
+  "running work continues": async (s) => {
     const claim = await s.start();
     await s.store.queues.pause(s.env, "work", "ann");
     same((await s.store.runs.renew([claim], 1000))[0]?.outcome, "held", "renewal");
@@ -50,7 +50,7 @@ export const queueCases = cases("queues", {
     same(await s.store.queues.list(s.env), [], "list");
   },
 
-  "the list tells live runs by state, how long the oldest waits, and what is paused": async (s) => {
+  "the list has live runs by state, how long the oldest waits, and what is paused": async (s) => {
     await s.accept(await s.start(), [complete]);
     await s.accept(await s.start(), [park()]);
     await s.insert();

@@ -1,74 +1,10 @@
-// Instances of machines: written at the sequence that was read, with their timers and effects, or not at all.
+// Machine instances: written at the sequence that was read, with their timers and effects, or not at all.
 
-import type {
-  Append,
-  Change,
-  NewInstance,
-  NewTimer,
-  NewTold,
-  TimerClaim,
-} from "../../../store/contract/machine/machines.js";
+import type { NewInstance, NewTimer } from "../../../store/contract/machine/machines.js";
 import { cases } from "../case.js";
 import { holds, matches, same, some } from "../expect.js";
-import { PAST_MS, payload, type Scene, SHORT_MS } from "../scene.js";
-
-const group = (s: Scene) => s.group({ queue: "m", program: "m" });
-
-function change(s: Scene, more: Partial<Change> = {}): Change {
-  const event = { kind: "event" as const, name: "GO", key: null, payload: payload({ type: "GO" }), by: null };
-  return {
-    ...{ token: s.token(), events: [event], status: "active", value: '"a"', version: null },
-    ...{ snapshot: payload("state"), timers: [], told: [], effects: [], ...more },
-  };
-}
-
-function newInstance(s: Scene, more: Partial<NewInstance> = {}): NewInstance {
-  const start = { kind: "start" as const, name: "start", key: null, payload: payload(null), by: null };
-  return {
-    ...change(s, { events: [start] }),
-    ...{ key: s.token(), id: s.token(), group: group(s), inputHash: "h", redact: [], snapshot: payload("state 1") },
-    ...more,
-  };
-}
-
-async function created(s: Scene, more: Partial<NewInstance> = {}): Promise<NewInstance> {
-  const one = newInstance(s, more);
-  same(await s.store.machines.create([one]), [{ outcome: "created" }], "create");
-  return one;
-}
-
-function append(s: Scene, { key }: NewInstance, expectedSeq: number, more: Partial<Append> = {}): Append {
-  return { ...change(s), key, group: group(s), expectedSeq, fired: [], cancelled: [], ...more };
-}
-
-const timer = (s: Scene, more: Partial<NewTimer> = {}): NewTimer => ({
-  ...{ id: s.token(), generation: 1, kind: "after", name: "after 1s", payload: payload(1), delayMs: 0, ...more },
-});
-
-const told = (s: Scene, { key: instanceKey }: NewInstance, more: Partial<NewTold> = {}): NewTold => ({
-  ...{
-    id: s.token(),
-    generation: 0,
-    instanceKey,
-    group: group(s),
-    name: "HI",
-    payload: payload(1),
-    delayMs: 0,
-    ...more,
-  },
-});
-
-const claim = (s: Scene, more: Partial<TimerClaim> = {}): TimerClaim => ({
-  ...{ groups: [group(s)], limit: 100, leaseMs: SHORT_MS, mostAttempts: 3, ...more },
-});
-
-async function timerIds(s: Scene, { key }: NewInstance): Promise<readonly string[]> {
-  return (await s.store.machines.timers(key)).map(({ id }) => id);
-}
-
-async function log(s: Scene, { key }: NewInstance): Promise<readonly number[]> {
-  return (await s.store.machines.events(key, { after: 0, limit: 100 })).map(({ seq }) => seq);
-}
+import { PAST_MS, SHORT_MS } from "../scene.js";
+import { append, change, claim, created, log, newInstance, timer, timerIds, told } from "./machine-family.js";
 
 export const machineCases = cases("machines", {
   "an instance is created once with what belongs to it; the same again is the same, another input a conflict": async (
@@ -112,7 +48,7 @@ export const machineCases = cases("machines", {
       matches(some((await s.store.machines.load([one.key]))[0], "row"), { seq: 2, value: '"b"' }, "row");
     },
 
-  "without a snapshot the last one stays, and tells where it belongs": async (s) => {
+  "without a snapshot the last one stays, with its own sequence": async (s) => {
     const one = await created(s);
     await s.store.machines.append([append(s, one, 1, { snapshot: null })]);
     const [loaded] = await s.store.machines.load([one.key]);
@@ -120,7 +56,7 @@ export const machineCases = cases("machines", {
     same(loaded!.snapshot, one.snapshot, "snapshot");
   },
 
-  "a timer set again is replaced, its kind too, and begins anew in its new generation": async (s) => {
+  "a timer set again is replaced, its kind too, and starts over in its new generation": async (s) => {
     const set = timer(s, { delayMs: 60_000 });
     const one = await created(s, { timers: [set] });
     await s.advance(10);
@@ -144,7 +80,7 @@ export const machineCases = cases("machines", {
     same(await s.store.machines.append([gone]), [{ outcome: "moved", seq: 2 }], "once more");
   },
 
-  "a timer that fires and is set anew in one append is there, in its new generation": async (s) => {
+  "a timer that fires and is set again in one append exists, in its new generation": async (s) => {
     const set = timer(s);
     const one = await created(s, { timers: [set] });
     const fired = [{ id: set.id, generation: 1 }];
@@ -152,7 +88,7 @@ export const machineCases = cases("machines", {
     matches(some((await s.store.machines.timers(one.key))[0], "the timer"), { generation: 2 }, "timer");
   },
 
-  "an ended instance takes nothing, and keeps no timer but what others have told it": async (s) => {
+  "an ended instance takes nothing, and keeps only timers that carry events sent to it": async (s) => {
     const one = await created(s, { timers: [timer(s)] });
     const message = told(s, one);
     await s.store.machines.tell([message]);
@@ -175,7 +111,7 @@ export const machineCases = cases("machines", {
     };
     same(await s.store.machines.append([keyed(1)]), [{ outcome: "accepted", seq: 2 }], "first");
     same(await s.store.machines.append([keyed(2)]), [{ outcome: "taken", keys: ["k"] }], "second");
-    same(await s.store.machines.append([append(s, newInstance(s), 1)]), [{ outcome: "unknown" }], "of nobody");
+    same(await s.store.machines.append([append(s, newInstance(s), 1)]), [{ outcome: "unknown" }], "of no instance");
   },
 
   "one bad append is refused alone": async (s) => {
@@ -188,24 +124,24 @@ export const machineCases = cases("machines", {
     same(apart!.outcome, "refused", "cancelled and set");
   },
 
-  "what is told waits as a timer, once, until an append takes its key": async (s) => {
+  "an event sent to an instance waits as a timer, once, until an append takes its key": async (s) => {
     const one = await created(s);
     const message = told(s, one);
     same(
       await s.store.machines.tell([message, message]),
       [{ outcome: "accepted" }, { outcome: "accepted" }],
-      "told twice",
+      "sent twice",
     );
     same(await timerIds(s, one), [message.id], "in line once");
     const [event] = change(s).events;
     const events = [{ ...event!, key: message.id }];
     await s.store.machines.append([append(s, one, 1, { events, fired: [{ id: message.id, generation: 0 }] })]);
-    same(await s.store.machines.tell([message]), [{ outcome: "accepted" }], "told after it was taken");
+    same(await s.store.machines.tell([message]), [{ outcome: "accepted" }], "sent after it was taken");
     same(await timerIds(s, one), [], "not again in line");
-    same(await s.store.machines.tell([told(s, newInstance(s))]), [{ outcome: "unknown" }], "to nobody");
+    same(await s.store.machines.tell([told(s, newInstance(s))]), [{ outcome: "unknown" }], "to no instance");
   },
 
-  "what is told waits where its instance is served, not where its sender is": async (s) => {
+  "an event waits where its instance is served, not where its sender is": async (s) => {
     const there = s.group({ queue: "m", program: "m", stack: "there" });
     const [one, sender] = [await created(s, { group: there }), await created(s)];
     await s.store.machines.tell([told(s, one)]);
@@ -215,9 +151,7 @@ export const machineCases = cases("machines", {
     same((await s.store.machines.claimTimers(claim(s, { groups: [there] }))).timers.length, 2, "where it is");
   },
 
-  "in a transaction, instances and told events are there when it commits, and not when it is rolled back": async (
-    s,
-  ) => {
+  "in a transaction, instances and sent events exist when it commits, and not when it is rolled back": async (s) => {
     const [kept, undone] = [newInstance(s, { timers: [timer(s)] }), newInstance(s)];
     const one = await created(s);
     await s.transaction("commit", async (tx) => {
@@ -225,7 +159,7 @@ export const machineCases = cases("machines", {
       same(
         await s.store.machines.tell([told(s, kept), told(s, one)], { tx }),
         [...[{ outcome: "accepted" }, { outcome: "accepted" }]],
-        "told in it",
+        "sent in it",
       );
       same((await s.store.machines.load([kept.key], { tx })).length, 1, "seen in it");
       same(await s.store.machines.load([kept.key]), [null], "seen outside");
@@ -262,7 +196,7 @@ export const machineCases = cases("machines", {
     holds(taken.nextMs !== null && taken.nextMs > 1_000, "the next one is known");
     same((await s.store.machines.claimTimers(claim(s))).timers, [], "taken for a while");
     await s.advance(PAST_MS);
-    same((await s.store.machines.claimTimers(claim(s))).timers.length, 2, "when the lease is over");
+    same((await s.store.machines.claimTimers(claim(s))).timers.length, 2, "when the lease has expired");
     same(
       (await s.store.machines.claimTimers(claim(s, { groups: [s.group({ queue: "x", program: "x" })] }))).timers,
       [],
@@ -270,7 +204,7 @@ export const machineCases = cases("machines", {
     );
   },
 
-  "timers that somebody has are passed over, and looked at again when his time is over": async (s) => {
+  "claimed timers are passed over, and considered again when the claim has expired": async (s) => {
     const [first, second, third] = [timer(s), timer(s), timer(s)];
     await created(s, { timers: [first, second, third] });
     await s.advance(1);
@@ -282,10 +216,10 @@ export const machineCases = cases("machines", {
     const rest = await take(2);
     same(rest.ids, [third.id], "the one behind them");
     holds(rest.nextMs !== null && rest.nextMs > 1_000 && rest.nextMs <= 60_000, "when the first two are free again");
-    same((await take(2)).ids, [], "nobody else's");
+    same((await take(2)).ids, [], "no one else's");
   },
 
-  "a taken timer that is set anew is free, and so is a dead one that is opened again": async (s) => {
+  "a claimed timer that is set again is free, and so is a dead one that is retried": async (s) => {
     const [anew, dies] = [timer(s), timer(s)];
     const one = await created(s, { timers: [anew, dies] });
     await s.advance(1);
@@ -301,12 +235,12 @@ export const machineCases = cases("machines", {
     await s.store.machines.append([append(s, one, 1, { timers: [{ ...anew, generation: 2 }] })]);
     await s.advance(1);
     const free = async () => (await s.store.machines.claimTimers(claim(s))).timers.map(({ id }) => id);
-    same(await free(), [anew.id], "set anew");
+    same(await free(), [anew.id], "set again");
     same(await s.store.machines.redriveTimers(one.key), 1, "opened");
-    same(await free(), [dies.id], "opened again");
+    same(await free(), [dies.id], "retried");
   },
 
-  "a timer that is taken too often without an end is dead, and can be opened again": async (s) => {
+  "a timer that is claimed too often without an outcome is dead, and can be retried": async (s) => {
     const one = await created(s, { timers: [timer(s)] });
     await s.advance(1);
     for (let n = 1; n <= 3; n++) {
@@ -332,13 +266,18 @@ export const machineCases = cases("machines", {
     );
   },
 
-  "settled, a timer is tried later, kept, given back, given up or gone, in its generation only": async (s) => {
+  "settled, a timer is tried later, kept, released, given up or gone, in its generation only": async (s) => {
     const [retry, keep, untried, dead, drop, other] = Array.from({ length: 6 }, () => timer(s));
     const one = await created(s, { timers: [retry!, keep!, untried!, dead!, drop!, other!] });
     await s.advance(1);
     await s.store.machines.claimTimers(claim(s, { leaseMs: 60_000 }));
     const settle = (of: NewTimer, as: "retry" | "keep" | "untried" | "dead" | "drop", generation = 1) => ({
-      ...{ id: of.id, generation, attempts: 1, as, delayMs: SHORT_MS, problem: as },
+      id: of.id,
+      generation,
+      attempts: 1,
+      as,
+      delayMs: SHORT_MS,
+      problem: as,
     });
     const all = [settle(retry!, "retry"), settle(keep!, "keep"), settle(untried!, "untried"), settle(dead!, "dead")];
     const rest = [settle(drop!, "drop"), settle(other!, "drop", 2), { ...settle(other!, "drop"), attempts: 2 }];
@@ -357,7 +296,7 @@ export const machineCases = cases("machines", {
     same([states.get(dead!.id), states.get(drop!.id), states.get(other!.id)], ["dead", undefined, "pending"], "states");
   },
 
-  "lists go by pages, newest first; a problem is shown until somebody goes on": async (s) => {
+  "lists go by pages, newest first; a problem is shown until the instance continues": async (s) => {
     const ones: NewInstance[] = [];
     for (let n = 0; n < 3; n++) {
       ones.push(await created(s));

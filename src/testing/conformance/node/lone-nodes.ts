@@ -1,4 +1,4 @@
-// A node that is alone: nobody starts beside it while it lives, and who follows it takes back what it held.
+// A solitary node: no other node starts while it lives, and its successor reclaims what it held.
 
 import type { NodeRegistration, RegisterAnswer } from "../../../store/contract/node/nodes.js";
 import { cases } from "../case.js";
@@ -21,7 +21,7 @@ async function register(
 const REGISTERED = { outcome: "registered", mode: { mode: "full", overrides: {}, drain: null }, reclaimed: [] };
 
 export const loneNodeCases = cases("lone nodes", {
-  "nobody is registered beside one that is alone, and it is not beside others": async (s) => {
+  "no node is registered next to a solitary one, and it is not next to others": async (s) => {
     const { node, answer } = await register(s, { alone: true });
     same(answer, REGISTERED, "the first");
     const { incarnation, identity, name } = node;
@@ -44,14 +44,14 @@ export const loneNodeCases = cases("lone nodes", {
     same((await register(s, { alone: true })).answer, REGISTERED, "when it has stopped");
   },
 
-  "registering again finds its own effect; one that has stopped is told so (F41)": async (s) => {
+  "registering again finds its own effect; a stopped node is refused (F41)": async (s) => {
     const { node } = await register(s, { alone: true });
     same(await s.store.nodes.register(node), REGISTERED, "again");
     await s.store.nodes.stop(node.incarnation);
     same(await s.store.nodes.register(node), { outcome: "stopped" }, "after its stop");
   },
 
-  "who follows a lone node that fell silent takes back what it held, at once": async (s) => {
+  "the successor of a silent solitary node reclaims what it held, at once": async (s) => {
     const { node } = await register(s, { alone: true });
     const { incarnation: owner } = node;
     const claim = await s.start({}, { owner, leaseMs: LONG_MS });
@@ -71,7 +71,7 @@ export const loneNodeCases = cases("lone nodes", {
     same(await s.store.nodes.register(node), { outcome: "stopped" }, "its registration");
   },
 
-  "an ordinary node that follows a lone one takes back its claims, too, and no others": async (s) => {
+  "an ordinary node that follows a solitary one also reclaims its runs, and no others": async (s) => {
     const lone = await register(s, { alone: true });
     const mine = await s.start({}, { owner: lone.node.incarnation, leaseMs: LONG_MS });
     const other = await s.start({}, { owner: s.token(), leaseMs: LONG_MS });
@@ -79,7 +79,7 @@ export const loneNodeCases = cases("lone nodes", {
     const { answer } = await register(s, { identity: "b" });
     matches(answer, { outcome: "registered" }, "answer");
     matches(await s.run(mine.runId), { state: "waiting" }, "the lone node's run");
-    matches(await s.run(other.runId), { state: "running" }, "somebody else's");
+    matches(await s.run(other.runId), { state: "running" }, "another node's");
   },
 
   "a start under the identity of a node that may live takes nothing (F12)": async (s) => {
@@ -89,7 +89,7 @@ export const loneNodeCases = cases("lone nodes", {
     matches(await s.run(claim.runId), { state: "running", owner: node.incarnation }, "record");
   },
 
-  "claims of a lone node that is silent for longer than its lease are swept by whoever keeps house": async (s) => {
+  "claims of a solitary node that is silent for longer than its lease are reclaimed by housekeeping": async (s) => {
     const { node } = await register(s, { alone: true, leaseMs: 2 * SILENT_MS });
     const claim = await s.start({}, { owner: node.incarnation, leaseMs: LONG_MS });
     const round = { ...s.witness(), limit: 100 };
@@ -105,7 +105,7 @@ export const loneNodeCases = cases("lone nodes", {
     matches(await s.run(claim.runId), { state: "waiting" }, "later");
   },
 
-  "housekeeping tells a lone node which of its runs have messages": async (s) => {
+  "housekeeping tells a solitary node which of its runs have messages": async (s) => {
     const { node } = await register(s, { alone: true });
     const { incarnation } = node;
     const claim = await s.start({}, { owner: incarnation, leaseMs: LONG_MS });

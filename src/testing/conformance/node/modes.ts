@@ -1,4 +1,4 @@
-// Modes of nodes, and runs that one node starts for others to work on.
+// Modes of nodes, and runs that one node starts for others to execute.
 
 import type { ModeChange } from "../../../kernel/node-mode.js";
 import type { NodeRegistration } from "../../../store/contract/node/nodes.js";
@@ -21,7 +21,7 @@ const house = (s: Scene, incarnation: string) => s.store.housekeep(s.witness(inc
 const deferred = { by: "host-1", expiresInMs: SHORT_MS };
 
 export const modeCases = cases("modes", {
-  "a node starts in the mode it was given, and housekeeping tells it": async (s) => {
+  "a node starts in the mode it was given, and housekeeping returns it": async (s) => {
     const { incarnation, state } = await register(s, { mode: "trigger_only" });
     const expected = { mode: "trigger_only", overrides: {}, drain: null };
     same(state, expected, "answer");
@@ -52,11 +52,11 @@ export const modeCases = cases("modes", {
     for (const [what, expected] of steps) {
       const answer = await change(s, incarnation, what);
       matches(answer, expected as never, JSON.stringify(what));
-      same((await house(s, incarnation)).mode, answer, "what housekeeping tells");
+      same((await house(s, incarnation)).mode, answer, "what housekeeping returns");
     }
   },
 
-  "nobody is changed who is not there": async (s) => {
+  "the mode of an unknown node cannot be changed": async (s) => {
     same(await change(s, s.token(), { set: "disabled" }), null, "unknown");
     const { incarnation } = await register(s);
     await s.store.nodes.stop(incarnation);
@@ -76,7 +76,7 @@ export const modeCases = cases("modes", {
     same(elsewhere.state, { mode: "full", overrides: {}, drain: null }, "another env");
   },
 
-  "a node in full mode claims from all it serves; in another it tells from which": async (s) => {
+  "a node in full mode claims from all it serves; in another mode it declares from which": async (s) => {
     const groups = [s.group({ program: "a" }), s.group({ program: "b" })];
     const serves = await s.store.runs.groupIds(groups);
     const full = await register(s, { serves });
@@ -110,7 +110,7 @@ export const deferredCases = cases("deferred runs", {
     same((await s.claimOne()).deferredBy, null, "claim");
   },
 
-  "a deferred run that nobody took in time is cancelled, with the reason": async (s) => {
+  "a deferred run that no node claimed in time is cancelled, with the reason": async (s) => {
     const run = await s.insert({ deferred });
     same(await expired(s, run.id), false, "before its time");
     await s.advance(PAST_MS);
@@ -129,7 +129,7 @@ export const deferredCases = cases("deferred runs", {
     same(await expired(s, run.id), false, "once");
   },
 
-  "of those whose time is over at one instant the one with the smaller id goes first": async (s) => {
+  "of those that expire at one instant the one with the smaller id goes first": async (s) => {
     const pair = [s.newRun({ deferred }), s.newRun({ deferred })];
     const ids = pair.map(({ id }) => id).sort();
     await s.store.runs.insert(pair[0]!.id === ids[0] ? pair.toReversed() : pair);

@@ -1,4 +1,4 @@
-// Nodes: registered per start, seen while they beat, gone when they say so.
+// Nodes: registered per start, live while they send heartbeats, gone when they sign off.
 
 import type { NodeRegistration } from "../../../store/contract/node/nodes.js";
 import { cases } from "../case.js";
@@ -58,7 +58,7 @@ export const nodeCases = cases("nodes", {
     same(some(record, "record").executors, executors, "executors");
   },
 
-  "a node is alive while it is heard of within three heartbeats": async (s) => {
+  "a node is alive while it shows a sign of life within three heartbeats": async (s) => {
     const heartbeatMs = 500;
     const alive = async () => (await s.store.nodes.list({ env: s.env, stopped: true })).map((node) => node.alive);
     const { incarnation } = await register(s, { heartbeatMs });
@@ -66,7 +66,7 @@ export const nodeCases = cases("nodes", {
     await s.advance(3 * heartbeatMs + PAST_MS);
     same(await alive(), [false], "silent");
     await s.store.nodes.heartbeat(incarnation);
-    same(await alive(), [true], "heard of again");
+    same(await alive(), [true], "a new sign of life");
     await s.store.nodes.stop(incarnation);
     same(await alive(), [false], "stopped");
   },

@@ -1,4 +1,5 @@
-// Presence: a node that vanished is gone after its own grace, and nobody is gone who was heard of (S5). Behind a pooler there is none.
+// Presence: a vanished node is gone after its own grace period, and no node is gone that showed a sign of life (S5). A
+// pooler has no presence.
 
 import type { Attendance } from "../../../store/contract/node/attend.js";
 import type { Witness } from "../../../store/contract/node/house.js";
@@ -50,7 +51,7 @@ async function taken(s: Scene, witness: Partial<Witness> = {}): Promise<readonly
 }
 
 export const presenceCases = cases("presence", {
-  "a node that vanished is gone when its grace is over, and its claims are taken back": async (s) => {
+  "a vanished node is gone after its grace period, and its claims are reclaimed": async (s) => {
     const holder = await open(s);
     if (!holder) return;
     same((await s.store.housekeep(s.witness(holder.node.incarnation))).present, true, "present");
@@ -58,7 +59,7 @@ export const presenceCases = cases("presence", {
     same(await taken(s), [], "while it is there, however quiet");
     await vanish(s, holder);
     const { nextWakeMs, orphans } = await s.store.housekeep(s.witness());
-    same(orphans, false, "orphans, before its grace is over");
+    same(orphans, false, "orphans, before its grace period has passed");
     holds(nextWakeMs !== null && nextWakeMs <= GRACE_MS, "when it is gone is the next deadline");
     await s.advance(PAST_GRACE_MS);
     same((await s.store.housekeep(s.witness())).orphans, true, "orphans");
@@ -66,7 +67,7 @@ export const presenceCases = cases("presence", {
     matches(await s.run(holder.claim.runId), { state: "waiting", owner: null }, "record");
   },
 
-  "a node that was heard of is not gone, whatever became of its presence": async (s) => {
+  "a node with a sign of life is not gone, whatever its presence says": async (s) => {
     const holder = await open(s);
     if (!holder) return;
     const { incarnation } = holder.node;
@@ -117,9 +118,9 @@ export const presenceCases = cases("presence", {
     same(await taken(s, { ...round, watchedMs: 3 * PAST_GRACE_MS }), [holder.claim.runId], "later");
   },
 
-  "of many that vanish at once nobody is gone until three graces are over": async (s) => {
+  "of many that vanish at once none is gone before three grace periods have passed": async (s) => {
     const holders = [await open(s, { heartbeatMs: 150 }), await open(s, { heartbeatMs: 150 })];
-    // Heard of until then: those that died long ago are no evidence.
+    // Alive until then: nodes that died long ago are no evidence.
     for (const holder of holders) if (holder) await s.store.nodes.heartbeat(holder.node.incarnation);
     for (const holder of holders) await holder?.attendance.leave();
     if (!holders[0]) return;
@@ -148,23 +149,22 @@ export const presenceCases = cases("presence", {
     same(await taken(s), [holder.claim.runId], "noted by the registration");
   },
 
-  "a start under the identity of one that vanished takes its claims at once, unless it was heard of since": async (
-    s,
-  ) => {
-    const holder = await open(s);
-    if (!holder) return;
-    const { incarnation, identity } = holder.node;
-    await vanish(s, holder);
-    await s.store.housekeep(s.witness(incarnation));
-    await s.advance(2);
-    await s.store.nodes.heartbeat(incarnation);
-    await register(s, { identity });
-    matches(await s.run(holder.claim.runId), { state: "running", owner: incarnation }, "heard of");
-    const next = await open(s, { presenceGraceMs: LONG_MS });
-    await vanish(s, next!);
-    await register(s, { identity: next!.node.identity });
-    matches(await s.run(next!.claim.runId), { state: "waiting" }, "taken back");
-  },
+  "a start under the identity of a vanished node reclaims its runs at once, unless there was a sign of life since":
+    async (s) => {
+      const holder = await open(s);
+      if (!holder) return;
+      const { incarnation, identity } = holder.node;
+      await vanish(s, holder);
+      await s.store.housekeep(s.witness(incarnation));
+      await s.advance(2);
+      await s.store.nodes.heartbeat(incarnation);
+      await register(s, { identity });
+      matches(await s.run(holder.claim.runId), { state: "running", owner: incarnation }, "sign of life");
+      const next = await open(s, { presenceGraceMs: LONG_MS });
+      await vanish(s, next!);
+      await register(s, { identity: next!.node.identity });
+      matches(await s.run(next!.claim.runId), { state: "waiting" }, "reclaimed");
+    },
 
   "one that leaves orphans to others ends the claims of its identity's last life, and takes nothing back": async (
     s,
@@ -185,7 +185,7 @@ export const presenceCases = cases("presence", {
     );
   },
 
-  "a lease that is over counts only for a witness that has watched for some heartbeats of the holder": async (s) => {
+  "an expired lease counts only for a witness that has watched for some heartbeats of the holder": async (s) => {
     const node = await register(s, { heartbeatMs: 1_000 });
     const claim = await s.start({}, { owner: node.incarnation, leaseMs: 1 });
     await s.advance(5);

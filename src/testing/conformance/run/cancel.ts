@@ -1,4 +1,4 @@
-// Cancel: at once when nobody holds the run, otherwise a request its holder finds (S12, S16).
+// Cancel: at once when no node holds the run, otherwise a request its holder finds (S12, S16).
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import { cases } from "../case.js";
@@ -69,7 +69,9 @@ export const cancelCases = cases("cancel", {
     same(await store.runs.stopping(s.id()), null, "unknown");
   },
 
-  "a holder is called by name when its run is asked to stop, and again by whoever looks how far that is": async (s) => {
+  "a holder is notified by name when its run is asked to stop, and again by a caller that checks the progress": async (
+    s,
+  ) => {
     const { store } = s;
     const calls: string[] = [];
     const incarnation = s.id();

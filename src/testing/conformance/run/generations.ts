@@ -1,4 +1,4 @@
-// Generations: a run that begins anew by itself, and one that an operator opens again (S16).
+// Generations: a run that continues as new, and one that an operator retries (S16).
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import type { Redrive } from "../../../store/contract/run/redrive.js";
@@ -24,7 +24,7 @@ async function entries(s: Scene, runId: string) {
 }
 
 export const generationCases = cases("generations", {
-  "a run that begins anew is claimable at once, with its new input and an empty log": async (s) => {
+  "a run that continues as new is claimable at once, with its new input and an empty journal": async (s) => {
     const claim = await s.start();
     await s.accept(claim, [append("a"), anew("again")]);
     const run = await s.run(claim.runId);
@@ -45,18 +45,18 @@ export const generationCases = cases("generations", {
     same((await s.claimOne()).failures, 0, "failures after");
   },
 
-  "messages that were taken in and told to nobody are unread again": async (s) => {
+  "messages that were taken in and not delivered are unread again": async (s) => {
     const claim = await s.start();
     const [heard, unheard] = [s.message(claim.runId), s.message(claim.runId)];
     await s.store.inbox.send([heard, unheard]);
     await s.accept(claim, [take(heard.key), take(unheard.key), anew(1, [unheard.key])]);
     same(await s.unreadKeys(claim.runId), [unheard.key], "unread");
     const next = await s.claimOne();
-    holds(next.hasMessages, "the next holder is told");
+    holds(next.hasMessages, "the next holder gets them");
     await s.accept(next, [take(unheard.key), complete]);
   },
 
-  "a repeated commit that begins anew finds itself": async (s) => {
+  "a repeated commit that continues as new finds itself": async (s) => {
     const claim = await s.start();
     await s.accept(claim, [anew(1)]);
     same(await s.commit(claim, [anew(1)]), { outcome: "recorded", seq: claim.seq + 1 }, "repeat");
@@ -64,7 +64,7 @@ export const generationCases = cases("generations", {
     same((await s.run(claim.runId)).generation, 1, "generation");
   },
 
-  "failed, dead and quarantined runs are opened again where they were": async (s) => {
+  "failed, dead and quarantined runs are retried where they stopped": async (s) => {
     for (const as of ["failed", "dead", "quarantined"] as const) {
       const claim = await s.start();
       await s.accept(claim, [append("a"), fail(as)]);
@@ -83,7 +83,7 @@ export const generationCases = cases("generations", {
     }
   },
 
-  "a note for the program stands in the entry that opened the run, and is refused from the start": async (s) => {
+  "a note for the program is in the entry of the retry, and is rejected from the start": async (s) => {
     const claim = await s.start();
     await s.accept(claim, [fail()]);
     const note = payload("go back");

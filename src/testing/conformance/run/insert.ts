@@ -1,11 +1,11 @@
-// Insert: each run once, in order, with its neighbours safe from a bad one.
+// Insert: each run once, in order, with its neighbours safe from an invalid one.
 
 import { cases } from "../case.js";
 import { holds, matches, refused, rejects, same, some } from "../expect.js";
 import { LONG_MS, PAST_MS, payload, SHORT_MS } from "../scene.js";
 
 export const insertCases = cases("insert", {
-  "a new run waits, with nobody's claim on it": async (s) => {
+  "a new run waits, without a claim": async (s) => {
     const group = { stack: "blue", queue: "ml::train", program: "train", version: "v2" };
     const { id } = await s.insert({ group, priority: -3, crashLimit: 7 });
     const { createdAt, availableAt, ...record } = await s.run(id);

@@ -1,4 +1,4 @@
-// What people see of the runs: pages, filters, counts; nothing of other envs (S18, S21).
+// Lists of runs for people: pages, filters, counts; nothing of other envs (S18, S21).
 
 import { RUN_STATES } from "../../../kernel/run/run-state.js";
 import type { RunFilter } from "../../../store/contract/run/runs.js";

@@ -1,5 +1,5 @@
-// Misfits: a run whose journal the holder's code does not fit is left to nodes of other builds, and is quarantined while no live
-// node is left to try.
+// Misfits: a run whose journal does not fit the holder's code is left to nodes of other builds, and is quarantined
+// while no live node is left to try.
 
 import { claimToken } from "../../../kernel/run/claim.js";
 import type { Effect } from "../../../kernel/run/effect.js";
@@ -36,7 +36,7 @@ async function claimOneAs(s: Scene, node: Node): Promise<ClaimedRun> {
 const review = (s: Scene, newcomer?: Node) =>
   s.store.runs.reviewMisfits({ env: s.env, limit: 100, ...(newcomer && { newcomer: newcomer.owner }) });
 
-/** Written by one node, given back by the other, whose code does not fit. */
+/** Written by one node, released by the other, whose code does not fit. */
 async function unfit(s: Scene, writer: Node, other: Node): Promise<string> {
   const { id } = await s.insert();
   await s.accept(await claimOneAs(s, writer), [append("a"), { kind: "handBack" }]);
@@ -45,7 +45,7 @@ async function unfit(s: Scene, writer: Node, other: Node): Promise<string> {
 }
 
 export const misfitCases = cases("misfits", {
-  "a run that does not fit is given back uncounted, and claimed by nodes of other builds only": async (s) => {
+  "a run that does not fit is released uncounted, and claimed by nodes of other builds only": async (s) => {
     const [one, two, second] = [await node(s, "v1"), await node(s, "v2"), await node(s, "v1")];
     const runId = await unfit(s, two, one);
     const run = await s.run(runId);
@@ -72,7 +72,7 @@ export const misfitCases = cases("misfits", {
     same((await s.run(claim.runId)).crashes, 1, "after");
   },
 
-  "the same commit repeated finds itself, and the build stands there once": async (s) => {
+  "the same commit repeated finds itself, and the build is listed once": async (s) => {
     const one = await node(s, "v1");
     await node(s, "v2");
     await s.insert();
@@ -120,7 +120,7 @@ export const misfitCases = cases("misfits", {
     const one = await node(s, "v1");
     const { id } = await s.insert();
     await s.accept(await claimOneAs(s, one), [misfit("v1")]);
-    same(await review(s), [], "nobody has come");
+    same(await review(s), [], "no new node has come");
     const second = await node(s, "v1");
     same(await review(s, second), [], "one of the same build");
     const two = await node(s, "v2");
@@ -131,7 +131,7 @@ export const misfitCases = cases("misfits", {
     await s.accept(await claimOneAs(s, two), [complete]);
   },
 
-  "housekeeping lifts it, too, when nobody was told of the newcomer": async (s) => {
+  "housekeeping lifts it, too, without a notice of the new node": async (s) => {
     const one = await node(s, "v1");
     const { id } = await s.insert();
     await s.accept(await claimOneAs(s, one), [misfit("v1")]);
@@ -185,7 +185,7 @@ export const misfitCases = cases("misfits", {
     same((await s.run(id)).state, "quarantined", "state after");
   },
 
-  "a parent is told nothing of a quarantined child, and of its end when it comes": async (s) => {
+  "a parent gets no notice of a quarantined child, but of its end when it comes": async (s) => {
     const [one, two] = [await node(s, "v1"), await node(s, "v2")];
     const parent = await s.start({}, { owner: two.owner, build: "v2" });
     const child = s.newRun();
@@ -196,14 +196,14 @@ export const misfitCases = cases("misfits", {
     await s.advance(2_500);
     await review(s);
     same((await s.run(child.id)).state, "quarantined", "the child");
-    same(await s.unreadKeys(parent.runId), [], "what the parent was told");
+    same(await s.unreadKeys(parent.runId), [], "the parent's messages");
     const three = await node(s, "v3");
     await review(s, three);
     await s.accept(await claimOneAs(s, three), [complete]);
     same(await s.unreadKeys(parent.runId), [`child:${child.id}`], "after its end");
   },
 
-  "a quarantined task is still waited for; it is opened again by itself, and its end counts": async (s) => {
+  "a quarantined task is still waited for; it is retried alone, and its end counts": async (s) => {
     for (const effect of [misfit("v1"), fail("quarantined")]) {
       const one = await node(s, "v1");
       const parent = await s.start({}, { owner: one.owner, build: "v1" });
@@ -215,7 +215,7 @@ export const misfitCases = cases("misfits", {
       matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its parent");
       same((await s.store.runs.reconcile({ env: s.env })).replayed, 0, "counts that were wrong");
       const options = { by: "ann", callId: s.token(), fromStart: false };
-      same(await s.store.runs.redrive([run.id], options), [{ outcome: "redriven" }], "opened again");
+      same(await s.store.runs.redrive([run.id], options), [{ outcome: "redriven" }], "retried");
       same(await s.store.runs.redrive([run.id], options), [{ outcome: "redriven" }], "the same call");
       same((await s.run(run.id)).generation, 1, "opened once");
       await s.accept(await claimOneAs(s, one), [complete]);

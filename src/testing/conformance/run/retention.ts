@@ -1,4 +1,4 @@
-// Retention: only what is ended, old enough and nobody's live child goes (S20).
+// Retention: only runs that have ended, are old enough and not a live run's child are removed (S20).
 
 import { cases } from "../case.js";
 import { matches, rejects, same } from "../expect.js";
@@ -22,7 +22,7 @@ async function family(s: Scene) {
 }
 
 export const retentionCases = cases("retention", {
-  "archive puts ended runs aside, once": async (s) => {
+  "archive moves ended runs out of the way, once": async (s) => {
     const id = await completed(s);
     const all = { env: s.env, endedBeforeMs: 0, limit: 10 };
     same(await s.store.runs.archive(all), 1, "archived");

@@ -1,4 +1,4 @@
-// Schedules: declared once, decided on once, with their runs or without.
+// Schedules: declared once, decided once, with their runs or without.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import type {
@@ -22,7 +22,7 @@ function declare(s: Scene, schedules: readonly DeclaredSchedule[], more: Partial
   return s.store.schedules.declare({ ...said, schedules, ...more });
 }
 
-/** A declared schedule as it stands in the store. */
+/** A declared schedule as it is stored. */
 async function declared(s: Scene, more: Partial<DeclaredSchedule> = {}): Promise<ScheduleRecord> {
   const one = schedule(s, more);
   same(await declare(s, [one]), [one.id], "ids");
@@ -77,7 +77,7 @@ export const scheduleCases = cases("schedules", {
     holds(now.seenAt >= row.seenAt + 5, "it was seen again");
   },
 
-  "ids stand in the order of the declaration": async (s) => {
+  "ids are in the order of the declaration": async (s) => {
     const [a, b, c] = ["b", "c", "a"].map((key) => schedule(s, { key }));
     same(await declare(s, [a!, b!, c!]), [a!.id, b!.id, c!.id], "ids");
     same(await declare(s, [schedule(s, { key: "a" }), schedule(s, { key: "b" })]), [c!.id, a!.id], "known ones");
@@ -123,14 +123,14 @@ export const scheduleCases = cases("schedules", {
     same(new Set(left), new Set([kept.id, foreign.id, blue.id]), "what is left");
   },
 
-  "what a node declares itself it never removes, however long nobody was there": async (s) => {
+  "a node never removes what it declares itself, however long no node was running": async (s) => {
     const row = await declared(s);
     await s.advance(100);
     same(await declare(s, [schedule(s)], { removeAfterMs: 0 }), [row.id], "ids");
     matches(await read(s, row.id), { anchor: row.anchor, last: row.last }, "row");
   },
 
-  "due tells those that are to be decided on, and how long until the next": async (s) => {
+  "due returns those that are to be decided, and how long until the next": async (s) => {
     const [late, soon, never] = [
       await declared(s, { key: "late" }),
       await declared(s, { key: "soon" }),
@@ -190,7 +190,7 @@ export const scheduleCases = cases("schedules", {
     same(await runCount(s), 0, "runs");
   },
 
-  "a window whose key is taken starts nothing, whatever became of its run": async (s) => {
+  "a window whose key is taken starts nothing, however its run ended": async (s) => {
     const row = await declared(s);
     const fire = fireOf(s, row);
     const window = fire.last;
@@ -201,7 +201,7 @@ export const scheduleCases = cases("schedules", {
     same(await runCount(s), 2, "runs");
   },
 
-  "many schedules fire in one call, each by itself": async (s) => {
+  "many schedules fire in one call, each on its own": async (s) => {
     const rows = [await declared(s, { key: "a" }), await declared(s, { key: "b" }), await declared(s, { key: "c" })];
     const fires = rows.map((row, i) => fireOf(s, row, { runs: [windowRun(s, i), windowRun(s, 10 + i)] }));
     fires[1] = { ...fires[1]!, seenLast: rows[1]!.last - 1 };

@@ -1,4 +1,4 @@
-// Children: started in their parent's commit, their end told to the parent's inbox exactly once.
+// Children: started in their parent's commit; their end reaches the parent's inbox exactly once.
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
@@ -74,7 +74,7 @@ export const childCases = cases("children", {
     same(await s.log(parent.runId), ["start", "enqueue", "enqueue"], "log");
   },
 
-  "an id that is another run's is no child: its end would be told to somebody else": async (s) => {
+  "an id that is another run's is not a child: its end would reach the wrong run": async (s) => {
     const [parent, other] = [await s.start(), await s.start()];
     const [stranger, theirs, mine] = [s.newRun(), s.newRun({ group: CHILDREN }), s.newRun({ group: CHILDREN })];
     await s.store.runs.insert([stranger]);
@@ -89,7 +89,7 @@ export const childCases = cases("children", {
       same(answers[1]?.outcome, run === stranger ? "accepted" : "recorded", "its neighbour");
       matches(await s.run(run.id), { priority: 0, parentId: run === stranger ? null : other.runId }, "the other run");
     }
-    same(await s.store.runs.get(mine.id), null, "the child beside it");
+    same(await s.store.runs.get(mine.id), null, "the child next to it");
     same(await s.log(parent.runId), ["start"], "log");
   },
 
@@ -138,7 +138,7 @@ export const childCases = cases("children", {
     matches(await s.run(child.id), { state: "cancelled" }, "child");
   },
 
-  "each end of a child is told to its parent": async (s) => {
+  "each end of a child reaches its parent": async (s) => {
     const { parent, children } = await family(s, 3, null);
     const claims = await claimChildren(s);
     for (const [i, effect] of [complete, fail(), fail("skipped")].entries()) {
@@ -151,7 +151,7 @@ export const childCases = cases("children", {
     matches(await s.run(parent.runId), { inboxSeq: 3, state: "running" }, "parent");
   },
 
-  "a child that died or was cancelled is told, too": async (s) => {
+  "a child that died or was cancelled is reported, too": async (s) => {
     const { parent } = await family(s, 2, null);
     const [dying] = await claimChildren(s, SHORT_MS);
     const other = some((await s.store.runs.list({ env: s.env, program: "child" }, { limit: 10 })).runs, "children");
@@ -214,7 +214,7 @@ export const childCases = cases("children", {
     matches(await s.run(parent.runId), { state: "waiting" }, "parent");
   },
 
-  "an ended parent is told nothing": async (s) => {
+  "an ended parent gets no notice": async (s) => {
     const { parent, seq } = await family(s, 1, null);
     await s.accept(parent, [complete], seq);
     const [claim] = await claimChildren(s);
@@ -223,7 +223,7 @@ export const childCases = cases("children", {
     matches(await s.run(parent.runId), { state: "completed", inboxSeq: 0 }, "parent");
   },
 
-  "a parent that ends in the same call is told nothing": async (s) => {
+  "a parent that ends in the same call gets no notice": async (s) => {
     const { parent, seq } = await family(s, 1, null);
     const [claim] = await claimChildren(s);
     const child = { claim: some(claim, "child's claim"), expectedSeq: 1, effects: [complete] };
@@ -232,7 +232,7 @@ export const childCases = cases("children", {
     matches(await s.run(parent.runId), { state: "completed", inboxSeq: 0 }, "parent");
   },
 
-  "a child of nobody ends in peace": async (s) => {
+  "a run without a parent ends without a notice": async (s) => {
     const orphan = await s.start({ parentId: s.id() });
     await s.accept(orphan, [complete]);
     matches(await s.run(orphan.runId), { state: "completed" }, "child");

@@ -1,4 +1,4 @@
-// A run with tasks, as the cases about them begin.
+// A run with tasks: the setup of the cases about tasks.
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";

@@ -1,4 +1,4 @@
-// What people do to a run with tasks: pause, resume, cancel, retry; and what is read and mended.
+// Operations on a run with tasks: pause, resume, cancel, retry; and reading and repairing.
 
 import type { Effect } from "../../../kernel/run/effect.js";
 import { GIVEN } from "../../../store/contract/journal/journal.js";
@@ -35,9 +35,9 @@ export const taskOperationCases = cases("tasks", {
     for (const effect of [handBack, retry(0), park()]) {
       const claim = await s.start();
       same(await s.store.runs.pause(claim.runId, ME), { outcome: "requested" }, "answer");
-      same((await s.unreadKeys(claim.runId)).length, 1, "its holder is told");
+      same((await s.unreadKeys(claim.runId)).length, 1, "its holder is notified");
       await s.accept(claim, [effect]);
-      matches(await s.run(claim.runId), { state: "paused", wakeAt: null }, "given back");
+      matches(await s.run(claim.runId), { state: "paused", wakeAt: null }, "released");
       await s.store.runs.cancel(claim.runId, ME);
     }
     const claim = await s.start({}, { leaseMs: SHORT_MS });
@@ -56,7 +56,7 @@ export const taskOperationCases = cases("tasks", {
     await s.store.runs.pause(claim.runId, ME);
     same(await s.store.runs.resume(claim.runId, ME), { outcome: "resumed" }, "answer");
     await s.accept(claim, [handBack]);
-    matches(await s.run(claim.runId), { state: "waiting" }, "given back");
+    matches(await s.run(claim.runId), { state: "waiting" }, "released");
     const again = await s.claimOne();
     await s.store.runs.pause(again.runId, ME);
     await s.accept(again, [complete]);
@@ -64,7 +64,7 @@ export const taskOperationCases = cases("tasks", {
     same(await s.store.runs.pause(s.id(), ME), { outcome: "unknown" }, "unknown");
   },
 
-  "a task with a limit that is started while its parent is being paused stands in no line until it is resumed": async (
+  "a task with a limit that is started while its parent is being paused waits in no line until it is resumed": async (
     s,
   ) => {
     const parent = await s.start();
@@ -109,7 +109,7 @@ export const taskOperationCases = cases("tasks", {
     same(await s.store.runs.stopping(parent.runId), { state: "paused", running: 1, unanswered: 1 }, "paused");
     const [asked] = await s.store.inbox.unread(claim.runId);
     await s.store.runs.resume(parent.runId, ME);
-    matches(await s.store.runs.stopping(parent.runId), { unanswered: 0 }, "resumed: nobody waits for the pause");
+    matches(await s.store.runs.stopping(parent.runId), { unanswered: 0 }, "resumed: nothing waits for the pause");
     await s.store.runs.cancel(parent.runId, ME);
     matches(await s.store.runs.stopping(parent.runId), { running: 1, unanswered: 2 }, "cancelled: it and its task");
     const takes = [some(asked, "the pause").key, "cancel"].map((messageKey) => ({ kind: "take", messageKey }) as const);
@@ -172,7 +172,7 @@ export const taskOperationCases = cases("tasks", {
     same(await Promise.all(ids.map(async (one) => (await s.run(one)).generation)), [1, 1], "opened once");
   },
 
-  "begun anew, a run has no tasks": async (s) => {
+  "started over, a run has no tasks": async (s) => {
     const { parent } = await family(s, [[]]);
     await s.accept(await one(s), [fail()]);
     const woken = await s.claimOne();
@@ -182,7 +182,7 @@ export const taskOperationCases = cases("tasks", {
     same((await claimTasks(s)).length, 0, "nothing of the old generation is opened");
   },
 
-  "begun anew after it died before its tasks, a run has left them, and their ends wake nobody": async (s) => {
+  "started over after it died before its tasks, a run has left them, and their ends wake nothing": async (s) => {
     const parent = await s.start({ crashLimit: 1 });
     const old = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
     const starts = [enqueue(old[0]!), enqueue(old[1]!, [old[0]!.id])];
@@ -226,7 +226,7 @@ export const taskOperationCases = cases("tasks", {
     same(nobody, null, "unknown");
   },
 
-  "a claim on a task tells what its parent was started with and its needs ended with": async (s) => {
+  "a claim on a task has its parent's input and the ends of its needs": async (s) => {
     const { parent } = await family(s, [[], [], [0, 1]]);
     const firsts = await claimTasks(s);
     same(
@@ -247,7 +247,7 @@ export const taskOperationCases = cases("tasks", {
     same((await s.start()).given, [], "no task");
   },
 
-  "a claim on a task with many needs tells none of them": async (s) => {
+  "a claim on a task with many needs has none of them": async (s) => {
     const needs = Array.from({ length: GIVEN.needs + 1 }, (_, i) => i);
     await family(s, [...needs.map(() => []), needs, needs.slice(1)]);
     for (const task of await claimTasks(s)) await s.accept(task, [complete]);
@@ -262,7 +262,7 @@ export const taskOperationCases = cases("tasks", {
     same(ends, [...ends].sort(), "in the order of their ids");
   },
 
-  "nothing is to be mended where nobody meddled": async (s) => {
+  "nothing is to be repaired where nothing was changed by hand": async (s) => {
     await family(s, [[], [0], [0, 1]]);
     await s.accept(await one(s), [complete]);
     const { replayed, skipped } = await s.store.runs.reconcile();

@@ -1,4 +1,4 @@
-// Tasks: their ends are counted in the rows that wait for them, whoever ends them and however.
+// Tasks: their ends are counted in the rows that wait for them, however they end.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import { cases } from "../case.js";
@@ -87,7 +87,7 @@ export const taskCases = cases("tasks", {
     matches(await s.run(some(ids[1], "behind")), { state: "waiting" }, "behind");
   },
 
-  "a task that died is counted, and its parent is told": async (s) => {
+  "a task that died is counted, and its parent is notified": async (s) => {
     const { parent, ids } = await family(s, [[], [0]], { crashLimit: 1 });
     await one(s, SHORT_MS);
     await s.advance(PAST_MS);
@@ -101,7 +101,7 @@ export const taskCases = cases("tasks", {
     same(await s.unreadKeys(parent.runId), [`child:${ids[0]}`], "news");
   },
 
-  "a task and a task of its own that die in one sweep are both counted, whoever is taken first": async (s) => {
+  "a task and a task of its own that die in one round are both counted, whichever is reclaimed first": async (s) => {
     for (const itemFirst of [true, false]) {
       const { parent, ids } = await family(s, [[], [0]], { crashLimit: 1 });
       const item = s.newRun({ group: TASKS, crashLimit: 1 });
@@ -139,7 +139,7 @@ export const taskCases = cases("tasks", {
     matches(await s.run(some(ids[1], "behind")), { state: "blocked", pending: 1 }, "behind");
   },
 
-  "only a failure is told to the parent, and wakes it when it waits for that": async (s) => {
+  "only a failure is reported to the parent, and wakes it when it waits for that": async (s) => {
     const parent = await s.start();
     const runs = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
     await s.accept(parent, [...runs.map((run) => enqueue(run)), park({ forTasks: true })]);
@@ -159,7 +159,7 @@ export const taskCases = cases("tasks", {
     matches(await s.run(parent.runId), { state: "waiting", pending: 0 }, "parent");
   },
 
-  "a task's id is taken once, and it needs only tasks that stand before it in its commit": async (s) => {
+  "a task's id is taken once, and it needs only tasks that precede it in its commit": async (s) => {
     const parent = await s.start();
     const [a, b] = [s.newRun({ group: TASKS }), s.newRun({ group: TASKS })];
     refused(await s.commit(parent, [enqueue(a, [b.id]), enqueue(b)]), "a need that comes after");

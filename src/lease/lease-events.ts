@@ -1,4 +1,4 @@
-// What a lease tells the bus. `count` and `durationMs` are there to be summed by whoever measures.
+// Telemetry of leases. `count` and `durationMs` are meant to be summed by metrics.
 
 export interface LeaseFacts {
   readonly key: string;
@@ -22,11 +22,11 @@ export type LeaseCall = "renew" | "complete" | "fail" | "release";
 export interface LeaseEvents {
   /** The key was free. */
   "lease.acquired": GrantFacts;
-  /** The key was taken from an owner whose time was over: that owner died, hangs or is cut off. */
+  /** The key was taken from an owner whose lease had expired: that owner died, hangs or is cut off. */
   "lease.steal": GrantFacts & { readonly stolenFrom: string };
   "lease.busy": AcquireFacts & { readonly heldBy: string | null };
   "lease.renewed": LeaseFacts;
-  /** `lost`: somebody took it. `error`: no answer, so nobody knows; the holder keeps trying. */
+  /** `lost`: another owner took it. `error`: no answer, so the outcome is unknown; the holder keeps trying. */
   "lease.renew_failed":
     | (LeaseFacts & { readonly reason: "lost" })
     | (LeaseFacts & { readonly reason: "error"; readonly error: unknown });
@@ -34,10 +34,10 @@ export interface LeaseEvents {
   "lease.failed": LeaseFacts & { readonly detail: string };
   /** Given up without having done the work. */
   "lease.released": LeaseFacts;
-  /** This owner's call was refused, because the lease is somebody else's or nobody's. */
+  /** This owner's call was rejected, because another owner has the lease, or none. */
   "lease.lost": LeaseFacts & { readonly call: LeaseCall };
-  /** The end of a lease could not be written, or perhaps it was: its time runs out by itself. */
+  /** The end of a lease could not be written, or its outcome is unknown: the lease expires. */
   "lease.end_failed": LeaseFacts & { readonly call: LeaseCall; readonly error: unknown };
-  /** The renewer itself broke (not the store) and goes on. */
+  /** The renewer itself failed (not the store) and continues. */
   "lease.renewer_restarted": LeaseFacts & { readonly error: unknown };
 }

@@ -1,4 +1,4 @@
-// What the kinds of nodes are run with: the one who walks through the graph, and the place they stand at.
+// What a node is run with: the walker, and the node's place in the graph.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
@@ -10,7 +10,7 @@ import type { Beginning } from "./beginning.js";
 import type { NodeRecord } from "./fold.js";
 import type { Memory } from "./memory.js";
 import type { AnyNode, GraphPlan } from "./plan.js";
-import type { Place } from "./position.js";
+import type { NodePlace } from "./position.js";
 import type { Fields } from "./reducer.js";
 import type { Spending } from "./spending.js";
 
@@ -23,32 +23,32 @@ export interface RunParts {
   readonly beginning: Beginning;
 }
 
-/** A node that is to be run: where, on which state, and what its end leads to. */
-export interface Scene {
-  readonly place: Place;
+/** A node to be run: its place, its state, and what happens at its end. */
+export interface NodeVisit {
+  readonly place: NodePlace;
   readonly state: Fields;
   readonly failure: { readonly node: string; readonly error: StoredError } | null;
-  /** Adds where its frame goes next, and says whether that is the end of the run. */
+  /** Adds the frame's next position, and determines whether that is the end of the run. */
   readonly finish: (record: NodeRecord) => NodeRecord;
   readonly rescue: ((error: StoredError) => NodeRecord | undefined) | null;
-  /** Whether everything that runs besides is written down when this node is: then the memory is, too. */
+  /** Whether no other node runs in parallel, so that a snapshot can be written with this node's entry. */
   readonly alone: boolean;
-  /** Told by `finish` and `rescue`: with this node the whole run is over. */
+  /** Set by `finish` and `rescue`: the run ends with this node. */
   isLast: boolean;
 }
 
 export interface Walker {
   readonly parts: RunParts;
-  /** From where the frame is to its end. */
-  walk(place: Place, plan: GraphPlan, alone: boolean): Promise<Fields>;
-  /** Runs a node to its end; what came of it before is not done again. */
-  node(spec: AnyNode, scene: Scene): Promise<NodeRecord>;
-  /** Records the end of a node that does no work itself: its branches, items or its person did. */
-  close(scene: Scene, record: () => NodeRecord): Promise<NodeRecord>;
+  /** From the frame's position to its end. */
+  walk(place: NodePlace, plan: GraphPlan, alone: boolean): Promise<Fields>;
+  /** Runs a node to its end; recorded results are not repeated. */
+  node(spec: AnyNode, nodeVisit: NodeVisit): Promise<NodeRecord>;
+  /** Records the end of a node that does no work itself: its branches or items did, or a person decided. */
+  close(nodeVisit: NodeVisit, record: () => NodeRecord): Promise<NodeRecord>;
   /** One durable call: attempts, back-off, timeout, and its result in the journal. */
   call<T>(
     kind: "node" | "item",
-    scene: Scene,
+    nodeVisit: NodeVisit,
     rules: AttemptRules,
     work: (info: StepInfo, spending: Spending) => T | Promise<T>,
   ): Promise<T>;

@@ -1,4 +1,4 @@
-// What is told of events: who was started by them, and who was not.
+// Telemetry of events: which runs they started, and which not.
 
 interface OfEvent {
   readonly event: string;
@@ -10,16 +10,16 @@ interface OfRun extends OfEvent {
 }
 
 export interface TriggerEvents {
-  /** `runs`: how many it started; in a caller's own transaction, when that commits. */
+  /** `runs`: how many it started; in a caller's own transaction, on commit. */
   "event.accepted": OfEvent & { readonly runs: number };
-  /** The same event had started `runId` before. */
+  /** The same event had already started `runId`. */
   "event.deduplicated": OfRun;
-  /** It is kept for `runId`, which begins when its subject is quiet. */
+  /** The event is stored for `runId`, which begins when its subject is quiet. */
   "event.debounced": OfRun;
   /** This node is disabled: it started nothing. */
   "event.ignored": OfEvent;
-  /** The circuit breaker of the program is open. */
+  /** The program's circuit breaker is open. */
   "event.rejected": OfEvent & { readonly program: string };
-  /** `runId` was let through to try; until it has ended, no other is. */
+  /** `runId` may probe; until it has ended, no other run may. */
   "breaker.half_opened": { readonly program: string; readonly runId: string };
 }

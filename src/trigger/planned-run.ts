@@ -1,4 +1,5 @@
-// The runs that one event is to start where more than a row is needed: with limits, a window to wait for, a circuit breaker.
+// The runs that one event is to start when more than a row is needed: with limits, a debounce window, or a circuit
+// breaker.
 
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { HoldfastError, InvalidInput } from "../kernel/error.js";
@@ -12,24 +13,24 @@ import { isPerStack, type Matched } from "../store/contract/event/events.js";
 import type { Occurrence } from "./occurrence.js";
 
 /** A run that one occurrence is to start. */
-export interface Wish {
+export interface PlannedRun {
   readonly run: NewRun;
-  /** Not null: it gathers. */
+  /** Set when the run gathers events. */
   readonly ticket: DebounceTicket | null;
   readonly breaker: BreakerRule | null;
 }
 
-export type Judged = Wish & { readonly passes: boolean };
+export type Judged = PlannedRun & { readonly passes: boolean };
 
 /**
- * Where limits or subjects go by something that the payload does not have, nothing of this event is stored. `stamp`: what a run
- * of this program is marked with.
+ * If the payload lacks the key of a limit or a subject, nothing of this event is stored. `stamp`: the mark of a run of
+ * this program.
  */
-export function wishesOf(
+export function plannedRunsOf(
   occurrence: Occurrence,
   matched: readonly Matched[],
   stamp: (program: string) => { readonly deferred?: NewDeferral },
-): readonly Wish[] | HoldfastError {
+): readonly PlannedRun[] | HoldfastError {
   try {
     return matched.map((one) => wishOf(occurrence, one, stamp(one.program)));
   } catch (error) {
@@ -38,17 +39,18 @@ export function wishesOf(
   }
 }
 
-function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): Wish {
+function wishOf(occurrence: Occurrence, one: Matched, stamped: { readonly deferred?: NewDeferral }): PlannedRun {
   const { limits, queue, breaker, debounceMs } = one;
   const limited = limits.length > 0 && { limits: newLimits(limits, queue, occurrence.value) };
   const { key, ...run } = { ...eventRun(occurrence, one), ...stamped, ...limited };
   if (debounceMs === null) return { run: { ...run, key }, ticket: null, breaker };
-  // One that gathers for all stacks belongs to none: left in the stack of its first event, it could wait for nodes that never come.
+  // A run that gathers events of all stacks belongs to none: in the stack of its first event, it could wait for nodes
+  // that never come.
   const group = isPerStack(one) ? run.group : { ...run.group, stack: null };
   return { run: { ...run, group }, ticket: ticketOf(occurrence, one, debounceMs), breaker };
 }
 
-/** Refused here when it is too long for the store: nothing of the event may be stored then. */
+/** Rejected here when it is too long for the store: nothing of the event may be stored then. */
 function ticketOf({ value }: Occurrence, { scope, subject: path }: Matched, windowMs: number): DebounceTicket {
   const subject = readKey(value, path ?? [], "payload", "a trigger is debounced by it");
   if (subject.length > LONGEST_SUBJECT) {

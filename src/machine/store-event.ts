@@ -1,4 +1,4 @@
-// An event that is not applied by its sender: it waits in the instance's line of timers until a node takes it.
+// An event that its sender does not apply: it is stored among the instance's timers until a node applies it.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -24,9 +24,12 @@ export async function tellLater(instances: Instances, later: Later): Promise<voi
   const delayMs = delay === undefined ? 0 : toMs(delay, "delay");
   const instanceKey = instances.keyOf(machine, id);
   const told = {
-    // With a key of the sender's, the same event told twice stands in the line once.
+    // With a sender's key, the same event sent twice is stored once.
     id: key === null ? world.token() : timerId(instanceKey, `key:${key}`),
-    ...{ instanceKey, generation: 0, name: event.type, delayMs },
+    instanceKey,
+    generation: 0,
+    name: event.type,
+    delayMs,
     group: timerGroup(env, stack, machine),
     payload: codecs.encode({ event, by, ...(key !== null && { key }) }, "event"),
   };
