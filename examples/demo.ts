@@ -1,6 +1,6 @@
 // `npm start`: an embedded PostgreSQL, three node processes, six orders. One node is killed with -9 in mid-step, one is
 // frozen for longer than its lease and wakes up to find its late write refused. Nothing is lost, nothing recorded twice.
-// The last order waits for you; with `--once` a script approves it, too, and `--json` prints what came of it.
+// The last order waits for you; with `--once` a script approves it, too, and `--json` prints the result.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
