@@ -1,4 +1,4 @@
-// Planted bugs in machines: a timer fires twice, never, early or into another state; a step is half written; a state is believed.
+// Planted bugs in machines: a timer fires twice, never, early or into another state; a step is half written; an old state is used.
 
 import type { Mutant } from "./mutant.js";
 
@@ -64,7 +64,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/memory.test.ts", test: "in its generation only" }],
   },
   {
-    name: "a timer fires in whatever generation, in the database",
+    name: "a timer fires in any generation, in the database",
     breaks: "S11",
     edits: [
       {
@@ -76,7 +76,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a fired timer goes with the append that names it" }],
   },
   {
-    name: "an append at whatever sequence",
+    name: "an append at any sequence",
     breaks: "S8",
     edits: [
       {
@@ -100,7 +100,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "an append moves the row from the expected sequence" }],
   },
   {
-    name: "a remembered state is believed",
+    name: "a cached state is used without a check",
     breaks: "S8",
     edits: [
       {
@@ -130,7 +130,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "an ended instance takes nothing" }],
   },
   {
-    name: "taking a timer is not counted",
+    name: "the claim of a timer is not counted",
     breaks: "S17",
     edits: [
       {
@@ -142,7 +142,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "a timer that is taken too often without an end is dead" }],
   },
   {
-    name: "a timer is taken while somebody has it",
+    name: "a timer is claimed while another node holds it",
     breaks: "L4",
     edits: [
       {
@@ -154,7 +154,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "timers that somebody has are passed over" }],
   },
   {
-    name: "nobody waits for the timers of one who died",
+    name: "the deadline of a dead node's timers wakes no other node",
     breaks: "L4",
     edits: [
       {
@@ -166,7 +166,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "timers that somebody has are passed over" }],
   },
   {
-    name: "a settled timer stays taken",
+    name: "a settled timer stays claimed",
     breaks: "L4",
     edits: [
       {
@@ -178,13 +178,13 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "settled, a timer is tried later" }],
   },
   {
-    name: "a timer that is set anew stays taken",
+    name: "a timer that is set again stays claimed",
     breaks: "L4",
     edits: [{ file: SQL, find: "    claimed_until = null, attempts = 0,", put: "    attempts = 0," }],
     killedBy: [{ file: CONFORMANCE, test: "a taken timer that is set anew is free" }],
   },
   {
-    name: "taking a timer moves it in its indexes",
+    name: "the claim of a timer moves it in its indexes",
     breaks: "L4",
     edits: [
       {
@@ -196,7 +196,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/store/planner/hot-timers.test.ts", test: "leaves them where they stand in every index" }],
   },
   {
-    name: "a failing timer is tried at once",
+    name: "a failing timer is retried at once",
     breaks: "L4",
     edits: [
       {
@@ -208,7 +208,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: TIMERS, test: "one that fails backs off, gives up in the end" }],
   },
   {
-    name: "timers are looked for, not slept on",
+    name: "timers are polled for, not slept on",
     breaks: "L4",
     edits: [
       {
@@ -237,7 +237,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: TIMERS, test: "timers whose branch is gone are kept and shown" }],
   },
   {
-    name: "until idle without what the loop took by itself",
+    name: "untilIdle ignores timers that the loop has claimed",
     breaks: "L4",
     edits: [
       {
@@ -249,7 +249,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/machine/overload.test.ts", test: "also what the node had taken before it was asked" }],
   },
   {
-    name: "timers are taken without a bound",
+    name: "timers are claimed without a bound",
     breaks: "L4",
     edits: [
       {
@@ -274,7 +274,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/machine/overload.test.ts", test: "no other of its neighbours is" }],
   },
   {
-    name: "others at the instance are a timer's failure",
+    name: "a conflict at the instance counts as a timer's failure",
     breaks: "L4",
     edits: [
       { file: "src/machine/timer-loop.ts", find: "if (isPassing(error)) return", put: "if (error === null) return" },
@@ -282,7 +282,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: "test/machine/overload.test.ts", test: "again and again is not given up" }],
   },
   {
-    name: "a timer settled after somebody else took it",
+    name: "a timer is settled by a node that has lost it",
     breaks: "S11",
     edits: [
       {
@@ -299,7 +299,7 @@ export const machines: readonly Mutant[] = [
     killedBy: [{ file: CONFORMANCE, test: "in its generation only" }],
   },
   {
-    name: "what is no event reaches the mailbox",
+    name: "a value that is not an event reaches the mailbox",
     breaks: "S8",
     edits: [
       {

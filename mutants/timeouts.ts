@@ -25,7 +25,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "its late owner can do nothing" }],
   },
   {
-    name: "a sweeper that looks and then fires what stands there",
+    name: "a sweeper lists timeouts and then fires whatever is stored",
     breaks: "the conditional fire",
     edits: [
       {
@@ -50,7 +50,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the second is told who claimed it" }],
   },
   {
-    name: "a timeout scheduled anew keeps its generation",
+    name: "a timeout that is scheduled again keeps its generation",
     breaks: "an old claim completes nothing",
     edits: [
       {
@@ -63,7 +63,7 @@ export const timeouts: readonly Mutant[] = [
   },
   {
     name: "a failing timeout stays at the head of the line",
-    breaks: "poison starves nobody",
+    breaks: "poison starves no other timeout",
     edits: [
       { file: FIRING, find: "store.release(claim, { retryInMs, problem })", put: "store.release(claim, { problem })" },
     ],
@@ -71,7 +71,7 @@ export const timeouts: readonly Mutant[] = [
   },
   {
     name: "a hanging handler keeps its place",
-    breaks: "poison starves nobody",
+    breaks: "poison starves no other timeout",
     edits: [
       {
         file: FIRING,
@@ -94,7 +94,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/timeout/sweeper.test.ts", test: "neither early nor an interval late" }],
   },
   {
-    name: "a leader that keeps on in doubt",
+    name: "a leader in doubt keeps leading",
     breaks: "one leader at a time",
     edits: [
       {
@@ -147,7 +147,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "that kills its process is given up" }],
   },
   {
-    name: "nobody is told of another process's nearer deadline",
+    name: "a nearer deadline of another process wakes no sweeper",
     breaks: "lateness is not the interval",
     edits: [
       {
@@ -159,7 +159,7 @@ export const timeouts: readonly Mutant[] = [
     killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],
   },
   {
-    name: "a far deadline that was told hides nearer ones",
+    name: "a far deadline hides nearer ones",
     breaks: "lateness is not the interval",
     edits: [
       {
