@@ -82,7 +82,7 @@ export async function benchGraph(url: string, options: { quick: boolean; say: (l
   const many = options.quick ? 1_000 : 10_000;
   const [short, long] = [await recovery(url, pool, 200), await recovery(url, pool, many)];
   const ok = long <= Math.max(3 * short, 100);
-  options.say(`${ok ? "ok  " : "FAIL"} goes on after 200 nodes in ${short} ms, after ${many} in ${long} ms`);
+  options.say(`${ok ? "ok  " : "FAIL"} resumes after 200 nodes in ${short} ms, after ${many} in ${long} ms`);
   await pool.end();
   return { ok: ok && figures.every(({ ratio, needs }) => ratio.median >= needs), figures, recoveryMs: { short, long } };
 }

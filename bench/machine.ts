@@ -178,7 +178,7 @@ async function pending({ url, pool, quick, tell }: Bench): Promise<void> {
       },
     };
   });
-  tellPending(tell, `a sweep of 200 timers with ${many} pending, against one with none`, found);
+  tellPending(tell, `a claim of 200 timers with ${many} pending, against one with none`, found);
 }
 
 /** The same for timeouts: 100 due ones are found, claimed and completed. */

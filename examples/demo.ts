@@ -66,13 +66,13 @@ function onTold(node: string, { event, runId = "", what = "", epoch = 1, expired
   if (event === "step") onStep(node, what);
   if (event === "claimed") onClaimed(node, runId, epoch);
   if (event === "reclaimed") {
-    const why = expiredForMs > 0 ? "its lease is over" : "the process that held it is gone";
+    const why = expiredForMs > 0 ? "its lease has expired" : "the process that held it is gone";
     tellNode(node, run, `is free again: ${why}`);
   }
   if (event === "lost") {
     refused.add(runId);
     held.delete(runId);
-    tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, somebody else holds it now`);
+    tellNode(node, run, `tries to write under claim ${epoch}: REFUSED, another node holds it now`);
   }
   if (event === "settled") {
     held.delete(runId);
