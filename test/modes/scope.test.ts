@@ -25,7 +25,7 @@ function operationsOf(store: Store): string[] {
   return names.filter((name) => !OF_POSTGRES.includes(name)).sort();
 }
 
-/** All rows of A, and what is kept of it beside the tables that are compared elsewhere. */
+/** All rows of A, and what its nodes serve and declare. */
 async function digest(store: Store, a: Place, snapshot: () => Promise<object>): Promise<string[]> {
   const rows = Object.entries(await snapshot()).flatMap(([table, found]) =>
     (found as unknown[]).filter(isOfA).map((row) => `${table} ${JSON.stringify(row)}`),
@@ -57,7 +57,7 @@ async function walk(store: Store, seed: number, snapshot: () => Promise<object>,
   }
 }
 
-test("every operation of the contract stands in the table, on both stores", () => {
+test("every operation of the contract is in the table, on both stores", () => {
   expect(operationsOf(memoryStore())).toEqual(Object.keys(OPERATIONS).sort());
 });
 
