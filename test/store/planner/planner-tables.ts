@@ -187,7 +187,7 @@ export async function analyze(pool: pg.Pool, s: string): Promise<void> {
 export interface HotStatement {
   readonly statement: Statement;
   readonly values: unknown[];
-  /** Rows of `runs` it may read besides a small multiple of its batch. */
+  /** Rows of `runs` it may read in addition to a small multiple of its batch. */
   readonly alsoReads: number;
   /** Small tables that it is right to read from end to end. */
   readonly readsWhole?: readonly string[];
@@ -229,7 +229,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     }),
     { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
     hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
-    // For a misfit only, the nodes are asked whose code wrote last and who may fit.
+    // Only for a misfit: reads the nodes whose code wrote last or may fit.
     {
       ...hot(commitRunsAndMore, [
         ...fenceColumns(more),
@@ -275,7 +275,7 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
         each(() => 1),
       ],
     ]),
-    // All that run, twice (whose lease is over, who is called), all mail and all parked that have some. Nobody defers here.
+    // All running runs, twice (expired leases, requests), all messages and all parked runs that have some. No run is deferred here.
     { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
     { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
     hot(endClaims, [[OWNER]], 10 * HELD),
@@ -338,7 +338,7 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   ];
   const gathered = each((i) => ({
     run: newRun(),
-    // Half of them are there already.
+    // Half of them exist already.
     ticket: { subscription: "p on 1", subject: `subject-${i % 2 === 0 ? "new-" : ""}${i + 1}`, windowMs: 1000 },
   }));
   const asked = [each(() => "test"), each(() => "p"), each(() => 5), each(() => 1000)];
