@@ -234,7 +234,7 @@ export const dags: readonly Mutant[] = [
         put: 'const TRIED_AGAIN: readonly RunState[] = ["skipped", "failed",',
       },
     ],
-    killedBy: [{ file: "test/dag/operate.test.ts", test: "a retry tries again only" }],
+    killedBy: [{ file: "test/dag/operate.test.ts", test: "a retry repeats only failed tasks" }],
   },
   {
     name: "a DAG ends while its tasks run",

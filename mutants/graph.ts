@@ -52,7 +52,7 @@ export const graph: readonly Mutant[] = [
         put: 'const { path: name } = scene.place;\n  const key = "1";',
       },
     ],
-    killedBy: [{ file: "test/graph/people.test.ts", test: "each visit of a gate asks anew" }],
+    killedBy: [{ file: "test/graph/people.test.ts", test: "each visit of a gate asks again" }],
   },
   {
     name: "the next node is not in the commit of the last one",
@@ -100,7 +100,7 @@ export const graph: readonly Mutant[] = [
         put: "memory.mail = [];",
       },
     ],
-    killedBy: [{ file: "test/graph/recovery.test.ts", test: "a signal that came early" }],
+    killedBy: [{ file: "test/graph/recovery.test.ts", test: "an early signal" }],
   },
   {
     name: "each attempt counts its progress from the start",
@@ -124,7 +124,7 @@ export const graph: readonly Mutant[] = [
         put: "visits: then.visits });",
       },
     ],
-    killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is taken back" }],
+    killedBy: [{ file: "test/graph/fork-rewind.test.ts", test: "a failed run is rewound" }],
   },
   {
     name: "a decision on one plan passes the gate for another",

@@ -198,7 +198,7 @@ export const ground: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: "test/store/connections.test.ts", test: "prepare a statement anew" }],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "prepare a statement again" }],
   },
   {
     name: "a temporary server leaves data that had to go elsewhere",
@@ -236,6 +236,6 @@ export const ground: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: "test/store/connections.test.ts", test: "told at once" }],
+    killedBy: [{ file: "test/store/connections.test.ts", test: "reject at once" }],
   },
 ];

@@ -22,7 +22,7 @@ export const machines: readonly Mutant[] = [
         put: 'if (entered[path] === undefined) return { outcome: "stale" };',
       },
     ],
-    killedBy: [{ file: TIMERS, test: "an event between the look and the firing" }],
+    killedBy: [{ file: TIMERS, test: "after an event between poll and fire" }],
   },
   {
     name: "a timer armed in a second transaction",
@@ -109,7 +109,7 @@ export const machines: readonly Mutant[] = [
         put: "        return",
       },
     ],
-    killedBy: [{ file: "test/machine/instances.test.ts", test: "a node that has seen it long ago" }],
+    killedBy: [{ file: "test/machine/instances.test.ts", test: "a node with an old cached state" }],
   },
   {
     name: "an effect's answer without a key",
@@ -193,7 +193,9 @@ export const machines: readonly Mutant[] = [
         put: "  set attempts = x.attempts + 1, try_at = (select now from t), claimed_until = (select now from t)",
       },
     ],
-    killedBy: [{ file: "test/store/planner/hot-timers.test.ts", test: "leaves them where they stand in every index" }],
+    killedBy: [
+      { file: "test/store/planner/hot-timers.test.ts", test: "leaves their entries in every index unchanged" },
+    ],
   },
   {
     name: "a failing timer is retried at once",
@@ -205,7 +207,7 @@ export const machines: readonly Mutant[] = [
         put: '      return { ...settlement(timer, "retry"), delayMs: delayMs * 0, problem };',
       },
     ],
-    killedBy: [{ file: TIMERS, test: "one that fails backs off, gives up in the end" }],
+    killedBy: [{ file: TIMERS, test: "a failing timer backs off, is given up in the end" }],
   },
   {
     name: "timers are polled for, not slept on",
@@ -222,7 +224,7 @@ export const machines: readonly Mutant[] = [
         put: "        if (nextMs === -1) this.#wakeAt",
       },
     ],
-    killedBy: [{ file: TIMERS, test: "the next deadline is slept on, not polled for" }],
+    killedBy: [{ file: TIMERS, test: "the loop sleeps until the next deadline" }],
   },
   {
     name: "an unknown timer is dropped",
@@ -246,7 +248,7 @@ export const machines: readonly Mutant[] = [
         put: "    this.#taken = 0;\n    await this.#round();\n    await Promise.all",
       },
     ],
-    killedBy: [{ file: "test/machine/overload.test.ts", test: "also what the node had taken before it was asked" }],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "timers that the node had claimed before the call" }],
   },
   {
     name: "timers are claimed without a bound",
@@ -259,7 +261,7 @@ export const machines: readonly Mutant[] = [
       },
       { file: "src/machine/timer-pace.ts", find: "return Math.min(PAGE, this.#allowed);", put: "return PAGE;" },
     ],
-    killedBy: [{ file: "test/machine/overload.test.ts", test: "hundreds that are overdue are each taken once" }],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "hundreds of overdue timers are each claimed once" }],
   },
   {
     name: "a timer that kills spends its neighbours' attempts",
@@ -271,7 +273,7 @@ export const machines: readonly Mutant[] = [
         put: "return { now: few > 0 ? timers : [], together, back: [] };",
       },
     ],
-    killedBy: [{ file: "test/machine/overload.test.ts", test: "no other of its neighbours is" }],
+    killedBy: [{ file: "test/machine/overload.test.ts", test: "none of its neighbours is" }],
   },
   {
     name: "a conflict at the instance counts as a timer's failure",
@@ -308,7 +310,7 @@ export const machines: readonly Mutant[] = [
         put: "    if (!this.id) checkEvent(event);\n",
       },
     ],
-    killedBy: [{ file: "test/machine/sending.test.ts", test: "does not trouble those that are sent with it" }],
+    killedBy: [{ file: "test/machine/sending.test.ts", test: "does not affect events sent with it" }],
   },
   {
     name: "an effect's run shows marked fields",

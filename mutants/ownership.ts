@@ -265,7 +265,7 @@ export const ownership: readonly Mutant[] = [
         put: '  for (const one of answer.reclaimed) bus.emit("run.reclaimed", one);\n',
       },
     ],
-    killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a sweep" }],
+    killedBy: [{ file: "test/modes/recovery.test.ts", test: "reports a reclaim" }],
   },
   {
     name: "a claim that is in doubt when it is granted waits for the next renewal",

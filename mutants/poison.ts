@@ -41,7 +41,7 @@ export const poison: readonly Mutant[] = [
         put: "world.after(aloneMs(session.run.crashes), () => {});",
       },
     ],
-    killedBy: [{ file: "test/engine/solitary.test.ts", test: "takes long" }],
+    killedBy: [{ file: "test/engine/solitary.test.ts", test: "a long suspect" }],
   },
   {
     name: "suspects executed like any other run",

@@ -131,7 +131,7 @@ export const routing: readonly Mutant[] = [
         put: "if",
       },
     ],
-    killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|taken for dead" }],
+    killedBy: [{ file: "test/engine/alone.test.ts", test: "registers again|declared gone" }],
   },
   {
     name: "numbers of groups are counted up",

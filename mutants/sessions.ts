@@ -79,7 +79,7 @@ export const sessions: readonly Mutant[] = [
         put: '["STORE_UNAVAILABLE"]',
       },
     ],
-    killedBy: [{ seeds: 60 }, { file: REFUSALS, test: "beside open connections" }],
+    killedBy: [{ seeds: 60 }, { file: REFUSALS, test: "with open connections" }],
   },
   {
     name: "a missing right counts as a bug",
@@ -97,7 +97,7 @@ export const sessions: readonly Mutant[] = [
         put: "atMostOnce || attempt > 0) return result;",
       },
     ],
-    killedBy: [{ file: "test/workflow/store-trouble.test.ts", test: "a step that meets it" }],
+    killedBy: [{ file: "test/workflow/store-trouble.test.ts", test: "a step with an error of the store" }],
   },
   {
     name: "a connection to a read-only server is kept",

@@ -27,7 +27,7 @@ export const stopping: readonly Mutant[] = [
         put: "false",
       },
     ],
-    killedBy: [{ file: LATE, test: "a task that answers after the abort" }],
+    killedBy: [{ file: LATE, test: "a task that returns after the abort" }],
   },
   {
     name: "finishOnAbort is ignored",

@@ -67,7 +67,7 @@ export const timeouts: readonly Mutant[] = [
     edits: [
       { file: FIRING, find: "store.release(claim, { retryInMs, problem })", put: "store.release(claim, { problem })" },
     ],
-    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "starves nobody" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "starves no other" }],
   },
   {
     name: "a hanging handler keeps its place",
@@ -79,7 +79,7 @@ export const timeouts: readonly Mutant[] = [
         put: "void over;\n    return this.#fire(claim, abort.signal).finally(cancel);",
       },
     ],
-    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "keeps one place until its claim is over" }],
+    killedBy: [{ file: "test/timeout/sweeper-trouble.test.ts", test: "keeps one place until its claim expires" }],
   },
   {
     name: "a sweeper that pauses for the interval only",
