@@ -81,7 +81,7 @@ export const stopping: readonly Mutant[] = [
         put: "",
       },
     ],
-    killedBy: [{ file: REQUESTS, test: "is asked at once" }],
+    killedBy: [{ file: REQUESTS, test: "is asked to stop at once" }],
   },
   {
     name: "a run that waits for a slot does not notice a cancel",

@@ -77,7 +77,7 @@ onBothStores((bench) => {
     await Promise.all([elsewhere.stop(), ordinary.stop()]);
   });
 
-  test("of ten that ask to be alone at the same moment one starts", async () => {
+  test("of ten nodes that ask to be alone at the same moment one starts", async () => {
     const env = freshEnv();
     const opening = Array.from({ length: 10 }, () => bench.open({ programs: [], env, claiming: false, lease: "30s" }));
     const outcomes = await Promise.allSettled(opening);

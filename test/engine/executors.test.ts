@@ -174,7 +174,7 @@ describe("rules that cannot be served are rejected at the start", () => {
       await expect(opening).rejects.toThrow(problem);
     });
 
-    test("an executor without a rule causes a warning", async () => {
+    test("an executor that gets no program causes a warning", async () => {
       const node = await bench.open({ programs, executors: { default: 1, gpu: 1 }, serve: ["**", ["ml::*", "gpu"]] });
       expect(node.warnings).toContain("executors.gpu: no program of this node goes to it");
       await node.stop();

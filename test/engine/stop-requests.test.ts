@@ -165,7 +165,7 @@ onBothStores(
       });
     });
 
-    test("a run whose step takes long is asked at once, not with its next renewal", async () => {
+    test("a run with a long step is asked to stop at once, not with its next renewal", async () => {
       const begun = deferred<void>();
       const long = workflow("stop-long", (ctx) =>
         ctx.step("long", ({ signal }) => {

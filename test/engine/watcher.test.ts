@@ -162,7 +162,7 @@ describe("waiting for runs", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("times out although the store does not answer, and fails with what the store fails with", async () => {
+  test("times out although the store does not answer, and rejects with the store's error", async () => {
     const { world, store } = open();
     const silent = { ...store, runs: { ...store.runs, glance: () => new Promise<never>(() => {}) } } as Store;
     const wait = new RunWatcher(silent, world).untilEnded(world.id(), 500);

@@ -6,14 +6,15 @@ import { dirname, join, relative } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 const STRING = /"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`/g;
-/** The first argument of `test(`, `describe.each(…)(` and the like, also where a table ends above it. */
-const NAME =
-  /(?:\b(?:test|it|describe)(?:\.\w+)*(?:\([^()]*\))?|^\s*\](?: as const)?\))\(\s*("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/gm;
+/** The first argument of `test(` and the like, and of what `test.each(…)` returns. */
+const NAME = /(?:\b(?:test|it|describe)(?:\.\w+)*|\))\(\s*("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
 
 export const commentsOf = (text: string): readonly string[] => text.match(COMMENT) ?? [];
 
 export const namesOf = (text: string): readonly string[] =>
-  [...text.replace(COMMENT, "").matchAll(NAME)].map(([, name]) => name!);
+  [...text.replace(COMMENT, "").matchAll(NAME)]
+    .map(([, name]) => name!.slice(1, -1))
+    .filter((name) => name.includes(" "));
 
 /** The strings of a test file and of what it imports from test/ and src/testing/: a shared suite brings its own test names. */
 export function stringsOf(file: string): ReadonlySet<string> {

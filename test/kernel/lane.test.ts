@@ -14,7 +14,7 @@ const open = <Item, Answer>(
   });
 
 describe("a lane", () => {
-  test("gathers what arrives while a flush is on its way", async () => {
+  test("gathers items that arrive during a flush", async () => {
     const batches: number[][] = [];
     const releases: (() => void)[] = [];
     const send = open<number, number>(async (items) => {

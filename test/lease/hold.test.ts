@@ -8,7 +8,7 @@ import { heldLease, latch, leaseBench, namesOf } from "./lease-bench.js";
 
 class StoreGone extends TypeError {}
 
-test("it is renewed at a third of its time, completed when the work returns, and leaves no timer behind", async () => {
+test("a lease is renewed at a third of its duration, completed when the work returns, and leaves no timer behind", async () => {
   const { world, events, a, b } = leaseBench();
   const lease = await heldLease(a);
   const done = lease.hold(async (s) => {

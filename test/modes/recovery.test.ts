@@ -124,7 +124,7 @@ onBothStores((bench) => {
       expect(await unknown.state()).toBe("running");
     });
 
-    test("a callback that throws, or answers nonsense, leaves its run alone, and the others are decided on", async () => {
+    test("a callback that throws, or returns an invalid policy, leaves its run alone, and the others are decided", async () => {
       const env = newEnv();
       const bad = await orphan({ env, program: "bad", declared: "fail" });
       const odd = await orphan({ env, program: "odd", declared: "fail" });

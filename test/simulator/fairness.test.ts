@@ -54,7 +54,7 @@ test("a run that is left although there is room breaks L6", async () => {
 test.for([
   ["is not due", { delayMs: 60_000 }],
   ["is less urgent", { priority: 5 }],
-] as const)("one that %s is passed over with right", async ([, more]) => {
+] as const)("a run that %s may be skipped", async ([, more]) => {
   const { s, young, a, b, request } = await oldAndYoung(more);
   const asked = request([a, b]);
   const granted = await s.store.runs.claim(asked);

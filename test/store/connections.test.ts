@@ -252,7 +252,7 @@ describe("a pool of the application's", () => {
     await small.end();
   });
 
-  test("gets our settings on its connections, too", async () => {
+  test("runs its onConnect for the store's own connections, too", async () => {
     const prepared: string[] = [];
     const onConnect = async (client: pg.ClientBase) => {
       await client.query("set application_name = 'prepared'");

@@ -98,7 +98,7 @@ describe("a failing statement", () => {
     ]);
   });
 
-  test("that cannot be parsed is sent as a whole the next time", async () => {
+  test("that fails to parse is prepared again the next time", async () => {
     const prepared = { name: "later", text: "select n from pg_temp.later", values: [], timeoutMs };
     await expect(queryPrepared(client, prepared)).rejects.toMatchObject({ code: "42P01" });
     await client.query("create temp table later as select 1 as n");

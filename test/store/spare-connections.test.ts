@@ -20,7 +20,7 @@ afterEach(async () => {
   await pool.end();
 });
 
-test("the one used last is used first, and none is there twice", async () => {
+test("the connection used last is reused first, and none is handed out twice", async () => {
   const [one, two] = [await pool.connect(), await pool.connect()];
   expect(spares.take()).toBeNull();
   spares.keep(one);

@@ -82,7 +82,7 @@ describe("a handler", () => {
     expect(await timeouts.dead(10)).toEqual([]);
   });
 
-  test("that kills its process is given up, too: a claim without an answer is an attempt", async () => {
+  test("that kills its process is given up, too: a claim whose process died is an attempt", async () => {
     const { world, timeouts, instances, arm, sweep } = bench();
     await arm("a", 0);
     await world.advance(1);

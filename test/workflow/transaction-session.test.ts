@@ -227,7 +227,7 @@ describe.for(ways.filter(([name]) => program || name !== "PgBouncer"))("through 
     ["a query config", { text: "commit" }],
     ["a submittable", { submit: () => {}, text: "commit" }],
     ["no text", undefined],
-  ] as const)("%s is refused with a sentence", async ([, query]) => {
+  ] as const)("%s is rejected with an explanatory error", async ([, query]) => {
     const failing = run(transacts, (tx) => tx.query(query as never, []));
     await expect(failing).rejects.toMatchObject({ cause: { code: "INVALID_INPUT" } });
   });

@@ -88,7 +88,7 @@ describe("300,000 ended runs with random ids, few of them old and not archived y
     expect(await list({ archived: true })).toBe(1000);
   });
 
-  test("they are archived and pruned by one call", async () => {
+  test("one call archives them, and one call prunes them", async () => {
     expect(await s.store.runs.archive({ env: "test", endedBeforeMs: 2 * DAY_MS, limit: LIMIT })).toBe(FEW);
     expect(await s.store.runs.archive({ env: "test", endedBeforeMs: 2 * DAY_MS, limit: LIMIT })).toBe(0);
     expect(await s.store.runs.prune({ env: "test", endedBeforeMs: 30 * DAY_MS, limit: LIMIT })).toBe(FEW);

@@ -48,7 +48,7 @@ const states = async (from: RunGroup) => {
   return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
 };
 
-test("24 connections that ask at the same moment admit no more than 2 together (S15)", async () => {
+test("24 calls of admit at the same moment admit no more than 2 together (S15)", async () => {
   for (let round = 0; round < 30; round++) {
     const { from, limit } = own();
     const runs = newRuns(12, { group: from, limits: [limit(2)] });

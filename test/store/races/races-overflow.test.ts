@@ -45,7 +45,7 @@ test("shed-oldest: 60 starts at once leave as many at work and as many waiting a
   }
 });
 
-test("drop, while other runs end: never more than the limit, and no run waits", async () => {
+test("drop, while other runs end: never more than the limit, and no run is held", async () => {
   const { from, limits } = limited(2, "drop");
   let most = 0;
   const worker = async (store: (typeof stores)[number]) => {
