@@ -9,7 +9,7 @@ const [url, schema, part] = process.argv.slice(2) as [string, string, "row" | "f
 const serves = (name: string) => (part === "first" ? name !== "handover::second" : name === "handover::second");
 const some: AnyDefinition = {
   ...handover,
-  serve: (household) => handover.serve(household).filter(({ name }) => serves(name)),
+  serve: (environment) => handover.serve(environment).filter(({ name }) => serves(name)),
 };
 const programs = part === "row" ? [row] : [some];
 const node = await createNode({

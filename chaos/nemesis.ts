@@ -38,7 +38,7 @@ const WEIGHTS: readonly (readonly [number, Fault])[] = [
   [2, "poison"],
 ];
 /** Statements whose reply is worth losing: what the server did then is known to it alone. */
-const LOST_REPLIES = ["commit_runs", "claim_runs", "renew_claims", "keep_house", "insert", "send", "ring_runs"];
+const LOST_REPLIES = ["commit_runs", "claim_runs", "renew_claims", "housekeep", "insert", "send", "wake_runs"];
 const CRASHES_APART_MS = 12_000;
 /** A poison run is dead after seven crashes, each with a restart; it should not keep the healing waiting for long. */
 const POISON_MS = 20_000;

@@ -92,8 +92,8 @@ export const dags: readonly Mutant[] = [
     edits: [
       {
         file: COMMIT,
-        find: 'as n(ord, need_id, run_id)\n  where ${oneOf("n.ord", "select ord from ok")}',
-        put: 'as n(ord, need_id, run_id)\n  where ${oneOf("n.run_id", "select id from c")}',
+        find: '${taskNeeds.as("n")}\n  where ${oneOf("n.ord", "select ord from ok")}',
+        put: '${taskNeeds.as("n")}\n  where ${oneOf("n.run_id", "select id from c")}',
       },
     ],
     killedBy: [CONFORMANCE],

@@ -38,7 +38,7 @@ export const deploying: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/claim/commit-sql.ts",
-        find: `f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)\${more ? " or f.build is not null" : ""}`,
+        find: `f.failed or (f.to_state = 'waiting' and not f.continues and f.n = 1)\${more ? " or f.build is not null" : ""}`,
         put: "f.failed",
       },
     ],

@@ -190,6 +190,14 @@ export const engine: readonly Mutant[] = [
     killedBy: [{ file: "test/engine/housekeeping.test.ts" }],
   },
   {
+    name: "what was locked for a moment waits for the next poll",
+    breaks: "recovered work spreads",
+    edits: [
+      { file: "src/engine/claiming/claim-loop.ts", find: "      return againMs;\n", put: "      return null;\n" },
+    ],
+    killedBy: [{ file: "test/engine/claim-loop.test.ts", test: "may be locked" }],
+  },
+  {
     name: "a claim call without an answer still runs what it may have granted",
     breaks: "S3",
     edits: [
@@ -351,8 +359,8 @@ export const engine: readonly Mutant[] = [
     edits: [
       {
         file: SESSION,
-        find: "parking compares that number.\n    this.ownMail++;\n",
-        put: "parking compares that number.\n    this.ownMail++;\n    this.#inboxSeq++;\n",
+        find: "parking compares that number.\n    this.#ownMail++;\n",
+        put: "parking compares that number.\n    this.#ownMail++;\n    this.#inboxSeq++;\n",
       },
     ],
     killedBy: [{ file: "test/engine/session.test.ts", test: "own inbox" }],

@@ -58,7 +58,7 @@ export const flow: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/run/insert-runs.ts",
-        find: '\n  where ${oneOf(at(1, "uuid", "l.run"), "select id from r")}`;',
+        find: '\n  where ${oneOf(runs.at("id", "l.run"), "select id from r")}`;',
         put: "\n  on conflict do nothing`;",
       },
     ],

@@ -66,7 +66,7 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/connection/dialect.ts",
-        find: 'now = "clock_timestamp()"',
+        find: "now = NOW",
         put: "now = `(timestamptz 'epoch' + ${Date.now()} * interval '1 ms')`",
       },
     ],
@@ -100,12 +100,12 @@ export const ground: readonly Mutant[] = [
     breaks: "S5, S16",
     edits: [
       {
-        file: "src/store/postgres/claim/sweep-expired.ts",
+        file: "src/store/postgres/claim/reclaim-expired.ts",
         find: "  limit ${limit}\n  for no key update skip locked\n",
         put: "  limit ${limit}\n",
       },
       {
-        file: "src/store/postgres/claim/take-back.ts",
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
         find: " and r.token is not null and ${still}\n",
         put: "\n",
       },
@@ -121,7 +121,13 @@ export const ground: readonly Mutant[] = [
   {
     name: "a commit counted as written before by its sequence alone",
     breaks: "S1",
-    edits: [{ file: COMMIT, find: '      and j.epoch = ${epoch("e.ord")} and j.token = ${token("e.ord")}\n', put: "" }],
+    edits: [
+      {
+        file: COMMIT,
+        find: '      and j.epoch = ${fence.at("epoch", "e.ord")} and j.token = ${fence.at("token", "e.ord")}\n',
+        put: "",
+      },
+    ],
     killedBy: [{ file: CONFORMANCE, test: "recorded|judged apart|ahead of the log" }],
   },
   {
@@ -212,8 +218,8 @@ export const ground: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/run/list-runs.ts",
-        find: "const all = filter.states === undefined &&",
-        put: "const all = false &&",
+        find: "if (filter.states === undefined && !filter.archived)",
+        put: "if (filter.states?.length === -1)",
       },
     ],
     killedBy: [{ file: "test/store/planner/lists-large.test.ts" }],

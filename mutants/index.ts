@@ -9,6 +9,7 @@ import { flow } from "./flow.js";
 import { graph } from "./graph.js";
 import { ground } from "./ground.js";
 import { growth } from "./growth.js";
+import { loop } from "./loop.js";
 import { machines } from "./machine.js";
 import { modes } from "./modes.js";
 import type { Mutant } from "./mutant.js";
@@ -26,6 +27,7 @@ import { triggersSimulated } from "./triggers-simulated.js";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ground,
+  ...loop,
   ...engine,
   ...node,
   ...ownership,

@@ -12,7 +12,7 @@ export const machines: readonly Mutant[] = [
     breaks: "S11",
     edits: [
       {
-        file: "src/machine/timer-loop.ts",
+        file: "src/machine/timer/timer-loop.ts",
         find: "  const timer = { id, generation };\n",
         put: "  const timer = null;\n",
       },
@@ -81,7 +81,7 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: SQL,
-        find: "where i.key = a.key and i.seq = a.seq and i.status",
+        find: "where i.key = a.key and i.seq = a.base and i.status",
         put: "where i.key = a.key and i.status",
       },
     ],
@@ -93,8 +93,8 @@ export const machines: readonly Mutant[] = [
     edits: [
       {
         file: SQL,
-        find: 'as n(${RUN_COLUMNS}, ord) where ${written("n.ord")}',
-        put: "as n(${RUN_COLUMNS}, ord)",
+        find: '${effects.as("n")} where ${written("n.ord")}',
+        put: '${effects.as("n")}',
       },
     ],
     killedBy: [{ file: CONFORMANCE, test: "an append moves the row from the expected sequence" }],
@@ -202,7 +202,7 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/machine/timer-loop.ts",
+        file: "src/machine/timer/timer-loop.ts",
         find: '      return { ...settlement(timer, "retry"), delayMs, problem };',
         put: '      return { ...settlement(timer, "retry"), delayMs: delayMs * 0, problem };',
       },
@@ -214,14 +214,14 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/machine/timer-loop.ts",
-        find: "    if (at >= this.#wakeAt) return;",
-        put: "    if (at >= this.#wakeAt || inMs >= 0) return;",
+        file: "src/machine/timer/timer-loop.ts",
+        find: "(inMs) => this.#loop.wake(inMs)",
+        put: "() => {}",
       },
       {
-        file: "src/machine/timer-loop.ts",
-        find: "        if (nextMs !== null) this.#wakeAt",
-        put: "        if (nextMs === -1) this.#wakeAt",
+        file: "src/machine/timer/timer-loop.ts",
+        find: "ms: Math.min(untilLookMs, nextMs ?? untilLookMs)",
+        put: "ms: untilLookMs",
       },
     ],
     killedBy: [{ file: TIMERS, test: "the loop sleeps until the next deadline" }],
@@ -231,7 +231,7 @@ export const machines: readonly Mutant[] = [
     breaks: "S11",
     edits: [
       {
-        file: "src/machine/timer-loop.ts",
+        file: "src/machine/timer/timer-loop.ts",
         find: '    return { ...settlement(timer, "keep"), delayMs: KEPT_MS, problem };',
         put: '    return { ...settlement(timer, "drop"), delayMs: KEPT_MS, problem };',
       },
@@ -243,7 +243,7 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/machine/timer-loop.ts",
+        file: "src/machine/timer/timer-loop.ts",
         find: "    await this.#round();\n    await Promise.all",
         put: "    this.#taken = 0;\n    await this.#round();\n    await Promise.all",
       },
@@ -255,11 +255,11 @@ export const machines: readonly Mutant[] = [
     breaks: "L4",
     edits: [
       {
-        file: "src/machine/timer-pace.ts",
+        file: "src/machine/timer/timer-pace.ts",
         find: "return this.#underWay >= this.#allowed;",
         put: "return this.#underWay > 1e9;",
       },
-      { file: "src/machine/timer-pace.ts", find: "return Math.min(PAGE, this.#allowed);", put: "return PAGE;" },
+      { file: "src/machine/timer/timer-pace.ts", find: "return Math.min(PAGE, this.#allowed);", put: "return PAGE;" },
     ],
     killedBy: [{ file: "test/machine/overload.test.ts", test: "hundreds of overdue timers are each claimed once" }],
   },
@@ -268,7 +268,7 @@ export const machines: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/machine/suspect-timers.ts",
+        file: "src/machine/timer/suspect-timers.ts",
         find: "return { now: timers.slice(0, few), together, back: timers.slice(few) };",
         put: "return { now: few > 0 ? timers : [], together, back: [] };",
       },
@@ -279,7 +279,11 @@ export const machines: readonly Mutant[] = [
     name: "a conflict at the instance counts as a timer's failure",
     breaks: "L4",
     edits: [
-      { file: "src/machine/timer-loop.ts", find: "if (isPassing(error)) return", put: "if (error === null) return" },
+      {
+        file: "src/machine/timer/timer-loop.ts",
+        find: "if (isPassing(error)) return",
+        put: "if (error === null) return",
+      },
     ],
     killedBy: [{ file: "test/machine/overload.test.ts", test: "again and again is not given up" }],
   },

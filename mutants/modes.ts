@@ -87,7 +87,7 @@ export const modes: readonly Mutant[] = [
     breaks: "a policy belongs to the run",
     edits: [
       {
-        file: "src/store/postgres/claim/sweep-expired.ts",
+        file: "src/store/postgres/claim/reclaim-expired.ts",
         find: "coalesce(r.recovery, (select g.recovery",
         put: "coalesce(null, (select g.recovery",
       },
@@ -111,7 +111,11 @@ export const modes: readonly Mutant[] = [
     breaks: "of two nodes that decide on one orphan, one acts",
     edits: [
       { file: RECOVER, find: "limit 1 for no key update skip locked", put: "limit 1" },
-      { file: "src/store/postgres/claim/take-back.ts", find: " and r.token is not null and ${still}\n", put: "\n" },
+      {
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
+        find: " and r.token is not null and ${still}\n",
+        put: "\n",
+      },
     ],
     killedBy: [{ file: CONFORMANCE, test: "of many who decide on one orphan, one acts" }],
   },
@@ -120,7 +124,7 @@ export const modes: readonly Mutant[] = [
     breaks: "recorded steps are not executed again",
     edits: [
       {
-        file: "src/store/postgres/claim/take-back.ts",
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
         find: "when x.policy = 'restart' and x.begun and x.pending = 0 then 'restarted'",
         put: "when x.policy is distinct from 'fail' and x.begun is not false and x.pending = 0 then 'restarted'",
       },
@@ -132,7 +136,7 @@ export const modes: readonly Mutant[] = [
     breaks: "S17",
     edits: [
       {
-        file: "src/store/postgres/claim/take-back.ts",
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
         find: "greatest(d.died, j.restarts + 1) as worst",
         put: "d.died as worst",
       },
@@ -144,7 +148,7 @@ export const modes: readonly Mutant[] = [
     breaks: "a restart begins a new generation",
     edits: [
       {
-        file: "src/store/postgres/claim/take-back.ts",
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
         find: "base_seq = case e.verdict when 'restarted' then r.seq else r.base_seq end",
         put: "base_seq = r.base_seq",
       },
@@ -199,11 +203,19 @@ export const modes: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/limit/limit-columns.ts",
-        find: "`${group.env}/${key}`",
-        put: "`${group.env.slice(0, 2)}/${key}`",
+        find: "`${group.env}/${rule.key}`",
+        put: "`${group.env.slice(0, 2)}/${rule.key}`",
       },
     ],
     killedBy: [{ file: "test/modes/isolation.test.ts" }],
+  },
+  {
+    name: "an adapter that does not answer is asked every second",
+    breaks: "waiting for a work claim costs a run nothing",
+    edits: [
+      { file: "src/node/work-guard.ts", find: "        silentSince ??= world", put: "        silentSince = world" },
+    ],
+    killedBy: [{ file: "test/modes/work-claims.test.ts", test: "ever less often" }],
   },
   {
     name: "work begins although another cluster holds its claim",

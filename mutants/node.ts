@@ -56,8 +56,8 @@ export const node: readonly Mutant[] = [
     edits: [
       {
         file: "src/engine/claiming/lease-keeper.ts",
-        find: 'this.#bus.emit("lease.keeper_restarted", { error });',
-        put: 'this.#bus.emit("lease.keeper_restarted", { error });\n        return;',
+        find: 'bus.emit("lease.keeper_restarted", { error }),\n      pauseMs: () => settings.renewEveryMs,',
+        put: 'bus.emit("lease.keeper_restarted", { error }),\n      pauseMs: () => Number.POSITIVE_INFINITY,',
       },
     ],
     killedBy: KEEPER,

@@ -43,7 +43,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a node that lost its presence sends heartbeats no more often",
     breaks: "S5: a node whose presence cannot be opened sends heartbeats in time",
-    edits: [{ file: HOUSE, find: "Math.min(pauseMs, presence.nextBeatMs ?? pauseMs)", put: "pauseMs" }],
+    edits: [{ file: HOUSE, find: "Math.min(pauseMs, this.#options.presence.nextBeatMs ?? pauseMs)", put: "pauseMs" }],
     killedBy: [PARTS],
   },
   {
@@ -176,7 +176,7 @@ export const ownership: readonly Mutant[] = [
     breaks: "isolation of envs",
     edits: [
       {
-        file: "src/store/postgres/claim/sweep-expired.ts",
+        file: "src/store/postgres/claim/reclaim-expired.ts",
         find: 'condition: inEnv(d, "$2::text"),',
         put: 'condition: "$2::text = $2::text",',
       },
@@ -270,7 +270,7 @@ export const ownership: readonly Mutant[] = [
   {
     name: "a claim that is in doubt when it is granted waits for the next renewal",
     breaks: "a node continues as soon as the store is available",
-    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "    if (session.inDoubt) this.hurry();\n", put: "" }],
+    edits: [{ file: "src/engine/claiming/lease-keeper.ts", find: "    if (session.inDoubt) this.wake();\n", put: "" }],
     killedBy: [{ file: "test/engine/lease-keeper.test.ts", test: "in doubt when it is granted" }],
   },
   {

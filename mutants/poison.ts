@@ -2,7 +2,7 @@
 
 import type { Mutant } from "./mutant.js";
 
-const VERDICT = "src/store/postgres/claim/take-back.ts";
+const VERDICT = "src/store/postgres/claim/reclaim-orphans-sql.ts";
 const MEMORY_VERDICT = "src/store/memory/claim/sweep-expired.ts";
 const CONFORMANCE = "test/conformance/postgres.test.ts";
 
@@ -108,7 +108,7 @@ export const poison: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/claim/commit-sql.ts",
-        find: "when f.failed or (f.to_state = 'waiting' and not f.anew and f.n = 1)$",
+        find: "when f.failed or (f.to_state = 'waiting' and not f.continues and f.n = 1)$",
         put: "when f.failed$",
       },
     ],

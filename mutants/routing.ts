@@ -139,8 +139,8 @@ export const routing: readonly Mutant[] = [
     edits: [
       {
         file: "src/store/postgres/run/groups.ts",
-        find: "groupNumber(text, nth));",
-        put: "(counted += 1));",
+        find: "groupNumber(text, nth) }",
+        put: "(counted += 1) }",
       },
       {
         file: "src/store/postgres/run/groups.ts",
@@ -191,12 +191,12 @@ export const routing: readonly Mutant[] = [
     breaks: "S5: a claim renewed or released in the meantime is not reclaimed",
     edits: [
       {
-        file: "src/store/postgres/claim/sweep-expired.ts",
-        find: "  for no key update skip locked\n), ${takeBackParts",
-        put: "), ${takeBackParts",
+        file: "src/store/postgres/claim/reclaim-expired.ts",
+        find: "  for no key update skip locked\n), ${reclaimParts",
+        put: "), ${reclaimParts",
       },
       {
-        file: "src/store/postgres/claim/take-back.ts",
+        file: "src/store/postgres/claim/reclaim-orphans-sql.ts",
         find: " and r.token is not null and ${still}\n",
         put: "\n",
       },

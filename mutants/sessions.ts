@@ -46,6 +46,12 @@ export const sessions: readonly Mutant[] = [
     killedBy: [{ file: SESSION_TEST, test: "what a failed transaction left" }],
   },
   {
+    name: "a step above read committed that meets a renewal is repeated for ever",
+    breaks: "every step ends",
+    edits: [{ file: TRANSACT, find: 'level !== "read committed" && ', put: 'level === "" && ' }],
+    killedBy: [{ file: "test/workflow/transaction.test.ts", test: "isolation level of its own" }],
+  },
+  {
     name: "several statements in one text",
     breaks: "S1",
     edits: [{ file: "src/store/postgres/connection/step-transaction.ts", find: ', queryMode: "extended"', put: "" }],

@@ -13,8 +13,8 @@ export const timeouts: readonly Mutant[] = [
     edits: [
       {
         file: CLAIMS,
-        find: 'as a(generation, token)`, "o.token = a.token")}\n)\ndelete',
-        put: 'as a(generation, token)`, "true")}\n)\ndelete',
+        find: 'FENCES.from(1).as("a"), "o.token = a.token")}\n)\ndelete',
+        put: 'FENCES.from(1).as("a"), "true")}\n)\ndelete',
       },
       {
         file: CLAIMS,
@@ -22,7 +22,7 @@ export const timeouts: readonly Mutant[] = [
         put: "where o.generation = m.generation\nreturning o.generation, m.token`",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "its late owner can do nothing" }],
+    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "its late holder can do nothing" }],
   },
   {
     name: "a sweeper lists timeouts and then fires whatever is stored",
@@ -47,10 +47,12 @@ export const timeouts: readonly Mutant[] = [
         put: "where o.generation = f.generation",
       },
     ],
-    killedBy: [{ file: "test/conformance/postgres.test.ts", test: "the second is told who claimed it" }],
+    killedBy: [
+      { file: "test/conformance/postgres.test.ts", test: "a second claim returns which node holds the first" },
+    ],
   },
   {
-    name: "a timeout that is scheduled again keeps its generation",
+    name: "a timeout scheduled again keeps its generation",
     breaks: "an old claim completes nothing",
     edits: [
       {
@@ -151,9 +153,9 @@ export const timeouts: readonly Mutant[] = [
     breaks: "lateness is not the interval",
     edits: [
       {
-        file: "src/store/postgres/timeout/timeout-hints.ts",
-        find: "if (told !== undefined && told > now && told <= now + dueInMs) return;",
-        put: "if (told !== undefined || now >= 0) return;",
+        file: "src/store/postgres/timeout/timeout-wakes.ts",
+        find: "if (announced !== undefined && announced > now && announced <= now + dueInMs) return;",
+        put: "if (announced !== undefined || now >= 0) return;",
       },
     ],
     killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],
@@ -163,9 +165,9 @@ export const timeouts: readonly Mutant[] = [
     breaks: "lateness is not the interval",
     edits: [
       {
-        file: "src/store/postgres/timeout/timeout-hints.ts",
-        find: "told > now && told <= now + dueInMs) return;",
-        put: "told > now) return;",
+        file: "src/store/postgres/timeout/timeout-wakes.ts",
+        find: "announced > now && announced <= now + dueInMs) return;",
+        put: "announced > now) return;",
       },
     ],
     killedBy: [{ file: "test/timeout/told.test.ts", test: "a nearer deadline of another process fires in time" }],

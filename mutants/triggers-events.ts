@@ -170,7 +170,7 @@ export const triggersEvents: readonly Mutant[] = [
       },
       {
         file: DEBOUNCE,
-        find: "  // Who sleeps until the next run is due should know of it.\n",
+        find: "  // A node that sleeps until the next run is due has to know of it.\n",
         put: "  if (made.length > 0) await db.run(insertGathering, columnsFor(groups, made, (event) => event.ticket.windowMs));\n",
       },
     ],

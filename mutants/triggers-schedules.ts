@@ -42,8 +42,8 @@ export const schedules: readonly Mutant[] = [
     edits: [
       {
         file: FIRE,
-        find: 'const OF_MOVED = oneOf(at(RUNS_SCHEDULE, "uuid", "asked.position + 1"), "select id from moved")',
-        put: 'const OF_MOVED = `${at(RUNS_SCHEDULE, "uuid", "asked.position + 1")} is null`',
+        find: 'const OF_MOVED = oneOf(schedulesOfRuns.at("schedule_id", "asked.position + 1"), "select id from moved")',
+        put: 'const OF_MOVED = `${schedulesOfRuns.at("schedule_id", "asked.position + 1")} is null`',
       },
       {
         file: FIRE,
@@ -58,8 +58,8 @@ export const schedules: readonly Mutant[] = [
       },
       {
         file: FIRE,
-        find: "import { columnsOf,",
-        put: "import { insert, columnsOf,",
+        find: "  AFTER_LIMITED_KEYED_RUNS,\n",
+        put: "  AFTER_LIMITED_KEYED_RUNS,\n  insert,\n",
       },
     ],
     killedBy: [{ file: "test/store/races/races-schedules.test.ts", test: "stays where it was" }],

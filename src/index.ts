@@ -122,7 +122,7 @@ export type { NodeEvents, NodeInfo } from "./node/node-events.js";
 export type { NodeOptions } from "./node/node-options.js";
 export type { ClaimsOption, WorkClaimEvents } from "./node/work-guard.js";
 export type { AnyDefinition, Definition } from "./program/definition.js";
-export type { RunOfServices, Services } from "./program/household.js";
+export type { RunOfServices, Services } from "./program/environment.js";
 export { InputRefused } from "./program/parse-input.js";
 export { DecisionInvalid } from "./replay/approval-call.js";
 export { type Signal, signal } from "./replay/signal.js";

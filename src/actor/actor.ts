@@ -97,7 +97,7 @@ function episodeOf(
     ...{ kind, name, queue, version, limits, breaker, recovery: recovery ?? "resume", triggers },
     schema: options.input ?? null,
     ...(stacks && { stacks }),
-    serve: (household) => [episodeProgram(parts, household)],
+    serve: (environment) => [episodeProgram(parts, environment)],
   };
 }
 

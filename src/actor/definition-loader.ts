@@ -1,17 +1,17 @@
-// Loads the definitions of an env and finds out when they have changed: by a hint, and by a look now and then.
+// Loads the definitions of an env, again when it is woken, and now and then.
 //
-// What was saved over is not dropped at once: runs go on with the version they began with. A version is kept while runs wait
-// for it, and for a while after; one that was dropped too early is there again with the next look.
+// A version that was saved over is not dropped at once: runs continue with the version they began with. It is kept while runs wait
+// for it, and for a while after; one that was dropped too early is loaded again with the next look.
 
 import { HoldfastError } from "../kernel/error.js";
-import { sleep, type World } from "../kernel/world.js";
+import { Loop } from "../kernel/loop.js";
+import type { World } from "../kernel/world.js";
 import type { AnyDefinition } from "../program/definition.js";
 import type { DefinitionRecord, DefinitionStore, OlderDefinition } from "../store/contract/definition/definitions.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import type { ActorEvents } from "./events.js";
 
-const FAREWELL_MS = 2_000;
-/** Nothing has waited for it for so long. What parks for longer waits for a look when it is woken. */
+/** A version for which no run has waited for this long is dropped. A run that parks for longer waits for a look when it is woken. */
 export const KEPT_MS = 10 * 60_000;
 
 export interface LoaderOptions {
@@ -27,7 +27,7 @@ export interface LoaderOptions {
   readonly onChange: (programs: readonly AnyDefinition[]) => Promise<void>;
 }
 
-/** Older versions are not enabled: what was begun goes on, and nothing starts them. */
+/** Older versions are not enabled: their runs continue, and nothing starts them. */
 export type Readable = OlderDefinition & Pick<DefinitionRecord, "enabled">;
 
 interface Kept {
@@ -37,21 +37,24 @@ interface Kept {
 
 export class DefinitionLoader {
   readonly #options: LoaderOptions;
-  readonly #stopped = new AbortController();
+  readonly #loop: Loop;
   #revision: string | undefined;
   #current: readonly DefinitionRecord[] = [];
   readonly #kept = new Map<string, Kept>();
   /** The kept ones that were made programs of last. */
   #served = "";
-  #wake: (() => void) | null = null;
-  #hinted = false;
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(options: LoaderOptions) {
     this.#options = options;
+    this.#loop = new Loop({
+      world: options.world,
+      round: () => this.load(),
+      onError: (error) => options.bus.emit("definitions.failed", { error }),
+      pauseMs: () => this.#pauseMs(),
+    });
   }
 
-  /** Resolves when what is there now is loaded. */
+  /** Resolves when what is stored now is loaded. */
   async load(): Promise<void> {
     const { store, env, bus } = this.#options;
     const unless = this.#revision === undefined ? {} : { unlessRevision: this.#revision };
@@ -71,42 +74,21 @@ export class DefinitionLoader {
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loop.start(this.#pauseMs());
   }
 
-  hint(): void {
-    this.#hinted = true;
-    this.#wake?.();
+  /** Definitions may have changed. */
+  wake(): void {
+    this.#loop.wake();
   }
 
-  async stop(): Promise<void> {
-    this.#stopped.abort("stopped");
-    this.hint();
-    const over = new AbortController();
-    await Promise.race([this.#loop, sleep(this.#options.world, FAREWELL_MS, over.signal).catch(() => {})]);
-    over.abort("over");
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #run(): Promise<void> {
-    const { bus } = this.#options;
-    while (!this.#stopped.signal.aborted) {
-      await this.#pause();
-      if (this.#stopped.signal.aborted) return;
-      this.#hinted = false;
-      await this.load().catch((error) => bus.emit("definitions.failed", { error }));
-    }
-  }
-
-  async #pause(): Promise<void> {
+  #pauseMs(): number {
     const { world, lookEveryMs } = this.#options;
-    if (this.#hinted) return;
-    let cancel = () => {};
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      cancel = world.after(lookEveryMs * (0.75 + world.random() / 2), resolve);
-    });
-    this.#wake = null;
-    cancel();
+    return lookEveryMs * (0.75 + world.random() / 2);
   }
 
   /** What was current until now, and what runs wait for. */

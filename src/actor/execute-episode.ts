@@ -5,7 +5,7 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { type Retry, retryPolicy } from "../kernel/run/retry.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import { callId, readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
 import { StepCall } from "../replay/step-call.js";
@@ -26,44 +26,44 @@ export interface EpisodeParts extends Omit<Program, "execute"> {
   readonly strategy: AnyExpectation["strategy"];
 }
 
-export function episodeProgram(parts: EpisodeParts, household: Household): Program {
+export function episodeProgram(parts: EpisodeParts, environment: ProgramEnvironment): Program {
   const { budget: _, retry: __, onBudgetExhausted: ___, strategy: ____, ...program } = parts;
-  return { ...program, execute: (session) => new Episode(parts, household, session).execute() };
+  return { ...program, execute: (session) => new Episode(parts, environment, session).execute() };
 }
 
 class Episode {
   readonly #parts: EpisodeParts;
-  readonly #household: Household;
+  readonly #environment: ProgramEnvironment;
   readonly #session: Session;
   #purse: Purse;
   #drive: Drive | null = null;
   #input: unknown = undefined;
 
-  constructor(parts: EpisodeParts, household: Household, session: Session) {
+  constructor(parts: EpisodeParts, environment: ProgramEnvironment, session: Session) {
     this.#parts = parts;
-    this.#household = household;
+    this.#environment = environment;
     this.#session = session;
     this.#purse = new Purse(parts.budget);
   }
 
   async execute(): Promise<void> {
-    const { historyLimit } = this.#household;
+    const { historyLimit } = this.#environment;
     const session = this.#session;
     const log = await session.history(false);
-    const split = splitAtCheckpoint(log, this.#household.codecs);
+    const split = splitAtCheckpoint(log, this.#environment.codecs);
     const recorded = readRecorded(split.log, session.run.baseSeq);
     this.#purse = new Purse(this.#parts.budget, split.checkpoint?.spent);
     const { timeoutMs: budgetMs } = this.#parts.budget;
     const leftMs = budgetMs === null ? null : Math.max(budgetMs - workedMs(log), 0);
     const since = session.databaseNow();
     const replay = new Replay(session, recorded, { timeoutMs: leftMs, since, historyLimit, atWork: true });
-    const outcome = await play(replay, this.#household, () => this.#begin(replay, split.checkpoint));
+    const outcome = await play(replay, this.#environment, () => this.#begin(replay, split.checkpoint));
     await session.commit([this.#settlement(outcome)]);
   }
 
   /** The strategy's own promise, boxed: it is under way when this resolves. */
   async #begin(replay: Replay, checkpoint: Checkpoint | null): Promise<{ body: Promise<unknown> }> {
-    const { codecs, newChild, servicesFor } = this.#household;
+    const { codecs, newChild, servicesFor } = this.#environment;
     const { strategy, name: program } = this.#parts;
     const { runId } = this.#session.run;
     try {
@@ -95,7 +95,7 @@ class Episode {
   }
 
   #settlement(outcome: Outcome): Effect {
-    const { codecs } = this.#household;
+    const { codecs } = this.#environment;
     const { timeoutMs } = this.#parts.budget;
     if (outcome.kind === "timeout")
       return this.#exhausted(new BudgetExhausted("timeout", timeoutMs!, this.#purse.spent));
@@ -109,7 +109,7 @@ class Episode {
     const { runId } = this.#session.run;
     const { limit, spent } = error;
     this.#session.bus.emit("run.budget_exhausted", { runId, program, limit, ...spent });
-    return settlement(this.#answer(error, onBudgetExhausted), this.#household.codecs, this.#session);
+    return settlement(this.#answer(error, onBudgetExhausted), this.#environment.codecs, this.#session);
   }
 
   #answer(error: BudgetExhausted, answer: EpisodeParts["onBudgetExhausted"]): Outcome {

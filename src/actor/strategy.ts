@@ -7,7 +7,7 @@ import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { stepName } from "../kernel/name.js";
 import type { Retry } from "../kernel/run/retry.js";
-import type { Services } from "../program/household.js";
+import type { Services } from "../program/environment.js";
 import type { Signal } from "../replay/signal.js";
 import type { StepInfo } from "../replay/step-call.js";
 import type { Decision } from "../workflow/context.js";

@@ -1,13 +1,13 @@
-// A worker: polls a queue, runs the handler on each job it claims, takes back the jobs of workers that died.
+// A worker: polls a queue, runs the handler on each job it claims, reclaims the jobs of workers that died.
 //
 // stop() goes in four steps: ask every handler to come to a good point (`stopping`), wait for the grace period, abort what
 // outlives it (`signal`), and let go. A job whose handler has ended by then is handed back at once and at no cost; one
-// whose handler still runs stays active until its visibility timeout is over, so nobody else works on it meanwhile.
+// whose handler still runs stays active until its visibility timeout has passed, so that no other worker takes it meanwhile.
 
-import { sleep } from "../kernel/world.js";
+import { Loop } from "../kernel/loop.js";
+import { within } from "../kernel/world.js";
 import { type Bus, createBus } from "../telemetry/bus.js";
 import { JobWork } from "./job-work.js";
-import { PollLoop } from "./poll-loop.js";
 import type { OnDeadLetter } from "./queue-parts.js";
 import type { WorkerEvents } from "./worker-events.js";
 import { type WorkerOptions, type WorkerSettings, workerSettings } from "./worker-options.js";
@@ -15,15 +15,19 @@ import { type WorkerOptions, type WorkerSettings, workerSettings } from "./worke
 /** What an aborted handler gets to clean up. */
 const ABORTED_GRACE_MS = 1_000;
 
+interface Loops {
+  /** Takes one job after another while slots are free. Woken when a slot is free or a job came back. */
+  readonly poll: Loop;
+  readonly reclaim: Loop;
+}
+
 export class WorkflowWorker {
   readonly workerId: string;
   readonly #settings: WorkerSettings;
   readonly #bus: Bus<WorkerEvents>;
   readonly #works = new Map<JobWork, Promise<void>>();
-  #loop: PollLoop | null = null;
-  #reclaim = new AbortController();
-  #reclaiming: Promise<void> = Promise.resolve();
-  #starting: Promise<PollLoop> | null = null;
+  #loops: Loops | null = null;
+  #starting: Promise<Loops> | null = null;
   #stopping: Promise<void> | null = null;
 
   constructor(options: WorkerOptions) {
@@ -62,31 +66,42 @@ export class WorkflowWorker {
     await this.#stopping;
   }
 
-  async #start(): Promise<PollLoop> {
-    const { queue, workerId, pollIntervalMs } = this.#settings;
+  async #start(): Promise<Loops> {
+    const { queue, workerId, pollIntervalMs, reclaimIntervalMs } = this.#settings;
     await queue.signOn(workerId);
-    const takeOne = (signal: AbortSignal) => this.#takeOne(signal);
-    this.#loop = new PollLoop({ world: queue.world, pollIntervalMs, takeOne });
-    this.#reclaim = new AbortController();
-    this.#reclaiming = this.#reclaimOften(this.#reclaim.signal);
+    const poll: Loop = new Loop({
+      world: queue.world,
+      round: async () => ((await this.#takeOne(poll.signal)) ? 0 : pollIntervalMs),
+      onError: (error) => this.#bus.emit("worker:error", { workerId, during: "dequeue", error }),
+      pauseMs: () => pollIntervalMs,
+    });
+    const reclaim = new Loop({
+      world: queue.world,
+      round: async () => {
+        if ((await queue.reclaimExpired({ onDeadLetter: this.#onDeadLetter })) > 0) poll.wake();
+      },
+      onError: (error) => this.#bus.emit("worker:error", { workerId, during: "reclaim", error }),
+      pauseMs: () => reclaimIntervalMs,
+    });
+    this.#loops = { poll, reclaim };
+    reclaim.start(reclaimIntervalMs);
     this.#bus.emit("worker:started", { workerId });
-    this.#loop.start();
-    return this.#loop;
+    poll.start();
+    return this.#loops;
   }
 
-  async #stop(starting: Promise<PollLoop>): Promise<void> {
+  async #stop(starting: Promise<Loops>): Promise<void> {
     const { queue, workerId, shutdownGracePeriodMs } = this.#settings;
-    const loop = await starting.catch(() => null);
-    if (!loop) return;
+    const loops = await starting.catch(() => null);
+    if (!loops) return;
     for (const work of this.#works.keys()) work.stop();
-    await loop.stop();
+    await loops.poll.stop(Number.POSITIVE_INFINITY);
     await this.#endedWithin(shutdownGracePeriodMs);
     for (const work of this.#works.keys()) work.cancel();
     await this.#endedWithin(ABORTED_GRACE_MS);
     for (const work of this.#works.keys()) work.letGo();
     this.#works.clear();
-    this.#reclaim.abort();
-    await this.#reclaiming;
+    await loops.reclaim.stop(Number.POSITIVE_INFINITY);
     try {
       await queue.signOff(workerId);
     } catch (error) {
@@ -95,49 +110,30 @@ export class WorkflowWorker {
     this.#bus.emit("worker:stopped", { workerId });
   }
 
+  /** Claims a job and starts its work. False: no slot or no job. */
   async #takeOne(signal: AbortSignal): Promise<boolean> {
     const { queue, workerId, concurrency } = this.#settings;
     if (this.#works.size >= concurrency) return false;
-    try {
-      const job = await queue.dequeue(workerId, { onDeadLetter: this.#onDeadLetter });
-      if (!job) return false;
-      // It was on its way when stop() was called: nobody has begun to work on it.
-      if (signal.aborted) await queue.handBack(job, workerId);
-      else this.#begin(new JobWork(job, this.#settings, this.#bus));
-      return true;
-    } catch (error) {
-      this.#bus.emit("worker:error", { workerId, during: "dequeue", error });
-      return false;
-    }
+    const job = await queue.dequeue(workerId, { onDeadLetter: this.#onDeadLetter });
+    if (!job) return false;
+    // It was on its way when stop() was called: no handler has begun to work on it.
+    if (signal.aborted) await queue.handBack(job, workerId);
+    else this.#begin(new JobWork(job, this.#settings, this.#bus));
+    return true;
   }
 
   #begin(work: JobWork): void {
     const end = () => {
       this.#works.delete(work);
-      this.#loop?.hint();
+      this.#loops?.poll.wake();
     };
     // In a turn of its own: a handler that asks how many jobs are active is one of them.
     const ended = Promise.resolve().then(() => work.run());
     this.#works.set(work, ended.finally(end));
   }
 
-  async #reclaimOften(signal: AbortSignal): Promise<void> {
-    const { queue, workerId, reclaimIntervalMs } = this.#settings;
-    while (!signal.aborted) {
-      await sleep(queue.world, reclaimIntervalMs, signal).catch(() => {});
-      if (signal.aborted) return;
-      try {
-        if ((await queue.reclaimExpired({ onDeadLetter: this.#onDeadLetter })) > 0) this.#loop?.hint();
-      } catch (error) {
-        this.#bus.emit("worker:error", { workerId, during: "reclaim", error });
-      }
-    }
-  }
-
   /** Waits until no work is under way, at most this long. */
   async #endedWithin(ms: number): Promise<void> {
-    const enough = new AbortController();
-    const ended = Promise.all(this.#works.values()).then(() => enough.abort());
-    await Promise.race([ended, sleep(this.#settings.queue.world, ms, enough.signal).catch(() => {})]);
+    await within(this.#settings.queue.world, ms, Promise.all(this.#works.values()));
   }
 }

@@ -9,7 +9,7 @@ import type { Duration } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type FlowOptions, limitRules } from "../kernel/limit-rule.js";
 import { programName, queueName, versionName } from "../kernel/name.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import type { InputOf, OutputOf, Schema } from "../program/schema.js";
 import type { Trigger } from "../trigger/trigger.js";
 import type { AnyDag, Dag } from "./dag-definition.js";
@@ -108,7 +108,7 @@ export function dag(name: string, ...rest: [TasksByName] | [AllOptions, TasksByN
     limits: limitRules(options),
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     toMermaid: () => toMermaid(tasks),
-    serve: (household) => programsOf(made, household),
+    serve: (environment) => programsOf(made, environment),
   };
   return made;
 }
@@ -133,7 +133,7 @@ function checkOptions(name: string, options: object): void {
 }
 
 /** The DAG's own run, and each of its tasks: claimed by themselves, wherever somebody serves their queue. */
-function programsOf(dag: AnyDag, household: Household): readonly Program[] {
+function programsOf(dag: AnyDag, environment: ProgramEnvironment): readonly Program[] {
   const { kind, name, version, queue, limits, breaker, tasks } = dag;
   const own = {
     kind,
@@ -142,18 +142,23 @@ function programsOf(dag: AnyDag, household: Household): readonly Program[] {
     queue,
     limits,
     breaker,
-    execute: (session: Session) => runDag(dag, household, session),
+    execute: (session: Session) => runDag(dag, environment, session),
   };
-  return [own, ...dag.order.map((task) => taskProgram(dag, task, household, tasks[task]!))];
+  return [own, ...dag.order.map((task) => taskProgram(dag, task, environment, tasks[task]!))];
 }
 
-function taskProgram({ name: dag, version }: AnyDag, task: string, household: Household, made: AnyTask): Program {
+function taskProgram(
+  { name: dag, version }: AnyDag,
+  task: string,
+  environment: ProgramEnvironment,
+  made: AnyTask,
+): Program {
   const name = `${dag}::${task}`;
   const program = { name, version, queue: made.queue ?? name };
   const execute = async (session: Session) => {
-    const item = made.each === null || isItem(household.codecs, session.run.input);
-    if (item) await runTask(task, made, household, session);
-    else await runEach(task, { ...program, task: made }, household, session);
+    const item = made.each === null || isItem(environment.codecs, session.run.input);
+    if (item) await runTask(task, made, environment, session);
+    else await runEach(task, { ...program, task: made }, environment, session);
   };
   return { ...program, kind: "task", limits: [], breaker: null, execute };
 }

@@ -4,7 +4,7 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { encodeError, storeError } from "../kernel/codec/stored-error.js";
 import type { Effect } from "../kernel/run/effect.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { RunTimeout } from "../workflow/execute.js";
 import type { AnyDag } from "./dag-definition.js";
@@ -13,8 +13,8 @@ import { DagFailed } from "./error.js";
 import type { TaskStart } from "./run-task.js";
 import { lookAtTasks, type Mail, type OwnTask, openMail, parkForTasks } from "./supervise.js";
 
-export async function runDag(dag: AnyDag, household: Household, session: Session): Promise<void> {
-  const { codecs } = household;
+export async function runDag(dag: AnyDag, environment: ProgramEnvironment, session: Session): Promise<void> {
+  const { codecs } = environment;
   const history = await session.history(dag.timeoutMs !== null);
   const mail = await openMail(session, history, codecs);
   const deadline = deadlineOf(dag, history);
@@ -24,7 +24,7 @@ export async function runDag(dag: AnyDag, household: Household, session: Session
   if (mail.paused) return void (await commit({ kind: "handBack" }));
   if (!history.some(({ kind }) => kind === "task")) {
     if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
-    return void (await commit(...startTasks(dag, household, session), wait()));
+    return void (await commit(...startTasks(dag, environment, session), wait()));
   }
   const overdue = wakeInMs === 0;
   let tasks = await lookAtTasks(session, history, codecs);
@@ -48,7 +48,11 @@ function deadlineOf({ timeoutMs }: AnyDag, history: readonly JournalEntry[]): nu
 }
 
 /** In the order in which they can run. The run's input is not copied: each task reads it from here. */
-function startTasks({ name, version, tasks, order }: AnyDag, household: Household, session: Session): Effect[] {
+function startTasks(
+  { name, version, tasks, order }: AnyDag,
+  environment: ProgramEnvironment,
+  session: Session,
+): Effect[] {
   const { runId, priority } = session.run;
   const ids = new Map<string, string>();
   return order.map((task): Effect => {
@@ -56,7 +60,7 @@ function startTasks({ name, version, tasks, order }: AnyDag, household: Househol
     const needs = Object.fromEntries(Object.keys(needed).map((need) => [need, ids.get(need)!]));
     const program = `${name}::${task}`;
     const start: TaskStart = { dag: runId, needs };
-    const run = household.newChild({ name: program, queue: queue ?? program, version, limits: [] }, start);
+    const run = environment.newChild({ name: program, queue: queue ?? program, version, limits: [] }, start);
     ids.set(task, run.id);
     return { kind: "enqueue", name: task, run: { ...run, priority }, task: { needs: Object.values(needs) } };
   });

@@ -4,7 +4,7 @@ import type { Session } from "../engine/session.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
 import type { Effect } from "../kernel/run/effect.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import { PermanentError } from "../replay/step-call.js";
 import type { JournalEntry } from "../store/contract/journal/journal.js";
 import { EachFailed } from "./error.js";
@@ -17,8 +17,13 @@ const CHUNK = 250;
 /** Reasons that are kept of failed items. */
 const MOST_ERRORS = 20;
 
-export async function runEach(name: string, program: Program, household: Household, session: Session): Promise<void> {
-  const { codecs } = household;
+export async function runEach(
+  name: string,
+  program: Program,
+  environment: ProgramEnvironment,
+  session: Session,
+): Promise<void> {
+  const { codecs } = environment;
   const history = await session.history(false);
   const start = codecs.decode(history[0]!.payload!) as TaskStart;
   const mail = await openMail(session, history, codecs);
@@ -29,12 +34,12 @@ export async function runEach(name: string, program: Program, household: Househo
   const total = counted ? Number(counted.key) : null;
   if (total !== null && (begun === total || (mail.cancelled && begun > 0))) {
     return void (await commit(
-      await lookAtItems({ name, task: program.task }, household.codecs, { session, history, mail }),
+      await lookAtItems({ name, task: program.task }, environment.codecs, { session, history, mail }),
     ));
   }
   if (mail.cancelled) return void (await commit({ kind: "fail", as: "cancelled", reason: mail.cancelled }));
   try {
-    await startItems({ start, total, begun, mail }, program, household, session);
+    await startItems({ start, total, begun, mail }, program, environment, session);
   } catch (thrown) {
     const error = tamed(thrown);
     if (error instanceof Skip) await commit({ kind: "fail", as: "skipped", reason: codecs.encode(error.reason) });
@@ -68,7 +73,7 @@ interface Begun {
 async function startItems(
   { start, total, begun, mail }: Begun,
   { task, ...program }: Program,
-  { codecs, newChild }: Household,
+  { codecs, newChild }: ProgramEnvironment,
   session: Session,
 ): Promise<void> {
   const { runId, priority } = session.run;

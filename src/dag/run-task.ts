@@ -5,7 +5,7 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { storeError, tamed } from "../kernel/codec/stored-error.js";
 import type { Effect } from "../kernel/run/effect.js";
 import { attemptsLeft, retryDelayMs, spread } from "../kernel/run/retry.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome as Played, Replay } from "../replay/replay.js";
 import { PermanentError } from "../replay/step-call.js";
@@ -34,8 +34,13 @@ export class Skip {
   }
 }
 
-export async function runTask(name: string, task: AnyTask, household: Household, session: Session): Promise<void> {
-  const { codecs, historyLimit, newChild, servicesFor } = household;
+export async function runTask(
+  name: string,
+  task: AnyTask,
+  environment: ProgramEnvironment,
+  session: Session,
+): Promise<void> {
+  const { codecs, historyLimit, newChild, servicesFor } = environment;
   const history = await session.history(false);
   const start = codecs.decode(history[0]!.payload!) as TaskStart;
   const since = attemptSince(history, session);
@@ -45,7 +50,7 @@ export async function runTask(name: string, task: AnyTask, household: Household,
     historyLimit,
     retried: true,
   });
-  const outcome = await play(replay, household, async () => {
+  const outcome = await play(replay, environment, async () => {
     try {
       const { input, needs } = await given(session, start, codecs);
       const argument = argumentOf(task, start, input, needs);

@@ -1,4 +1,4 @@
-// The committer: gathers the effects of all runs a node holds and writes them as one batch per flush.
+// The committer gathers the effects of all runs that a node holds and writes them in one batch per flush.
 //
 // It alone knows each run's sequence and gives out the numbers when a flush leaves, so parallel branches of one run
 // that commit at the same moment go out as one fence row with all their entries.
@@ -73,18 +73,18 @@ export class RunWriter {
     });
   }
 
-  /** Nothing else of this run is sent until the answer is called: for a transaction that writes by itself. */
+  /** Nothing else of this run is sent until the answer is called: for a transaction that writes on its own. */
   async hold(): Promise<() => void> {
     while (this.sending) await new Promise<void>((resolve) => this.#turns.push(resolve));
     if (this.closed) {
-      this.rest(); // whoever comes next is told, too
+      this.rest(); // the next one in line is refused, too
       throw this.closed();
     }
     this.sending = true;
     return () => this.rest();
   }
 
-  /** Sent what there was: whoever waits for the turn has it, before what came in meanwhile. */
+  /** Sent what there was: a transaction that waits for the turn has it, before what came in meanwhile. */
   rest(): void {
     this.sending = false;
     const next = this.#turns.shift();
@@ -92,7 +92,7 @@ export class RunWriter {
     else if (this.parts.length > 0) this.#wake(this);
   }
 
-  /** What a transaction of this run's wrote by itself, while it held the turn. */
+  /** What a transaction of this run wrote on its own, while it held the turn. */
   wrote(answer: CommitAnswer): Committed {
     switch (answer.outcome) {
       case "accepted":
@@ -112,7 +112,7 @@ export class RunWriter {
     }
   }
 
-  /** The error is made when somebody is told: every run that is given back in order closes its writer, too. */
+  /** The error is made when a caller needs it: every run that is given back in order closes its writer, too. */
   close(reason: () => HoldfastError): void {
     this.closed = reason;
     for (const part of this.parts.splice(0)) part.reject(reason());
@@ -125,7 +125,7 @@ export class Committer {
   readonly #onWritten: (written: readonly Commit[]) => void;
   readonly #send: (writer: RunWriter) => Promise<CommitAnswer>;
 
-  /** `onWritten` is told of every batch that was written. */
+  /** `onWritten` gets every batch that was written. */
   constructor(store: RunStore, world: World, onWritten: (written: readonly Commit[]) => void = () => {}) {
     this.#store = store;
     this.#world = world;
@@ -217,7 +217,7 @@ function settle(writer: RunWriter, taken: readonly Part[], answer: CommitAnswer)
       return;
     case "refused":
       if (taken.length === 1) writer.parts.shift()!.reject(answer.error);
-      // Nobody knows whose effects were bad: each goes alone, the good ones are not held up by the bad.
+      // Which effects were bad is unknown: each goes alone, so that the bad ones do not delay the good ones.
       else for (const part of taken) part.alone = true;
       return;
   }

@@ -1,4 +1,4 @@
-// Drains a node: what it holds is handed back, as when it stops, but the node stays.
+// Drains a node: hands back what it holds, as when it stops, but the node stays.
 
 import { sleep, type World } from "../kernel/world.js";
 import type { Session } from "./session.js";
@@ -13,13 +13,13 @@ export interface DrainOptions {
   readonly held: () => Iterable<Session>;
   /** Claimed runs, those that wait for a slot included. */
   readonly active: () => number;
-  /** False: it was told to go on, or stops altogether. */
+  /** False: the drain was called off, or the node stops. */
   readonly isOn: () => boolean;
   /** When the claim call that was on its way has come back: before that it could take again what it hands back. */
   readonly lastClaim: () => Promise<unknown>;
 }
 
-/** Sessions end with their step, or are aborted after the grace. Answers how many are left; null: it was called off. */
+/** Sessions end with their step, or are aborted after the grace. Returns how many are left; null: it was called off. */
 export async function drain(options: DrainOptions): Promise<number | null> {
   const { world, graceMs, held, active, isOn, lastClaim } = options;
   const graceUntil = world.monotonicNow() + graceMs;

@@ -1,14 +1,14 @@
-// A node: one process at work. It assembles the parts of the engine and knows how to stop them in order.
+// The engine of a node: assembles what claims, executes and keeps runs, and stops these parts in order.
 
 import { errorClass } from "../kernel/codec/error-class.js";
 import type { HoldfastError } from "../kernel/error.js";
+import { type Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import { ClaimLost } from "../kernel/run/claim.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
-import { sleep, type World } from "../kernel/world.js";
+import { sleep, type World, within } from "../kernel/world.js";
 import type { Subscription } from "../store/contract/event/events.js";
 import type { Attendance } from "../store/contract/node/attend.js";
-import type { HouseReport } from "../store/contract/node/house.js";
 import type { ClaimedRun } from "../store/contract/run/runs.js";
 import type { Telemetry } from "../telemetry/bus.js";
 import { Admitter, movedInLine } from "./claiming/admitter.js";
@@ -22,23 +22,20 @@ import { Committer } from "./committer.js";
 import { endCorrupt } from "./corrupt-journal.js";
 import { ABORTED_GRACE_MS, drain, LOOK_EVERY_MS } from "./drain.js";
 import type { EngineEvents } from "./events.js";
+import type { NodeWakeups } from "./node-wakeups.js";
 import type { Program } from "./program.js";
 import { Session } from "./session.js";
 import { untilIdle } from "./until-idle.js";
 import { BreakerWatch } from "./upkeep/breaker-watch.js";
-import { keepClean } from "./upkeep/cleanup.js";
-import { Door, keepHouse } from "./upkeep/housekeeping.js";
+import { startCleanup } from "./upkeep/cleanup.js";
+import { Housekeeping } from "./upkeep/housekeeping.js";
 import { OwnPresence } from "./upkeep/own-presence.js";
 import { registerNode } from "./upkeep/register-node.js";
 import { Subscriber } from "./upkeep/subscriber.js";
 import { sweeperLease } from "./upkeep/sweeper-lease.js";
-import { within } from "./within.js";
-
-/** The store may be away when a node stops: it is not waited for longer than this. */
-const FAREWELL_MS = 2_000;
 
 export interface EngineOptions extends AssignmentOptions {
-  /** What starts them besides a call. */
+  /** What starts them, apart from calls. */
   readonly subscriptions: readonly Subscription[];
   readonly settings: Settings;
   readonly world: World;
@@ -51,7 +48,7 @@ export interface EngineOptions extends AssignmentOptions {
   readonly sweeper: "every" | "one" | "off";
   /** The only node of its env and stack: a claim is renewed once at most. */
   readonly alone: boolean;
-  /** The store does not let this node go on: another has taken its place. */
+  /** The store refuses this node: another has taken its place. */
   readonly onReplaced: () => void;
   /** The mode it starts in, unless another was kept. */
   readonly mode: NodeMode;
@@ -63,30 +60,26 @@ export interface EngineOptions extends AssignmentOptions {
   readonly onExit: () => void;
   /** This process has written to the run: callers that wait for it look now. */
   readonly onCommitted: (runId: string) => void;
-  /** Others have told of these groups, not only of those it claims from. */
-  readonly onHint?: (groupIds: readonly number[]) => void;
+  /** It is woken for runs, and wakes others for groups and news. */
+  readonly wakeups: NodeWakeups;
 }
 
 export class Engine {
-  /** Something was left that is no run. */
-  onNews: () => void = () => {};
   readonly #options: EngineOptions;
   readonly #presence: OwnPresence;
-  readonly #door: Door;
+  readonly #house: Housekeeping;
   readonly #keeper: LeaseKeeper;
   readonly #committer: Committer;
   readonly #executors: readonly Executor[];
   readonly #assignments: Assignments;
   readonly #admitter: Admitter;
-  readonly #house = new AbortController();
   readonly #subscriber: Subscriber;
   readonly #breakers: BreakerWatch;
   /** Sessions whose work has begun. */
   readonly #begun = new WeakSet<Session>();
   readonly #solitary: Solitary;
   #attendance: Attendance | null = null;
-  #keeping: Promise<void> = Promise.resolve();
-  #cleaning: Promise<void> = Promise.resolve();
+  #cleanup: Loop | null = null;
   #stopping = false;
   #lastClaim: Promise<unknown> = Promise.resolve();
   #left: ReadonlySet<Session> = new Set();
@@ -96,21 +89,49 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { store, settings, world, bus, alone } = options;
     this.#options = options;
-    this.#admitter = new Admitter(store.runs, () => this.hint());
+    this.#admitter = new Admitter(store.runs, () => this.wake());
     this.#committer = new Committer(store.runs, world, (written) => this.#admitter.soon(written.flatMap(movedInLine)));
     this.#presence = new OwnPresence(world, settings);
-    this.#door = new Door(world);
     this.#keeper = new LeaseKeeper({ store: store.runs, settings, world, bus, presence: this.#presence, alone });
     this.#assignments = new Assignments(options);
     this.#solitary = new Solitary({
       world,
       active: () => this.active,
       handBack: (suspect) => this.#spare((session) => session !== suspect),
-      onOpen: () => this.hint(),
+      onOpen: () => this.wake(),
     });
     this.#executors = [...options.routing.executors].map(([name, size]) => this.#executor(name, size));
     this.#subscriber = new Subscriber({ ...options, onRound: () => this.#assignments.declare() });
     this.#breakers = new BreakerWatch(options);
+    this.#house = this.#housekeeping();
+    options.wakeups.on("runs", () => this.wake());
+    options.wakeups.on("news", () => this.#house.wakeSoon());
+    options.wakeups.on("groups", (groupIds) => {
+      for (const executor of this.#executors) executor.wake(groupIds);
+    });
+  }
+
+  #housekeeping(): Housekeeping {
+    const { modes, sweeper, ...options } = this.#options;
+    return new Housekeeping({
+      ...options,
+      modes,
+      presence: this.#presence,
+      sweeper: sweeperLease(this.#options),
+      reclaims: sweeper !== "off",
+      onForgotten: () => this.#registerAgain(),
+      onMissed: () => this.#keeper.wake(),
+      onAbsent: async () => this.#attendance?.again(),
+      onCalled: (called) => this.#keeper.called(called),
+      onPeers: (peers) => {
+        this.#peers = peers;
+      },
+      onRound: async (mode) => {
+        if (mode) await this.obey(mode);
+        if (await this.#assignments.lookAround()) this.wake();
+      },
+      onWork: () => this.wake(),
+    });
   }
 
   #executor(name: string, size: number): Executor {
@@ -124,73 +145,40 @@ export class Engine {
   }
 
   async start(): Promise<void> {
-    const { store, settings, world, bus, env, incarnation, alone } = this.#options;
+    const { store, world, bus, incarnation, wakeups } = this.#options;
     const refused = await this.#register();
     if (refused) throw refused;
     const registeredAt = world.monotonicNow();
     await this.#options.onRegistered();
     this.#attendance = await store.attend({
       incarnation,
-      onNews: () => {
-        this.#door.knock();
-        this.onNews();
-      },
+      onNews: () => wakeups.wake("news"),
       onPresence: (held) => this.#presenceChanged(held),
       onCalled: (runIds) => this.#keeper.call(new Set(runIds)),
       onSkipped: (runs) => {
         for (const skipped of runs) bus.emit("run.overflowed", skipped);
       },
-      onHint: (ids) => {
-        this.#options.onHint?.(ids);
-        for (const executor of this.#executors) executor.hint(ids);
-      },
+      onHint: (groupIds) => wakeups.wake("groups", groupIds),
     });
     if (this.#attendance.seen) this.#presence.attend();
     this.#keeper.start();
     for (const { loop } of this.#executors) loop.start();
-    const house = {
-      store,
-      settings,
-      world,
-      bus,
-      env,
-      incarnation,
-      registeredAt,
-      presence: this.#presence,
-      door: this.#door,
-      sweeper: sweeperLease(this.#options),
-      alone,
-      onForgotten: () => this.#registerAgain(),
-      onMissed: () => this.#keeper.hurry(),
-      onAbsent: async () => this.#attendance?.again(),
-      onCalled: (called: HouseReport["called"]) => this.#keeper.called(called),
-      onPeers: (peers: number) => {
-        this.#peers = peers;
-      },
-      modes: this.#options.modes,
-      reclaims: this.#options.sweeper !== "off",
-      onRound: async (mode: ModeState | null) => {
-        if (mode) await this.obey(mode);
-        if (await this.#assignments.lookAround()) this.hint();
-      },
-      onWork: () => this.hint(),
-    };
-    this.#keeping = keepHouse(house, this.#house.signal);
-    this.#cleaning = keepClean(this.#options, this.#house.signal);
+    this.#house.start(registeredAt);
+    this.#cleanup = startCleanup(this.#options);
     await this.#subscriber.start();
     this.#tellStarted();
   }
 
-  /** Others miss it from now on, or no more: they hear of it at once, and its claims are confirmed. */
+  /** Other nodes miss it from now on, or no longer: it sends a heartbeat at once and renews its claims. */
   #presenceChanged(held: boolean): void {
     this.#presence.change(held);
-    this.#door.open();
-    if (this.#attendance) this.#keeper.hurry();
+    this.#house.wake();
+    if (this.#attendance) this.#keeper.wake();
   }
 
   #committed(runId: string): void {
     this.#options.onCommitted(runId);
-    if (this.#presence.wantsBeat) this.#door.open();
+    if (this.#presence.wantsBeat) this.#house.wake();
   }
 
   #tellStarted(): void {
@@ -201,20 +189,20 @@ export class Engine {
     if (unserved.length > 0) bus.emit("node.unserved", { programs: unserved });
   }
 
-  /** Every program of this node, and who of it works on it. */
+  /** Every program of this node, and the executor that it has here. */
   get serves(): readonly Served[] {
     return this.#assignments.all;
   }
 
   /**
-   * From now on these programs and no others; what is under way goes on. Their triggers go first: while this node is known to
-   * have a program, a trigger that nobody declares any more is removed.
+   * From now on these programs and no others; what is under way continues. Their triggers go first: while this node is known to
+   * have a program, a trigger that no node declares any more is removed.
    */
   async serve(programs: readonly Program[], subscriptions: readonly Subscription[]): Promise<void> {
     await this.#subscriber.change(subscriptions);
     this.#assignments.programs = programs;
     await this.#registerAgain();
-    this.hint();
+    this.wake();
   }
 
   #register(again = false): Promise<HoldfastError | null> {
@@ -230,14 +218,14 @@ export class Engine {
     this.#options.onReplaced();
   }
 
-  /** The mode that the store has for this node, however it came to know. What runs goes on, unless it drains. */
+  /** The mode that the store has for this node, however it was learned. What runs continues, unless it drains. */
   async obey(state: ModeState): Promise<void> {
     const { modes, bus } = this.#options;
     const { drain: before } = modes.state;
     if (!modes.set(state)) return;
     bus.emit("mode.changed", { nodeMode: state.mode, overrides: state.overrides, drain: state.drain });
     this.#spare((session) => this.#isUnwanted(session));
-    this.hint();
+    this.wake();
     if (state.drain !== null && state.drain !== before) void this.#drain(state.drain);
     await this.#assignments.tell();
     await this.#assignments.declare();
@@ -277,8 +265,8 @@ export class Engine {
   }
 
   /** There may be work: look now instead of at the next poll. */
-  hint(): void {
-    for (const { loop } of this.#executors) loop.hint();
+  wake(): void {
+    for (const { loop } of this.#executors) loop.wake();
   }
 
   /** Claimed runs, those that wait for a slot included. */
@@ -301,7 +289,7 @@ export class Engine {
 
   /**
    * Claims nothing more and lets steps under way end; after the grace aborts them. Runs whose work has ended are handed
-   * back. One whose work ignores the abort is left to its lease, so that nobody works on it while this process does.
+   * back. One whose work ignores the abort is left to its lease, so that no other node executes it while this process does.
    */
   async stop(graceMs: number): Promise<void> {
     const { store, world, bus, incarnation } = this.#options;
@@ -313,23 +301,22 @@ export class Engine {
     this.#left = new Set(this.#keeper.held);
     for (const session of this.#left) session.lose();
     for (const session of this.#left) this.#keeper.drop(session);
-    this.#house.abort();
-    const farewell = Promise.all([
+    const stopped = Promise.all([
       this.#lastClaim,
-      this.#keeping,
-      this.#cleaning,
+      this.#house.stop(),
+      this.#cleanup?.stop(),
       this.#keeper.stop().then(() => this.#keeper.endDropped()),
       store.nodes.stop(incarnation),
     ]);
-    const gone = farewell
+    const gone = stopped
       .then(() => Promise.all([this.#admitter.stop(), this.#subscriber.stop()]))
       .then(() => this.#attendance?.leave())
       .catch((error) => bus.emit("housekeeping.failed", { error }));
-    await within(world, FAREWELL_MS, gone);
+    await within(world, STOP_GRACE_MS, gone);
     bus.emit("node.stopped", { left: this.#left.size });
   }
 
-  /** Tells all sessions, and waits until they are over, or until their time is. */
+  /** Asks all sessions, and waits until they have ended, or until the time has passed. */
   async #ask(tell: (session: Session) => void, timeMs: number): Promise<void> {
     const { world } = this.#options;
     const until = world.monotonicNow() + timeMs;
@@ -341,7 +328,7 @@ export class Engine {
   async #work({ name: executor, slots }: Executor, run: ClaimedRun, askedAt: number): Promise<void> {
     const { store, settings, world, bus, build } = this.#options;
     const program = this.#assignments.programOf(run.groupId);
-    // Nobody renews it: its lease brings it back.
+    // It is not renewed: when its lease has expired, it is reclaimed.
     if (!program) return bus.emit("claim.failed", { error: new ClaimLost(run) });
     const writer = this.#committer.open(run, run.seq);
     const parts = { run, writer, store, world, bus, build, askedAt, leaseMs: settings.leaseMs };
@@ -390,7 +377,7 @@ export class Engine {
       const work = () => program.execute(session);
       if (!debounce) return await (around ? around(program, session, work) : work());
       await session.settleDebounced(debounce);
-      this.hint();
+      this.wake();
     } finally {
       slots.give();
     }

@@ -1,4 +1,4 @@
-// What the engine tells: who got which run, how it ended, what was taken back from whom.
+// The events of the engine: which node got which run, how it ended, what was reclaimed from which node.
 
 import type { Drain, ModeState, NodeMode } from "../kernel/node-mode.js";
 import type { RunGroup } from "../kernel/run/new-run.js";
@@ -21,11 +21,11 @@ interface OfWork extends OfRun {
 
 /** What became of orphans. */
 export interface SweepCounts {
-  /** Another node goes on with it, or begins it anew. */
+  /** Another node continues it, or starts it again. */
   readonly restarted: number;
   /** Given up as its policy says, or dead because it crashed too often. */
   readonly failed: number;
-  /** Paused, known to nobody, or somebody else was first. */
+  /** Paused, known to no node, or another node was first. */
   readonly skipped: number;
 }
 
@@ -52,7 +52,7 @@ export interface EngineEvents {
   "node.stopped": { readonly left: number };
   /** Another node works in the place of this one, which stops: both were alone, or it was taken for dead. */
   "node.replaced": { readonly error: unknown };
-  /** It is to do something else with its programs; what runs goes on. */
+  /** It is to do something else with its programs; what runs continues. */
   "mode.changed": {
     readonly nodeMode: NodeMode;
     readonly overrides: ModeState["overrides"];
@@ -66,7 +66,7 @@ export interface EngineEvents {
   "run.deferred": { readonly runId: string; readonly program: string; readonly stack: string | null };
   /** This node took a run that another one, `by`, had started for others to work on. */
   "run.deferred_taken": OfRun & { readonly by: string };
-  /** Nobody took it in time; it is cancelled. */
+  /** No node took it in time; it is cancelled. */
   "run.expired": ExpiredRun;
   /** A start with the key of a run that was there before. */
   "run.deduplicated": { readonly runId: string; readonly program: string };
@@ -83,22 +83,22 @@ export interface EngineEvents {
    * code or name of what did not fit.
    */
   "run.misfit": OfRun & { readonly build: string; readonly error: string | null };
-  /** It waited when the last live node left whose code might fit. It continues by itself when one comes. */
+  /** It waited when the last live node left whose code might fit. It continues when one comes. */
   "run.quarantined": { readonly runId: string; readonly program: string };
   /** It was quarantined, and a live node has code that was not tried on it: it can be claimed again. */
   "run.lifted": { readonly runId: string; readonly program: string };
   "step.started": StepFacts;
-  /** Its result stands in the journal. */
+  /** Its result is in the journal. */
   "step.completed": StepFacts & { readonly ms: number };
   /** It is tried again after the delay. */
   "step.retried": StepFacts & { readonly error: unknown; readonly delayMs: number };
   /** It is not tried again. */
   "step.failed": StepFacts & { readonly error: unknown };
-  /** It found no place under a limit and was skipped; told by the process whose call found it. */
+  /** It found no place under a limit and was skipped; emitted by the process whose call found it. */
   "run.overflowed": SkippedRun;
   /** A program broke outside the user's code; the run is left to its lease. */
   "run.broken": { readonly runId: string; readonly error: unknown };
-  /** Taken back from an owner whose lease was over or which was missed. `renewedAgoMs`: since its last renewal. */
+  /** Reclaimed from an owner whose lease had expired or which was missed. `renewedAgoMs`: since its last renewal. */
   "run.reclaimed": Reclaimed;
   /** A round that took back something. `staleAfterMs`: how long a lease must have been over. */
   "recovery.sweep": SweepCounts & { readonly staleAfterMs: number };
@@ -107,9 +107,9 @@ export interface EngineEvents {
   "claim.in_doubt": { readonly runId: string; readonly epoch: number };
   "claim.failed": { readonly error: unknown };
   "lease.renew_failed": { readonly reason: "error"; readonly error: unknown; readonly count: number };
-  /** The loop that renews the claims broke, and goes on. */
+  /** The loop that renews the claims broke, and continues. */
   "lease.keeper_restarted": { readonly error: unknown };
-  /** The log of a run has grown long: its workflow should begin anew (continueAsNew) before it is stopped. */
+  /** The log of a run has grown long: its workflow should continue as new (continueAsNew) before it is stopped. */
   "run.history_long": { readonly runId: string; readonly length: number };
   /** An episode has used up what it may. */
   "run.budget_exhausted": {
@@ -121,7 +121,7 @@ export interface EngineEvents {
   };
   /** The state of a strategy was saved. */
   "run.checkpoint": { readonly runId: string; readonly program: string; readonly version: number };
-  /** Its program's runs have failed one after the other: triggers start none. Told again when another fails meanwhile. */
+  /** Its program's runs have failed one after the other: triggers start none. Emitted again when another fails meanwhile. */
   "breaker.opened": { readonly program: string; readonly runId: string; readonly failures: number };
   /** The run that was let through to try has succeeded. */
   "breaker.closed": { readonly program: string; readonly runId: string };

@@ -1,4 +1,4 @@
-// The mode of a node, as its parts ask for it: which programs it works on, which it starts, and who is told of a change.
+// The mode of a node as its parts ask for it: which programs it executes, which it starts, and which listeners learn of a change.
 
 import { HoldfastError } from "../kernel/error.js";
 import { effectiveMode, FULL, type ModeState, type NodeMode } from "../kernel/node-mode.js";
@@ -29,7 +29,7 @@ export class Modes {
     return this.#state;
   }
 
-  /** How often it was set: whoever asked the store before that has an older answer. */
+  /** How often it was set: an answer that was asked for before the last time is older. */
   get told(): number {
     return this.#told;
   }
@@ -49,7 +49,7 @@ export class Modes {
     return mode;
   }
 
-  /** Answers whether that is news. */
+  /** Returns whether it is a change. */
   set(state: ModeState): boolean {
     this.#told++;
     if (isSame(state, this.#state)) return false;
@@ -59,7 +59,7 @@ export class Modes {
     return true;
   }
 
-  /** Answers how to be told no more: schedulers come and go with definitions, this stays. */
+  /** Returns a function that ends the subscription: schedulers come and go with definitions, this stays. */
   onChange(tell: () => void): () => void {
     this.#listeners.add(tell);
     return () => this.#listeners.delete(tell);

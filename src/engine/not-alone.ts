@@ -1,4 +1,4 @@
-// Two nodes in the place of one: a node that asks to be alone was started beside another, or was taken for dead.
+// Two nodes in the place of one: a node that asks to be alone was started next to another, or was taken for dead.
 
 import { HoldfastError } from "../kernel/error.js";
 import type { Rival } from "../store/contract/node/nodes.js";

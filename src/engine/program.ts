@@ -18,7 +18,7 @@ export interface Program {
   /** What becomes of its runs when their holder died. Default: resume. */
   readonly recovery?: Recovery;
   /**
-   * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when somebody else holds
+   * Works on a run until its claim is given back by a settling commit. Rejects with ClaimLost when another node holds
    * it now; any other rejection is a mistake of ours, and leaves the run to its lease.
    */
   execute(session: Session): Promise<void>;

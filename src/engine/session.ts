@@ -57,10 +57,8 @@ export class Session {
   #settledAs: string | null = null;
   #failedWith: Payload | null = null;
   #wakers: (() => void)[] = [];
-  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
-  onChange: () => void = () => {};
-  /** Messages this process sent to its own inbox, and calls by name: news without a ring. */
-  ownMail = 0;
+  readonly #onChange = new Set<() => void>();
+  #ownMail = 0;
   #leaseMs: number;
   readonly #presence: SessionOptions["presence"];
   readonly #onCommitted: (runId: string) => void;
@@ -92,7 +90,7 @@ export class Session {
     return this.#lost.signal;
   }
 
-  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace is over. */
+  /** For the user's work: aborts when the claim is lost, or when the node stops and its grace has passed. */
   get workSignal(): AbortSignal {
     return this.#over.signal;
   }
@@ -112,12 +110,17 @@ export class Session {
     return this.#stopping;
   }
 
-  /** How far the inbox had grown when we last heard. */
+  /** Messages that this process sent to its own inbox, and calls by name: news that `inboxSeq` does not show. */
+  get ownMail(): number {
+    return this.#ownMail;
+  }
+
+  /** How far the inbox had grown at the last answer. */
   get inboxSeq(): number {
     return this.#inboxSeq;
   }
 
-  /** The database's clock, as far as this process can tell: behind by what the reply took, never ahead. */
+  /** The database's clock, as far as this process knows it: behind by what the reply took, never ahead. */
   databaseNow(): number {
     return this.run.claimedAt + (this.world.monotonicNow() - this.#receivedAt);
   }
@@ -158,7 +161,7 @@ export class Session {
 
   /**
    * What a run said when it ended so: the payload of its last entry. It may have been opened again since: then that entry
-   * stands further back, or belongs to an earlier generation, and null is answered.
+   * is further back, or belongs to an earlier generation, and null is returned.
    */
   endOf(runId: string, state: string): Promise<Payload | null> {
     return this.#held("read", () => this.#endOf(runId, state));
@@ -173,7 +176,7 @@ export class Session {
     return log?.entries.findLast(({ kind }) => kind === state)?.payload ?? null;
   }
 
-  /** Single entries of other runs: what they were started with, or ended with. What was told with the claim is not asked for. */
+  /** Single entries of other runs: what they were started with, or ended with. What came with the claim is not asked for. */
   async peek(wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
     const known = wanted.flatMap(({ runId, what }) =>
       this.run.given.filter((given) => given.runId === runId && given.what === what),
@@ -186,20 +189,20 @@ export class Session {
     return this.#held("cancelTasks", () => this.#store.runs.cancelTasks(this.run.runId, { by: "its DAG", reason }));
   }
 
-  /** Tells our own inbox that a wait is over. A decision that came first stands; either way there is news to take in. */
+  /** Writes to the run's own inbox that a wait has timed out. A decision that came first counts; either way there is news to read. */
   async sendTimeout(key: string, name: string): Promise<void> {
     const { runId } = this.run;
     const messageId = this.world.token();
     const message = { runId, key, messageId, kind: "timeout", name, payload: null, sender: null } as const;
     await this.#held("send", () => this.#store.inbox.send([message]));
     // Not counted as heard: whether the row's number rose with it is unknown, and parking compares that number.
-    this.ownMail++;
+    this.#ownMail++;
     this.#wake();
   }
 
-  /** Somebody has asked for it by name: there is news in the inbox, whatever number its row had when we last heard. */
+  /** The run was called by name: there is news in the inbox, whatever its number was at the last answer. */
   called(): void {
-    this.ownMail++;
+    this.#ownMail++;
     this.#wake();
   }
 
@@ -270,7 +273,7 @@ export class Session {
     }
   }
 
-  /** Tells that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
+  /** Reports that the store is in trouble, and waits a while. Rejects when the claim is lost, or `signal` aborts. */
   async holdOut(during: string, error: unknown, tries: number, signal = this.signal): Promise<void> {
     const { code } = error as { code?: unknown };
     // An absent store was asked again and again before; what refuses at once must not be asked in a loop.
@@ -287,7 +290,7 @@ export class Session {
   }
 
   /**
-   * The answer to a renewal or commit told how far the inbox has grown. A lower number is news, too: a failover has lost messages,
+   * The answer to a renewal or commit says how far the inbox has grown. A lower number is news, too: a failover has lost messages,
    * and the next ones get their numbers again.
    */
   heard(inboxSeq: number): void {
@@ -322,17 +325,17 @@ export class Session {
     this.#wake();
   }
 
-  /** The node's grace is over: the work is aborted, and its run can still be handed back when it ends. */
+  /** The node's grace has passed: the work is aborted, and its run can still be handed back when it ends. */
   expire(): void {
     this.#over.abort(new NodeStopping());
     this.#wake();
   }
 
-  /** Somebody else has the right to this work: it is aborted, and its run handed back when it ends. */
+  /** Another node has the right to this work: it is aborted, and its run handed back when it ends. */
   giveUp(reason: unknown): void {
     this.stop(Promise.resolve());
     this.#over.abort(
-      new NodeStopping("Somebody else has the right to this work now; it goes on there.", { cause: reason }),
+      new NodeStopping("Another node has the right to this work now; it continues there.", { cause: reason }),
     );
     this.#wake();
   }
@@ -344,6 +347,11 @@ export class Session {
     this.#wake();
   }
 
+  /** Called when something changed from outside: the inbox grew, the node stops, the claim is lost. */
+  onChange(wake: () => void): void {
+    this.#onChange.add(wake);
+  }
+
   /** Resolves with the next change. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#wakers.push(resolve));
@@ -353,6 +361,6 @@ export class Session {
     const wakers = this.#wakers;
     this.#wakers = [];
     for (const wake of wakers) wake();
-    this.onChange();
+    for (const wake of this.#onChange) wake();
   }
 }

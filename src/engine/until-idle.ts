@@ -1,13 +1,12 @@
-// Waits until a node has nothing to do: for processes that work off what is there and end.
+// Waits until a node has nothing to do: for processes that execute what is there and end.
 
-import { sleep, type World } from "../kernel/world.js";
+import { sleep, type World, within } from "../kernel/world.js";
 import { LOOK_EVERY_MS } from "./drain.js";
-import { within } from "./within.js";
 
 export interface UntilIdleOptions {
   readonly world: World;
   readonly timeoutMs: number;
-  /** Looks for work now; answers how many runs each executor claimed, null where the look failed. */
+  /** Looks for work now; returns how many runs each executor claimed, null where the look failed. */
   readonly look: () => Promise<readonly (number | null)[]>;
   readonly active: () => number;
   readonly isStopping: () => boolean;

@@ -1,5 +1,6 @@
-// Looks at many things that callers wait for: one statement for all of them, at a bounded rate, whatever the number of callers.
+// The watcher looks at everything that callers wait for: one statement for all of them, at a bounded rate, whatever the number of callers.
 
+import { Loop } from "../kernel/loop.js";
 import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 
@@ -43,13 +44,15 @@ const GAP_MS = 70;
 export class Watcher<Seen> {
   readonly #options: WatcherOptions<Seen>;
   readonly #watched = new Map<string, Watched<Seen>>();
-  #cancel: (() => void) | null = null;
-  #armedFor = Number.POSITIVE_INFINITY;
-  #isLooking = false;
+  readonly #loop: Loop;
+  /** Monotonic: when the last statement was sent. */
   #lastAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WatcherOptions<Seen>) {
     this.#options = options;
+    const { world } = options;
+    this.#loop = new Loop({ world, round: () => this.#round(), onError: () => LONGEST_PAUSE_MS });
+    this.#loop.start(Number.POSITIVE_INFINITY);
   }
 
   /** The first look comes at once. Returns a function that ends it. */
@@ -69,7 +72,7 @@ export class Watcher<Seen> {
       watched.waiters.delete(waiter);
       if (watched.waiters.size > 0 || this.#watched.get(key) !== watched) return;
       this.#watched.delete(key);
-      if (this.#watched.size === 0) this.#disarm();
+      if (this.#watched.size === 0) this.#loop.rest();
     };
   }
 
@@ -86,44 +89,21 @@ export class Watcher<Seen> {
     watched.dueAt = this.#options.world.monotonicNow();
     // What is under way may have been sent too early to see it.
     if (watched.isLooking) watched.isStale = true;
-    this.#armFor(watched.dueAt);
-  }
-
-  #arm(): void {
-    let dueAt = Number.POSITIVE_INFINITY;
-    for (const watched of this.#watched.values()) if (watched.dueAt < dueAt) dueAt = watched.dueAt;
-    this.#armFor(dueAt);
-  }
-
-  #armFor(dueAt: number): void {
-    const { world } = this.#options;
-    const at = this.#earliest(dueAt);
-    if (this.#isLooking || this.#watched.size === 0 || this.#armedFor <= at) return;
-    this.#disarm();
-    this.#armedFor = at;
-    const leftMs = at - world.monotonicNow();
-    this.#cancel = leftMs > 0 ? world.after(leftMs, () => void this.#round()) : soon(() => void this.#round());
-  }
-
-  #disarm(): void {
-    this.#cancel?.();
-    this.#cancel = null;
-    this.#armedFor = Number.POSITIVE_INFINITY;
+    this.#loop.wake();
   }
 
   #earliest(dueAt: number): number {
     return this.#watched.size > FEW ? Math.max(dueAt, this.#lastAt + GAP_MS) : dueAt;
   }
 
-  async #round(): Promise<void> {
-    this.#disarm();
-    this.#isLooking = true;
-    try {
-      await this.#look(this.#due());
-    } finally {
-      this.#isLooking = false;
-      this.#arm();
-    }
+  async #round(): Promise<number> {
+    const { world } = this.#options;
+    const tooEarlyMs = this.#earliest(world.monotonicNow()) - world.monotonicNow();
+    if (tooEarlyMs > 0) return tooEarlyMs;
+    await this.#look(this.#due());
+    let dueAt = Number.POSITIVE_INFINITY;
+    for (const watched of this.#watched.values()) if (watched.dueAt < dueAt) dueAt = watched.dueAt;
+    return this.#earliest(dueAt) - world.monotonicNow();
   }
 
   /** What is due now or soon, the longest overdue first. */
@@ -170,15 +150,6 @@ export class Watcher<Seen> {
     if (leftMs > 0) await new Promise<void>((resolve) => world.after(leftMs, resolve));
     this.#lastAt = world.monotonicNow();
   }
-}
-
-/** After what runs now: keys that are watched together are looked at together. */
-function soon(callback: () => void): () => void {
-  let isOn = true;
-  void Promise.resolve().then(() => isOn && callback());
-  return () => {
-    isOn = false;
-  };
 }
 
 /** Returns the same value for the same store and world: all clients and nodes of a process that use a store share it. */

@@ -5,7 +5,7 @@ import type { Session } from "../engine/session.js";
 import { storeError } from "../kernel/codec/stored-error.js";
 import { LimitExceeded } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
 import { messageTaker } from "../replay/take-messages.js";
@@ -19,14 +19,14 @@ import { GraphRun } from "./run-graph.js";
 import type { RunParts } from "./scene.js";
 import { beginsEffect } from "./snapshot-effect.js";
 
-export function graphProgram(graph: AnyGraph, household: Household): Program {
+export function graphProgram(graph: AnyGraph, environment: ProgramEnvironment): Program {
   const { kind, name, version, queue, limits, breaker } = graph;
-  return { kind, name, version, queue, limits, breaker, execute: (session) => execute(graph, household, session) };
+  return { kind, name, version, queue, limits, breaker, execute: (session) => execute(graph, environment, session) };
 }
 
-async function execute(graph: AnyGraph, household: Household, session: Session): Promise<void> {
+async function execute(graph: AnyGraph, environment: ProgramEnvironment, session: Session): Promise<void> {
   const { plan } = graph;
-  const { codecs } = household;
+  const { codecs } = environment;
   let memory: Memory;
   let beginning: Beginning;
   try {
@@ -37,7 +37,7 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
     if (loaded.unwritten) memory.begun = true;
     beginning = new Beginning(memory, session, codecs);
   } catch (error) {
-    const end = endOf(error, household, session);
+    const end = endOf(error, environment, session);
     if (!end) throw error;
     await session.commit([end]);
     return;
@@ -54,8 +54,9 @@ async function execute(graph: AnyGraph, household: Household, session: Session):
   });
   if (mail.isDue) await mail.take();
   try {
-    const outcome = replay.stopped ?? (await replay.run(begin(graph, household, { replay, memory, beginning }), mail));
-    if (session.settledAs === null) await session.commit([settle(outcome, household, session)]);
+    const outcome =
+      replay.stopped ?? (await replay.run(begin(graph, environment, { replay, memory, beginning }), mail));
+    if (session.settledAs === null) await session.commit([settle(outcome, environment, session)]);
   } catch (error) {
     // The last node's commit ended the run; what came in meanwhile was too late for it.
     if (session.settledAs === null) throw error;
@@ -74,21 +75,21 @@ function remembered({ calls, mail, since }: Memory, { run }: Session) {
   return [start, ...[...calls, ...taken].sort((a, b) => a.seq - b.seq)];
 }
 
-async function begin(graph: AnyGraph, household: Household, under: Under): Promise<unknown> {
-  const { codecs, servicesFor } = household;
+async function begin(graph: AnyGraph, environment: ProgramEnvironment, under: Under): Promise<unknown> {
+  const { codecs, servicesFor } = environment;
   const { runId, input } = under.replay.session.run;
   const services = await servicesFor({ runId, program: graph.name, input: codecs.decode(input) });
   return new GraphRun({ ...under, plan: graph.plan, codecs, services }).run();
 }
 
-function settle(outcome: Outcome, household: Household, session: Session): Effect {
+function settle(outcome: Outcome, environment: ProgramEnvironment, session: Session): Effect {
   const end =
-    outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, household, session);
-  return end || settlement(outcome, household.codecs, session);
+    outcome.kind === "threw" && outcome.error instanceof NeedsPeople && endOf(outcome.error, environment, session);
+  return end || settlement(outcome, environment.codecs, session);
 }
 
 /** How a run ends that cannot be gone on with; null: that is not its own doing, and its lease brings it back. */
-function endOf(error: unknown, { codecs }: Household, session: Session): Effect | null {
+function endOf(error: unknown, { codecs }: ProgramEnvironment, session: Session): Effect | null {
   // What `init` throws is the run's own failure, as if a workflow's function had thrown it.
   if (error instanceof StateFailed && error.by === "init")
     return { kind: "fail", as: "failed", reason: storeError(codecs, error.cause) };

@@ -120,7 +120,7 @@ export function graph(name: string, options: AllOptions): Graph<string, Fields, 
     breaker: options.circuitBreaker === undefined ? null : breakerRule(options.circuitBreaker),
     plan,
     toMermaid: (at) => toMermaid(plan, at?.position ?? null),
-    serve: (household) => [graphProgram(made, household)],
+    serve: (environment) => [graphProgram(made, environment)],
   };
   return made;
 }

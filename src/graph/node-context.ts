@@ -1,7 +1,7 @@
 // What a node's function is given besides the state.
 
 import type { RecordedError } from "../kernel/codec/recorded-error.js";
-import type { Services } from "../program/household.js";
+import type { Services } from "../program/environment.js";
 import type { StepInfo } from "../replay/step-call.js";
 
 /** The idempotency key is made of the run, the node and its visit: the same for every attempt, on every node. */

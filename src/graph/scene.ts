@@ -2,7 +2,7 @@
 
 import type { Codecs } from "../kernel/codec/codecs.js";
 import type { StoredError } from "../kernel/codec/recorded-error.js";
-import type { Services } from "../program/household.js";
+import type { Services } from "../program/environment.js";
 import type { Replay } from "../replay/replay.js";
 import type { StepInfo } from "../replay/step-call.js";
 import type { AttemptRules } from "./attempt-rules.js";

@@ -35,3 +35,19 @@ export function sleep(world: World, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener("abort", onAbort, { once: true });
   });
 }
+
+/** What the work resolves to; null when it takes longer than `ms`, or when the signal aborts first. */
+export async function within<T>(world: World, ms: number, work: Promise<T>, signal?: AbortSignal): Promise<T | null> {
+  if (ms === Number.POSITIVE_INFINITY && !signal) return work;
+  const answered = new AbortController();
+  const ends = signal ? AbortSignal.any([signal, answered.signal]) : answered.signal;
+  const late = sleep(world, ms, ends).then(
+    () => null,
+    () => null,
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    answered.abort("answered");
+  }
+}

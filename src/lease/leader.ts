@@ -1,12 +1,13 @@
 // One leader among many processes: campaigns for a named lease, leads while it is surely held, hands over at once.
 //
 // A term ends before the lease can: when no renewal was accepted for nine tenths of the lease, this process no longer leads,
-// though nobody else does yet. An answer "lost" ends it at once. An error ends nothing: the next try comes soon, and there are
-// several within a lease.
+// though no other process does yet. An answer "lost" ends it at once. An error ends nothing: the next attempt comes soon, and there
+// are several within a lease.
 
+import { Loop, STOP_GRACE_MS } from "../kernel/loop.js";
 import { leaseKey } from "../kernel/name.js";
 import { systemWorld } from "../kernel/system-world.js";
-import { sleep, type World } from "../kernel/world.js";
+import { type World, within } from "../kernel/world.js";
 import type { ResignReason } from "./error.js";
 import { Office, type Term } from "./leader-term.js";
 import { type LeaderTimes, type LeaderTiming, leaderTiming } from "./leader-timing.js";
@@ -14,17 +15,17 @@ import { createLeases, type Leases, type LeasesOptions } from "./leases.js";
 
 export type LeaderOptions = LeasesOptions &
   LeaderTiming & {
-    /** What is led: of all who campaign for this name, one leads. */
+    /** What is led: of all processes that campaign for this name, one leads. */
     readonly key: string;
     readonly onElected?: (term: Term) => unknown;
     /** Called before the lease ends, in whatever way it does. */
     readonly onResigned?: (term: Term, reason: ResignReason) => unknown;
-    /** A call failed, or a callback threw. It goes on. */
+    /** A call failed, or a callback threw. The campaign continues. */
     readonly onError?: (error: unknown) => void;
   };
 
 export interface Leader extends AsyncDisposable {
-  /** Begins to campaign. */
+  /** Starts to campaign. */
   start(): void;
   /** True only while the lease is surely held: judged by this process's monotonic clock, at the moment it is asked. */
   isLeader(): boolean;
@@ -41,16 +42,13 @@ export function createLeader(options: LeaderOptions): Leader {
   return new Campaign(options, createLeases(options), timing);
 }
 
-const FAREWELL_MS = 2_000;
-
 class Campaign implements Leader {
   readonly #options: LeaderOptions;
   readonly #leases: Leases;
   readonly #times: LeaderTimes;
   readonly #world: World;
   readonly #key: string;
-  readonly #stopped = new AbortController();
-  #running: Promise<void> | null = null;
+  readonly #loop: Loop;
   #office: Office | null = null;
 
   constructor(options: LeaderOptions, leases: Leases, times: LeaderTimes) {
@@ -59,10 +57,16 @@ class Campaign implements Leader {
     this.#times = times;
     this.#world = options.world ?? systemWorld();
     this.#key = leaseKey(options.key, "key");
+    this.#loop = new Loop({
+      world: this.#world,
+      round: () => this.#stand(),
+      onError: (error) => this.#call(() => options.onError?.(error)),
+      pauseMs: () => times.lookMs,
+    });
   }
 
   start(): void {
-    this.#running ??= this.#campaign();
+    this.#loop.start();
   }
 
   isLeader(): boolean {
@@ -78,61 +82,43 @@ class Campaign implements Leader {
   }
 
   async stop(): Promise<void> {
-    this.#stopped.abort("stopped");
-    await this.#within(FAREWELL_MS, Promise.all([this.#office?.leave(), this.#running]));
+    const stopped = this.#loop.stop();
+    // The store may be away: a lease that is granted or released later is so all the same.
+    await within(this.#world, STOP_GRACE_MS, Promise.all([this.#office?.leave(), stopped]));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }
 
-  async #campaign(): Promise<void> {
-    const { leaseMs, lookMs } = this.#times;
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      const pauseMs = await this.#stand().catch((error) => {
-        this.#tell(() => this.#options.onError?.(error));
-        return lookMs;
-      });
-      // Who resigned lets the others go first.
-      await sleep(this.#world, pauseMs ?? leaseMs, signal).catch(() => {});
-    }
-  }
-
-  /** Asks for the lease, and holds office if it is granted. Answers when to ask again; null after a resignation. */
-  async #stand(): Promise<number | null> {
+  /** Asks for the lease, and holds office if it is granted. Returns when to ask again. */
+  async #stand(): Promise<number> {
     const { leaseMs, renewMs, lookMs } = this.#times;
     const askedAt = this.#world.monotonicNow();
     const lease = await this.#leases.acquire(this.#key, { for: leaseMs, renewEvery: renewMs });
     if (!lease.ok) return Math.max(1, Math.min(lookMs, lease.leftMs ?? lookMs));
     const office = new Office(lease, askedAt, this.#times, this.#world, {
-      elected: (term) => this.#tell(() => this.#options.onElected?.(term)),
-      resigned: (term, reason) => this.#tell(() => this.#options.onResigned?.(term, reason)),
-      error: (error) => this.#tell(() => this.#options.onError?.(error)),
+      elected: (term) => this.#call(() => this.#options.onElected?.(term)),
+      resigned: (term, reason) => this.#call(() => this.#options.onResigned?.(term, reason)),
+      error: (error) => this.#call(() => this.#options.onError?.(error)),
     });
     this.#office = office;
     // It was granted while stop() was called.
-    if (this.#stopped.signal.aborted) await office.leave();
+    if (this.#loop.isStopped) await office.leave();
     else office.enter();
     const lost = await office.over;
     this.#office = null;
-    return lost ? lookMs : null;
+    // A leader that resigned lets the others go first.
+    return lost ? lookMs : leaseMs;
   }
 
-  /** The store may be away: what is granted or given up after that is so all the same. */
-  async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([work, sleep(this.#world, ms, over.signal).catch(() => {})]);
-    over.abort("over");
-  }
-
-  /** A callback that throws disturbs nobody. */
-  #tell(callback: () => unknown): void {
+  /** A callback that throws is reported and ends nothing. */
+  #call(callback: () => unknown): void {
     const failed = (error: unknown) => {
       try {
         this.#options.onError?.(error);
       } catch {
-        // There is nobody left to tell.
+        // There is no handler left to report it to.
       }
     };
     try {

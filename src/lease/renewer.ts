@@ -1,9 +1,10 @@
-// The renewer: prolongs a lease again and again, a while before its time is over, until it is stopped.
+// The renewer: renews a lease again and again, well before it expires, until it is stopped.
 
-import type { World } from "../kernel/world.js";
+import { Loop } from "../kernel/loop.js";
+import { type World, within } from "../kernel/world.js";
 
 export interface Renewable {
-  /** Rejects when the answer did not come, or said that the lease is lost. */
+  /** Rejects when there was no answer, or the lease is lost. */
   renew(): Promise<void>;
   /** Nothing is left to renew: lost or ended. */
   isOver(): boolean;
@@ -15,62 +16,40 @@ export interface RenewerOptions {
   readonly world: World;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** The renewer itself broke; it goes on after this. */
+  /** The renewer itself broke; it continues after this. */
   readonly onRestart: (error: unknown) => void;
 }
 
 /** After an error it asks again sooner: 8 more times within a lease that is renewed at a third. */
 const RETRIES_PER_INTERVAL = 4;
 
-/** Answers a function that stops it. */
+/** Returns a function that stops it. */
 export function keepRenewed(lease: Renewable, { world, leaseMs, renewEveryMs, onRestart }: RenewerOptions): () => void {
   const retryMs = Math.max(1, Math.floor(renewEveryMs / RETRIES_PER_INTERVAL));
-  let stopped = false;
-  let cancelTimer = () => {};
-  let cancelPatience = () => {};
+  // From the confirmed beginning, not from now: a slow answer or a blocked process does not delay the next renewal.
+  const untilDue = () => Math.max(0, lease.confirmedAt() + renewEveryMs - world.monotonicNow());
+  const pauseMs = (isRenewed: boolean) => {
+    if (lease.isOver()) return Number.POSITIVE_INFINITY;
+    return isRenewed ? untilDue() : retryMs;
+  };
 
-  /** A store that never answers must not end the renewing: after a lease's time the next call is made. */
-  async function renewWithin(ms: number): Promise<boolean> {
-    const patience = new Promise<boolean>((resolve) => {
-      cancelPatience = world.after(ms, () => resolve(false));
-    });
+  async function round(): Promise<number> {
+    await world.faultPoint("lease.renew");
+    if (loop.isStopped || lease.isOver()) return Number.POSITIVE_INFINITY;
     const renewal = lease.renew().then(
       () => true,
       () => false,
     );
-    try {
-      return await Promise.race([renewal, patience]);
-    } finally {
-      cancelPatience();
-    }
+    // A store that never answers must not end the renewing: after a lease's time the next call is made.
+    return pauseMs((await within(world, leaseMs, renewal, loop.signal)) ?? false);
   }
 
-  async function beat(): Promise<void> {
-    let renewed = false;
-    try {
-      await world.faultPoint("lease.renew");
-      if (stopped || lease.isOver()) return;
-      renewed = await renewWithin(leaseMs);
-    } catch (error) {
-      // Not the store's answer but a mistake in here. A lease must not run out because of one.
-      onRestart(error);
-    }
-    arm(renewed ? untilDue() : retryMs);
-  }
-
-  /** From the confirmed beginning, not from now: a slow answer or a blocked process does not push the next one back. */
-  function untilDue(): number {
-    return Math.max(0, lease.confirmedAt() + renewEveryMs - world.monotonicNow());
-  }
-
-  function arm(ms: number): void {
-    if (!stopped && !lease.isOver()) cancelTimer = world.after(ms, () => void beat());
-  }
-
-  arm(untilDue());
-  return () => {
-    stopped = true;
-    cancelTimer();
-    cancelPatience();
+  // Not the store's answer but a mistake in here. A lease must not expire because of one.
+  const onError = (error: unknown) => {
+    onRestart(error);
+    return pauseMs(false);
   };
+  const loop: Loop = new Loop({ world, round, onError });
+  if (!lease.isOver()) loop.start(untilDue());
+  return () => void loop.stop(Number.POSITIVE_INFINITY);
 }

@@ -3,7 +3,7 @@
 import type { Duration } from "../kernel/duration.js";
 import type { Retry, RetryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
-import type { Services } from "../program/household.js";
+import type { Services } from "../program/environment.js";
 import type { Logic, MachineEvent } from "./logic.js";
 
 /** What an effect is given besides what it is about. */

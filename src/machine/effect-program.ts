@@ -3,21 +3,14 @@
 
 import type { Program } from "../engine/program.js";
 import { HoldfastError } from "../kernel/error.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import { type Signal, signal } from "../replay/signal.js";
 import { PermanentError } from "../replay/step-call.js";
 import { workflow } from "../workflow/workflow.js";
 import type { AnyMachine } from "./definition.js";
 import { InstanceQuarantined, isPassing } from "./errors.js";
-import type { Instances } from "./instances.js";
+import { Instances } from "./instances.js";
 import type { MachineEvent } from "./logic.js";
-
-declare module "../program/household.js" {
-  interface Household {
-    /** The instances of machines, as this node reaches them. */
-    readonly instances: Instances;
-  }
-}
 
 /** What an effect's run is given. `effect` null: the end of the instance is told to the run that started it. */
 interface EffectInput {
@@ -54,13 +47,13 @@ const INSIST = {
 
 const ended: Signal<Ended> = signal<Ended>("holdfast.instance.ended");
 
-export function machinePrograms(machine: AnyMachine, household: Household): readonly Program[] {
-  return [...starter(machine, household).serve(household), ...effects(machine, household).serve(household)];
+export function machinePrograms(machine: AnyMachine, environment: ProgramEnvironment): readonly Program[] {
+  return [...starter(machine, environment).serve(environment), ...effects(machine, environment).serve(environment)];
 }
 
-function effects(machine: AnyMachine, household: Household) {
+function effects(machine: AnyMachine, environment: ProgramEnvironment) {
   const { name, queue, effectProgram } = machine;
-  const { instances } = household;
+  const instances = environment.parts.get(Instances);
   return workflow(effectProgram, { queue }, async (ctx, input: EffectInput) => {
     const { id, seq, n, effect, ended: end } = input;
     if (effect === null) {
@@ -115,7 +108,8 @@ async function tellParent({ store, codecs, world }: Instances, runId: string, en
   await store.inbox.send([{ ...message, kind: "signal", name: ended.name, payload, sender: null }]);
 }
 
-function starter(machine: AnyMachine, { instances }: Household) {
+function starter(machine: AnyMachine, environment: ProgramEnvironment) {
+  const instances = environment.parts.get(Instances);
   const { name, queue, version } = machine;
   const options = { queue, ...(version !== null && { version }) };
   return workflow(name, options, async (ctx, input: unknown) => {

@@ -1,9 +1,11 @@
 // The instances of machines, as a node or a client reaches them: started, sent to, looked at. It never looks for timers.
 
+import type { NodeWakeups } from "../engine/node-wakeups.js";
 import { payloadHash } from "../kernel/codec/canonical.js";
 import type { Codecs } from "../kernel/codec/codecs.js";
 import { lane } from "../kernel/lane.js";
 import { dedupeKey } from "../kernel/name.js";
+import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
 import { parseInput } from "../program/parse-input.js";
 import type { InstanceEvent, LoadedInstance, NewInstance } from "../store/contract/machine/machines.js";
@@ -32,6 +34,8 @@ export interface InstancesOptions {
   readonly stack: string | null;
   readonly crashLimit: number;
   readonly bus?: Telemetry<MachineEvents>;
+  /** Woken when effects were enqueued and when a timer was set. */
+  readonly wakeups?: NodeWakeups;
 }
 
 export interface StartInstance {
@@ -58,15 +62,13 @@ export class Instances {
   readonly store: Store;
   readonly codecs: Codecs;
   readonly world: World;
+  readonly wakeups: NodeWakeups;
   readonly #bus: Telemetry<MachineEvents>;
   readonly #place: Place;
   readonly #cache = new StateCache();
   readonly #boxes = new Map<string, Mailbox>();
   readonly #load: (key: string) => Promise<LoadedInstance | null>;
   readonly #cancels = new Set<() => void>();
-  /** Somebody in this process may have work: effects were enqueued, or a timer set that is due in so many ms. */
-  onEffects: () => void = () => {};
-  onTimer: (inMs: number) => void = () => {};
 
   constructor(options: InstancesOptions) {
     const { store, codecs, world, env, stack, crashLimit } = options;
@@ -75,6 +77,7 @@ export class Instances {
     this.world = world;
     this.env = env;
     this.stack = stack;
+    this.wakeups = options.wakeups ?? new Wakeups();
     this.#bus = options.bus ?? { emit: () => {} };
     const place = { codecs, env, stack, crashLimit };
     this.#place = { ...place, newId: () => world.id(), newToken: () => world.token() };
@@ -236,9 +239,9 @@ export class Instances {
         });
       }
     }
-    if (kept.effects.length > 0) this.onEffects();
+    if (kept.effects.length > 0) this.wakeups.wake("runs");
     const delays = [...kept.timers.values(), ...kept.told.values()].map(({ delayMs }) => delayMs);
-    if (delays.length > 0) this.onTimer(Math.min(...delays));
+    if (delays.length > 0) this.wakeups.wake("timers", Math.min(...delays));
     for (const timer of kept.local) this.#arm(machine, state.id, timer);
   }
 

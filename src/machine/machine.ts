@@ -112,7 +112,7 @@ export function machine<
     triggers: (options.on ?? []).map(({ spec }) => spec),
     limits: [],
     breaker: null,
-    serve: (household) => machinePrograms(made, household),
+    serve: (environment) => machinePrograms(made, environment),
     logic,
     effects: new Map(named.map((one) => [one, effectOf(one, given[one], known)])),
     effectProgram: programName(`${name}::effects`, "machine name"),

@@ -34,5 +34,5 @@ export async function tellLater(instances: Instances, later: Later): Promise<voi
   if (answer!.outcome === "refused") throw answer!.error;
   if (answer!.outcome === "unknown") throw new InstanceUnknown(machine, id);
   if (answer!.outcome === "ended") throw new InstanceEnded(id, answer!.status, 0);
-  if (!tx) instances.onTimer(delayMs);
+  if (!tx) instances.wakeups.wake("timers", delayMs);
 }

@@ -15,6 +15,7 @@ import { type Schedules, schedulesOf } from "../client/schedules.js";
 import { type RoutingOptions, routingOf, routingWarnings, type Served } from "../engine/claiming/routing.js";
 import { Engine, type EngineOptions } from "../engine/engine.js";
 import { Modes } from "../engine/modes.js";
+import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { StartGate } from "../engine/start-gate.js";
 import { type Codecs, codecs as openCodecs } from "../kernel/codec/codecs.js";
@@ -24,14 +25,15 @@ import { type ModeState, nodeMode } from "../kernel/node-mode.js";
 import type { Settings } from "../kernel/setting/setting-options.js";
 import { resolveSettings } from "../kernel/setting/settings.js";
 import { systemWorld } from "../kernel/system-world.js";
+import { Wakeups } from "../kernel/wakeups.js";
 import { sleep, type World } from "../kernel/world.js";
-import { type AnyMachine, isMachine, type MachineDefinition } from "../machine/definition.js";
+import { isMachine, type MachineDefinition } from "../machine/definition.js";
 import { Instance, type InstanceOptions } from "../machine/instance.js";
 import { Instances as ReachedInstances } from "../machine/instances.js";
 import type { MachineEvent } from "../machine/logic.js";
-import { TimerLoop } from "../machine/timer-loop.js";
+import { TimerLoop } from "../machine/timer/timer-loop.js";
 import type { AnyDefinition, Definition } from "../program/definition.js";
-import type { Household, Services } from "../program/household.js";
+import { Parts, type ProgramEnvironment, type Services } from "../program/environment.js";
 import { isServedIn, type Startable } from "../program/startable.js";
 import type { Store } from "../store/contract/store.js";
 import type { Transaction } from "../store/contract/transaction.js";
@@ -39,17 +41,17 @@ import { type Bus, createBus, type Telemetry } from "../telemetry/bus.js";
 import type { Emitted } from "../trigger/emitted.js";
 import { type EmitOptions, Emitter } from "../trigger/emitter.js";
 import type { EventType } from "../trigger/event.js";
-import { Scheduler } from "../trigger/scheduler.js";
+import { Scheduler, type SchedulerOptions } from "../trigger/scheduler.js";
 import { subscriptionsOf } from "../trigger/subscription.js";
 import { deriveBuild } from "./derive-build.js";
-import { type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
+import { type DynamicOptions, type DynamicPrograms, dynamicPrograms } from "./dynamic-programs.js";
 import { type ModeControl, modeControl } from "./mode-control.js";
 import { type NodeEvents, type NodeInfo, nodeTelemetry } from "./node-events.js";
 import { claimingOf, expiryOf, type FoundNodeOptions, type NodeOptions, stacksOf, sweeperOf } from "./node-options.js";
 import { type Listening, signalsOf, stopOnSignals } from "./process-signals.js";
 import { type Around, type ClaimsOption, type WorkClaimEvents, workGuard } from "./work-guard.js";
 
-/** A node that is asked to end while it starts comes to the end of its start first, for so long at most. */
+/** A node that is stopped while it starts finishes its start first, within this time. */
 const LONGEST_START_MS = 5_000;
 
 type Told = ReturnType<typeof nodeTelemetry>;
@@ -59,7 +61,7 @@ export class Node implements AsyncDisposable {
   readonly name: string;
   readonly env: string;
   readonly stack: string | null;
-  /** As it was given, else a hash of the code of its programs. */
+  /** The option of that name, or a hash of the code of its programs. */
   readonly build: string;
   /** Fresh at every start. */
   readonly incarnation: string;
@@ -73,9 +75,9 @@ export class Node implements AsyncDisposable {
   readonly nodes: Nodes;
   /** Where runs of graphs are; forks, rewinds, comparisons. */
   readonly graphs: GraphRuns;
-  /** When its programs are due by themselves, and those of other nodes of the env. */
+  /** The schedules of its programs, and those of other nodes of the env. */
   readonly schedules: Schedules;
-  /** Instances of machines, its own and those of other nodes of the env. */
+  /** Instances of machines, also those that other nodes of the env started. */
   readonly instances: Instances;
   /** Programs as data, for nodes that are given `strategies` or `tasks`. */
   readonly definitions: Definitions;
@@ -92,7 +94,7 @@ export class Node implements AsyncDisposable {
   #stopping: Promise<void> | null = null;
   #counted = 0;
 
-  /** `listening`: who ends the process with it. */
+  /** `listening`: ends the process with the node. */
   constructor(options: FoundNodeOptions, world: World, listening: Listening | null = null) {
     this.#listening = listening;
     const { store, programs: listed, identity, name, env, stack, build, codecs, bus, logger, ...rest } = options;
@@ -124,16 +126,19 @@ export class Node implements AsyncDisposable {
     this.schedules = schedulesOf(store, this.#runs, this.env, this.name);
     this.definitions = definitionsIn(store, this.env, this.name);
     this.nodes = nodesOf(store, this.env, this.name);
-    const { env: inEnv, incarnation } = this;
-    const obey = (state: ModeState) => this.#engine.obey(state);
-    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
-    this.#instances = new ReachedInstances({ ...runs, bus: told });
+    const wakeups: NodeWakeups = new Wakeups();
+    this.#instances = new ReachedInstances({ ...runs, bus: told, wakeups });
     this.instances = instancesOf(this.#instances);
-    const household = this.#household(options, opened, told);
+    const environment = this.#environment(options, opened, told);
     const here = programs.filter((program) => isServedIn(this.stack, program));
+    const { pollMaxMs: lookEveryMs } = this.#settings;
+    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs };
+    const newScheduler = schedulersOf({ ...place, store, modes, gate, runs: this.#runs });
+    this.#scheduler = newScheduler(here);
+    this.#timers = new TimerLoop({ ...place, instances: this.#instances, machines: here.filter(isMachine) });
     this.#engine = new Engine({
       store,
-      programs: here.flatMap((definition) => servedBy(definition, household, modes)),
+      programs: here.flatMap((definition) => servedBy(definition, environment, modes)),
       subscriptions: subscriptionsOf(here, { env: this.env, stack: this.stack, crashLimit }),
       settings: this.#settings,
       world,
@@ -149,19 +154,16 @@ export class Node implements AsyncDisposable {
       mode: nodeMode(mode ?? "full"),
       takeDeferred: stacksOf(takeDeferred),
       ...(claims && { around: this.#guard(claims, store, told, world) }),
+      wakeups,
       ...this.#answers(store, world),
     });
+    const engine = this.#engine;
+    const obey = (state: ModeState) => engine.obey(state);
+    const { env: inEnv, incarnation } = this;
+    this.mode = modeControl({ nodes: store.nodes, modes, incarnation, identity: this.identity, env: inEnv, obey });
     this.warnings = [...resolved.warnings, ...routingWarnings(this.serves(), [...routing.executors.keys()])];
-    this.#timers = this.#timerLoop(here.filter(isMachine), told, world);
-    const place = { world, bus: told, env: this.env, stack: this.stack, lookEveryMs: this.#settings.pollMaxMs };
-    const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
-      return { ...this.#runs.newRun(program, input, {}), ...gate.stamp(program.name) };
-    };
-    const newScheduler = (scheduled: readonly AnyDefinition[]) =>
-      new Scheduler({ ...place, store: store.schedules, breakers: store.breakers, programs: scheduled, modes, newRun });
-    this.#scheduler = newScheduler(here);
-    const served = (definition: AnyDefinition) => servedBy(definition, household, modes);
-    const given = { ...place, store, crashLimit, programs: here, served, engine: this.#engine, newScheduler };
+    const served = (definition: AnyDefinition) => servedBy(definition, environment, modes);
+    const given = { ...place, store, crashLimit, programs: here, served, engine, wakeups, newScheduler };
     this.#dynamic = dynamicPrograms(given, strategies, tasks);
   }
 
@@ -170,11 +172,8 @@ export class Node implements AsyncDisposable {
     return workGuard({ claims, store, bus, world, owner: this.identity, env: this.env, leaseMs });
   }
 
-  /** What it does when its engine calls. */
-  #answers(
-    store: Store,
-    world: World,
-  ): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onHint" | "onCommitted"> {
+  /** What the node does on events of its engine. */
+  #answers(store: Store, world: World): Pick<EngineOptions, "onReplaced" | "onRegistered" | "onExit" | "onCommitted"> {
     const watcher = runWatcher(store, world);
     return {
       onCommitted: (runId) => watcher.wake(runId),
@@ -183,23 +182,18 @@ export class Node implements AsyncDisposable {
         if (this.#scheduler.hasSchedules) await this.#scheduler.declare(null);
       },
       onExit: () => (this.#listening ? this.#listening.exit() : void this.stop()),
-      onHint: (groupIds) => this.#timers.hear(groupIds),
     };
   }
 
-  #timerLoop(machines: readonly AnyMachine[], bus: Told, world: World): TimerLoop {
-    const instances = this.#instances;
-    const loop = new TimerLoop({ instances, machines, world, bus, lookEveryMs: this.#settings.pollMaxMs });
-    instances.onEffects = () => this.#engine.hint();
-    instances.onTimer = (inMs) => loop.knock(inMs);
-    return loop;
-  }
-
-  #household({ services, perRun }: Pick<NodeOptions, "services" | "perRun">, codecs: Codecs, bus: Told): Household {
+  #environment(
+    { services, perRun }: Pick<NodeOptions, "services" | "perRun">,
+    codecs: Codecs,
+    bus: Told,
+  ): ProgramEnvironment {
     const { historyWarning, historyLimit } = this.#settings;
     return {
       codecs,
-      instances: this.#instances,
+      parts: new Parts().with(this.#instances),
       newChild: (child, input) => this.#runs.newRun(child, input, {}),
       historyWarning,
       historyLimit,
@@ -217,7 +211,7 @@ export class Node implements AsyncDisposable {
     return this.#engine.active;
   }
 
-  /** Each of its programs with the executor that works on it; null when no rule of \`serve\` fits its queue. */
+  /** Each of its programs with the executor that works on it; null when no rule of `serve` matches its queue. */
   serves(): readonly Served[] {
     return this.#engine.serves;
   }
@@ -251,29 +245,29 @@ export class Node implements AsyncDisposable {
       return new Instance(program, id, this.#instances);
     }
     const run = await this.#runs.start(program, input, options);
-    if (!options.tx) this.#engine.hint();
+    if (!options.tx) this.#engine.wake();
     return run;
   }
 
-  /** Many in one call to the store; the answers stand in the order of the items. */
+  /** Many in one call to the store; the outcomes are in the order of the items. */
   async startMany<In, Out, Parsed>(
     program: Definition<string, In, Out, Parsed>,
     items: readonly StartItem<In>[],
     options: { readonly tx?: Transaction } = {},
   ): Promise<StartOutcome<Out>[]> {
     const outcomes = await this.#runs.startMany<Out>(program, items, options.tx);
-    if (!options.tx) this.#engine.hint();
+    if (!options.tx) this.#engine.wake();
     return outcomes;
   }
 
-  /** Starts every program that has a trigger for it, once for each event, whoever emits it. */
+  /** Starts every program that has a trigger for it, once for each event, whichever process emits it. */
   async emit<Name extends string, Payload extends object>(
     type: EventType<Name, Payload>,
     payload: NoInfer<Payload>,
     options: EmitOptions = {},
   ): Promise<Emitted> {
     const emitted = await this.#emitter.emit(type, payload, options);
-    if (!options.tx && emitted.runs.length > 0) this.#engine.hint();
+    if (!options.tx && emitted.runs.length > 0) this.#engine.wake();
     return emitted;
   }
 
@@ -324,11 +318,26 @@ export class Node implements AsyncDisposable {
   }
 }
 
-/** What a definition is made of goes by its name, too: a mode for an actor is one for all it expects. */
-function servedBy(definition: AnyDefinition, household: Household, modes: Modes): readonly Program[] {
-  const served = definition.serve(household);
+/** A mode for a definition also holds for the programs that it is made of: for an actor, all that it expects. */
+function servedBy(definition: AnyDefinition, environment: ProgramEnvironment, modes: Modes): readonly Program[] {
+  const served = definition.serve(environment);
   for (const { name } of served) modes.belongs(name, definition.name);
   return served;
+}
+
+interface SchedulerPlace extends Pick<SchedulerOptions, "world" | "bus" | "env" | "stack" | "lookEveryMs" | "modes"> {
+  readonly store: Store;
+  readonly runs: Runs;
+  readonly gate: StartGate;
+}
+
+/** Makes a scheduler for programs of the code, or for those that are loaded. */
+function schedulersOf({ store, runs, gate, ...place }: SchedulerPlace): DynamicOptions["newScheduler"] {
+  const newRun = (program: Omit<Startable, "schema">, input: unknown) => {
+    return { ...runs.newRun(program, input, {}), ...gate.stamp(program.name) };
+  };
+  const stores = { store: store.schedules, breakers: store.breakers };
+  return (programs) => new Scheduler({ ...place, ...stores, programs, newRun });
 }
 
 export async function createNode<const Executor extends string = "default">(

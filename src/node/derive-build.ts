@@ -7,8 +7,8 @@ const DERIVED = "auto-";
 const DEEPEST = 12;
 
 /**
- * Made of the source of every function that the programs hold, and of where it stands. What those functions call in other files is
- * not seen: give `build` (a commit, an image's digest) to tell such builds apart. Where two codes have one build all the same, the
+ * Made of the source of every function that the programs hold, and of its place. What those functions call in other files is
+ * not seen: give `build` (a commit, an image's digest) to distinguish such builds. Where two codes have one build all the same, the
  * store keeps them apart by node (`misfits`).
  */
 export function deriveBuild(programs: readonly unknown[]): string {

@@ -6,6 +6,7 @@ import type { Strategies } from "../actor/named-strategy.js";
 import { programNames, quiet, readDefinition } from "../actor/read-definition.js";
 import type { Tasks } from "../dag/named-task.js";
 import type { Engine } from "../engine/engine.js";
+import type { NodeWakeups } from "../engine/node-wakeups.js";
 import type { Program } from "../engine/program.js";
 import { InvalidInput } from "../kernel/error.js";
 import type { World } from "../kernel/world.js";
@@ -30,6 +31,7 @@ export interface DynamicOptions {
   readonly programs: readonly AnyDefinition[];
   readonly served: (definition: AnyDefinition) => readonly Program[];
   readonly engine: Engine;
+  readonly wakeups: NodeWakeups;
   readonly newScheduler: (programs: readonly AnyDefinition[]) => Scheduler;
 }
 
@@ -56,11 +58,11 @@ export class DynamicPrograms {
     const read = (record: Readable, made: readonly AnyDefinition[]) => this.#read(record, made);
     const onChange = (programs: readonly AnyDefinition[]) => this.#change(programs);
     this.#loader = new DefinitionLoader({ store: store.definitions, world, bus, env, lookEveryMs, read, onChange });
+    options.wakeups.on("news", () => this.#loader.wake());
   }
 
   /** After the engine has started. */
   async open(): Promise<void> {
-    this.#options.engine.onNews = () => this.#loader.hint();
     await this.#loader.load();
     this.#loader.start();
   }

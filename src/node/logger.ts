@@ -22,7 +22,7 @@ type EventName =
   | keyof MachineEvents
   | keyof WorkClaimEvents;
 
-/** What somebody must look at is an error, what may need it a warning. What is not listed happens all the time. */
+/** An event that a person must act on is an error, one that may need it a warning. Events that are not listed happen all the time. */
 const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "node.started": "info",
   "node.unserved": "warn",
@@ -78,13 +78,13 @@ const LEVELS: Readonly<Partial<Record<EventName, keyof Logger>>> = {
   "machine.logged": "info",
 };
 
-/** The message is the event's name: one thing to search for. A logger that throws disturbs nobody. */
+/** The message is the event's name: one thing to search for. A logger that throws changes nothing. */
 export function logEvent(logger: Logger, name: EventName, fields: Readonly<Record<string, unknown>>): void {
   try {
     const answer: unknown = logger[LEVELS[name] ?? "debug"](name, fields);
-    // An async one fits the type, too; nobody else would hear that it failed, and the process would end of it.
+    // An async logger fits the type, too: without this, its rejection would be unhandled and end the process.
     if (answer instanceof Promise) answer.catch(() => {});
   } catch {
-    // The last place to tell it has failed.
+    // There is no other place left to report it.
   }
 }

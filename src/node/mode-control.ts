@@ -15,7 +15,7 @@ export interface ModeStatus {
 type Keep = Pick<ModeOptions, "keep">;
 
 export interface ModeControl {
-  /** Of the whole node. What runs goes on. Also ends a drain. */
+  /** Of the whole node. What runs continues. Also ends a drain. */
   set(mode: NodeMode, options?: Keep): Promise<ModeStatus>;
   /** Of one program; it wins over the node's. */
   override(program: ProgramRef, mode: NodeMode, options?: Keep): Promise<ModeStatus>;

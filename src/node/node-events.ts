@@ -1,4 +1,4 @@
-// The events of engine, triggers and machines as a node tells them: each says which node it was, to listeners and to the logger.
+// The events of engine, triggers and machines as a node emits them: each names the node, for listeners and for the logger.
 
 import type { ActorEvents } from "../actor/events.js";
 import type { EngineEvents } from "../engine/events.js";

@@ -11,7 +11,7 @@ import { InvalidInput } from "../kernel/error.js";
 import { stackName } from "../kernel/name.js";
 import type { SettingOptions } from "../kernel/setting/setting-options.js";
 import type { AnyDefinition } from "../program/definition.js";
-import type { RunOfServices, Services } from "../program/household.js";
+import type { RunOfServices, Services } from "../program/environment.js";
 import type { Store } from "../store/contract/store.js";
 import type { Bus } from "../telemetry/bus.js";
 import type { Logger } from "./logger.js";

@@ -1,5 +1,5 @@
 // Work claims in front of runs: before the work of a run begins, an adapter is asked for its key, in whatever database that
-// keeps them. Nobody begins without it; whoever loses it stops.
+// keeps them. No work begins without it; work that loses it stops.
 
 import { createHash } from "node:crypto";
 import type { Program } from "../engine/program.js";
@@ -45,6 +45,11 @@ export type Around = (program: Program, session: Session, work: () => Promise<vo
 const LONGEST_KEY = 512;
 /** When the adapter does not say for how long it is busy, or does not answer. */
 const AGAIN_MS = 1_000;
+/**
+ * An adapter that does not answer is asked again after as long as it has not answered, up to this. Each time is an entry of the run's
+ * journal: asked once a second, 14 hours of silence made a journal too long of a run that had not begun.
+ */
+const LONGEST_PAUSE_MS = 60_000;
 const SHORTEST_PAUSE_MS = 50;
 const FAILED: readonly (string | null)[] = ["failed", "dead", "quarantined"];
 
@@ -61,19 +66,29 @@ export function workGuard(options: WorkGuardOptions): Around {
   const { store, world, bus, owner, env } = options;
   const { adapter, leaseMs } = partsOf(options);
   const leases = createLeases({ claims: adapter, owner, world, bus: renaming(bus) });
+  /** Monotonic time of the first failure since the adapter's last answer. */
+  let silentSince: number | null = null;
   return async (_program, session, work) => {
     const { runId } = session.run;
     const key = keyText(env, runId, await store.runs.keyOf(runId));
-    const lease = await leases.acquire(key, { for: leaseMs }).catch((error: unknown) => {
-      bus.emit("work_claim.acquire_failed", { key, runId, error });
-      return { ok: false, leftMs: null } as const;
-    });
+    const lease = await leases.acquire(key, { for: leaseMs }).then(
+      (answer) => {
+        silentSince = null;
+        return answer;
+      },
+      (error: unknown) => {
+        bus.emit("work_claim.acquire_failed", { key, runId, error });
+        silentSince ??= world.monotonicNow();
+        const leftMs = Math.max(AGAIN_MS, Math.min(world.monotonicNow() - silentSince, LONGEST_PAUSE_MS));
+        return { ok: false, leftMs } as const;
+      },
+    );
     if (lease.ok) await hold(lease, session, work);
     else await session.commit([later(session, lease.leftMs ?? AGAIN_MS)]);
   };
 }
 
-/** Renewed at a third while the work goes on. When it is lost, the work is aborted and its run handed back. */
+/** Renewed at a third of its time while the work continues. When it is lost, the work is aborted and its run handed back. */
 async function hold(lease: HeldLease, session: Session, work: () => Promise<void>): Promise<void> {
   let broken: { readonly error: unknown } | null = null;
   try {
@@ -86,7 +101,7 @@ async function hold(lease: HeldLease, session: Session, work: () => Promise<void
       if (FAILED.includes(session.settledAs)) throw new WorkFailed(session.settledAs!);
     });
   } catch {
-    // How the claim ended is told by its own events; the run's end stands in the store.
+    // Its own events report how the claim ended; the run's end is in the store.
   }
   if (broken) throw (broken as { readonly error: unknown }).error;
 }

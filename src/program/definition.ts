@@ -3,7 +3,7 @@
 import type { Program } from "../engine/program.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import type { TriggerSpec } from "../trigger/trigger.js";
-import type { Household } from "./household.js";
+import type { ProgramEnvironment } from "./environment.js";
 import type { Schema } from "./schema.js";
 import type { Startable } from "./startable.js";
 
@@ -16,7 +16,7 @@ export interface Definition<Name extends string, In, Out, Parsed = In> extends S
   readonly triggers: readonly TriggerSpec[];
   readonly breaker: (BreakerRule & { readonly cancelRunning: boolean }) | null;
   /** What a node claims for it, each with the way to work on one claimed run. */
-  readonly serve: (household: Household) => readonly Program[];
+  readonly serve: (environment: ProgramEnvironment) => readonly Program[];
   /** Carries the types only. */
   readonly "~types"?: (input: In, parsed: Parsed) => Out;
 }

@@ -227,7 +227,7 @@ export class Replay {
       (value) => this.#settle({ kind: "returned", value }),
       (error) => this.#settle({ kind: "threw", error: tamed(error) }),
     );
-    this.session.onChange = () => this.poke();
+    this.session.onChange(() => this.poke());
     try {
       return await this.#loop(mail);
     } finally {

@@ -1,13 +1,13 @@
-// What every timeout store must do, as cases for any test runner:
+// Conformance cases for timeout stores, for any test runner:
 // `for (const c of timeoutsConformance) test(c.name, async () => c.run(await freshHarness()))`.
 
 import type { ClaimedTimeout, ClaimResult, ScheduledTimeout, TimeoutStore } from "../timeout/timeout-store.js";
 import { holds, matches, same, some } from "./conformance/expect.js";
 
-/** One that nobody has used before, for each case. */
+/** Each case needs a fresh, empty store. */
 export interface TimeoutsHarness {
   readonly timeouts: TimeoutStore;
-  /** Moves the clock that judges deadlines and claims; a store on a real clock may wait instead. */
+  /** Moves the clock that decides about deadlines and claims; a store on a real clock may wait instead. */
   advance(ms: number): void | Promise<void>;
 }
 
@@ -40,29 +40,32 @@ async function claimed({ timeouts, advance }: TimeoutsHarness, instance = "i"): 
   return claimOf(await claimBy(timeouts, timeout));
 }
 
-/** Nothing that is tried under this claim is accepted. */
+/** Every write under this claim is rejected. */
 async function powerless(timeouts: TimeoutStore, claim: ClaimedTimeout): Promise<void> {
   const before = await timeouts.get(claim.instance);
   same(await timeouts.complete(claim), false, "complete");
   same(await timeouts.release(claim), false, "release");
   same(await timeouts.release(claim, { retryInMs: 5 }), false, "release after a failure");
-  same(await timeouts.get(claim.instance), before, "what stands there");
+  same(await timeouts.get(claim.instance), before, "the timeout is unchanged");
 }
 
 const scheduling: TimeoutsCase[] = [
   {
-    name: "what is scheduled is answered and found: state, sequence and deadline",
+    name: "schedule returns the timeout with state, sequence and deadline, and get finds it",
     async run({ timeouts }) {
       const timeout = await timeouts.schedule("i", { ...PENDING, in: "1m" });
       const expected = { instance: "i", ...PENDING, attempts: 0, claimedBy: null, claimedUntil: null };
       matches(timeout, expected, "the timeout");
-      holds(Math.abs(timeout.deadline - timeout.createdAt - 60_000) <= 1, "the deadline is a minute after it was made");
+      holds(
+        Math.abs(timeout.deadline - timeout.createdAt - 60_000) <= 1,
+        "the deadline is a minute after its creation",
+      );
       same(await timeouts.get("i"), timeout, "get");
       same(await timeouts.get("other"), null, "get of another");
     },
   },
   {
-    name: "a deadline may be an instant, as a Date or a number; one that is past is due at once",
+    name: "a deadline may be a Date or a number; one in the past is due at once",
     async run({ timeouts }) {
       const { createdAt } = await timeouts.schedule("now", { ...PENDING, in: 0 });
       same((await timeouts.schedule("a", { ...PENDING, at: createdAt - 5_000 })).deadline, createdAt - 5_000, "past");
@@ -72,7 +75,7 @@ const scheduling: TimeoutsCase[] = [
     },
   },
   {
-    name: "an instance has one: scheduled anew it has another generation and deadline",
+    name: "an instance has one timeout: scheduled again, it has another generation and deadline",
     async run({ timeouts, advance }) {
       const first = await timeouts.schedule("i", { ...PENDING, in: 10 });
       const second = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
@@ -85,7 +88,7 @@ const scheduling: TimeoutsCase[] = [
     },
   },
   {
-    name: "armed again with keep, a timeout of the same state and sequence keeps its deadline, its claim and its generation",
+    name: "with keep, a timeout of the same state and sequence keeps its deadline, claim and generation",
     async run(harness) {
       const { timeouts, advance } = harness;
       const first = await timeouts.schedule("i", { ...PENDING, in: "1m" });
@@ -99,7 +102,7 @@ const scheduling: TimeoutsCase[] = [
     },
   },
   {
-    name: "cancelled is gone, once",
+    name: "cancel removes a timeout, once",
     async run({ timeouts, advance }) {
       const timeout = await timeouts.schedule("i", { ...PENDING, in: 10 });
       await timeouts.schedule("j", { ...PENDING, in: 10 });
@@ -114,7 +117,7 @@ const scheduling: TimeoutsCase[] = [
 
 const looking: TimeoutsCase[] = [
   {
-    name: "only what is due is found, the longest due first, as many as asked for",
+    name: "a look finds only what is due, in the order of due times, up to its limit",
     async run({ timeouts, advance }) {
       for (const [instance, ms] of [
         ["c", 30],
@@ -132,7 +135,7 @@ const looking: TimeoutsCase[] = [
     },
   },
   {
-    name: "it is known how long until the next is due, if it is known at all",
+    name: "a look returns how long until the next timeout is due, or null if unknown",
     async run({ timeouts, advance }) {
       same((await timeouts.queryExpired(10)).nextInMs, null, "there is none");
       await timeouts.schedule("far", { ...PENDING, in: 60_000 });
@@ -141,35 +144,35 @@ const looking: TimeoutsCase[] = [
       if (nextInMs === null) return;
       holds(nextInMs > 0 && nextInMs <= 5_000, `the near one, not in ${nextInMs} ms`);
       await advance(nextInMs);
-      same(await instances(timeouts), ["near"], "it is due then, and not a moment later");
+      same(await instances(timeouts), ["near"], "it is due exactly then");
     },
   },
   {
-    name: "what is claimed is not found until the claim is over",
+    name: "a claimed timeout is not found until its claim expires",
     async run(harness) {
       const { timeouts, advance } = harness;
       await claimed(harness);
       same(await instances(timeouts), [], "claimed");
       await advance(OVER_MS);
       same(await instances(timeouts), ["i"], "over");
-      matches((await timeouts.queryExpired(1)).timeouts[0], { claimedBy: "a", attempts: 1 }, "whose it was");
+      matches((await timeouts.queryExpired(1)).timeouts[0], { claimedBy: "a", attempts: 1 }, "its last holder");
     },
   },
 ];
 
 const claiming: TimeoutsCase[] = [
   {
-    name: "a claim has a token of its own, names its node and counts",
+    name: "a claim has its own token, names its node and counts as an attempt",
     async run(harness) {
       const claim = await claimed(harness);
       matches(claim, { instance: "i", ...PENDING, attempts: 1, claimedBy: "a" }, "the claim");
       holds(claim.token.length >= 16, "the token is random and long");
       const { token: _token, ...seen } = claim;
-      same(await harness.timeouts.get("i"), seen, "others see it without the token");
+      same(await harness.timeouts.get("i"), seen, "get returns it without the token");
     },
   },
   {
-    name: "the second is told who claimed it and until when, the same node too",
+    name: "a second claim returns which node holds the first and until when, also to the same node",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -179,7 +182,7 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "eight claim at once: one gets it",
+    name: "of eight concurrent claims one succeeds",
     async run({ timeouts, advance }) {
       const due = await Promise.all(["x", "y", "z"].map((i) => timeouts.schedule(i, { ...PENDING, in: 0 })));
       await advance(5);
@@ -191,7 +194,7 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "one that is over is claimed by the next, and its late owner can do nothing",
+    name: "an expired claim is replaced by the next, and its late holder can do nothing",
     async run(harness) {
       const { timeouts, advance } = harness;
       const late = await claimed(harness);
@@ -204,7 +207,7 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "two claims under one node's name: the first can do nothing to the second",
+    name: "of two claims under one node's name, the first cannot change the second",
     async run(harness) {
       const { timeouts, advance } = harness;
       const first = await claimed(harness);
@@ -215,20 +218,20 @@ const claiming: TimeoutsCase[] = [
     },
   },
   {
-    name: "what was read and scheduled anew since is not claimed, and its future is not touched",
+    name: "a timeout scheduled again since it was read is neither claimed nor changed",
     async run({ timeouts, advance }) {
       const read = await timeouts.schedule("i", { ...PENDING, in: 10 });
       await advance(20);
       const anew = await timeouts.schedule("i", { state: "started", sequence: 4, in: "1m" });
       same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim");
-      same(await timeouts.get("i"), anew, "it stands as it was scheduled");
+      same(await timeouts.get("i"), anew, "it is as scheduled");
       const due = await timeouts.schedule("i", { state: "pending", sequence: 5, in: 0 });
-      same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim of one that is due, too");
-      same(await timeouts.get("i"), due, "it waits for who reads it");
+      same(await claimBy(timeouts, read), { outcome: "stateChanged" }, "claim of one that is due");
+      same(await timeouts.get("i"), due, "it is unchanged");
     },
   },
   {
-    name: "what is not due is not claimed",
+    name: "a timeout that is not due is not claimed",
     async run({ timeouts }) {
       const timeout = await timeouts.schedule("i", { ...PENDING, in: "1m" });
       same(await claimBy(timeouts, timeout), { outcome: "stateChanged" }, "claim");
@@ -239,7 +242,7 @@ const claiming: TimeoutsCase[] = [
 
 const ending: TimeoutsCase[] = [
   {
-    name: "completed is gone",
+    name: "complete removes the timeout",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
@@ -251,7 +254,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "a claim on what was scheduled anew completes and releases nothing",
+    name: "a claim on a timeout that was scheduled again completes and releases nothing",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -260,7 +263,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "a claim on what was cancelled and scheduled anew for the same state completes nothing",
+    name: "a claim on a timeout that was cancelled and scheduled again for the same state completes nothing",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -281,7 +284,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "a claim whose time is over completes what nobody took",
+    name: "an expired claim completes a timeout that no other node claimed",
     async run(harness) {
       const claim = await claimed(harness);
       await harness.advance(OVER_MS);
@@ -290,7 +293,7 @@ const ending: TimeoutsCase[] = [
     },
   },
   {
-    name: "released untried it is due at once, at the same attempt",
+    name: "released untried, a timeout is due at once and the attempt is not counted",
     async run(harness) {
       const { timeouts } = harness;
       const claim = await claimed(harness);
@@ -298,12 +301,12 @@ const ending: TimeoutsCase[] = [
       same(await timeouts.release(claim), true, "the same call repeated");
       matches(await timeouts.get("i"), { attempts: 0, claimedBy: null, claimedUntil: null }, "released");
       same(await instances(timeouts), ["i"], "due");
-      same(await timeouts.complete(claim), false, "it is nobody's");
+      same(await timeouts.complete(claim), false, "it is not claimed");
       same(claimOf(await claimBy(timeouts, claim, "b")).attempts, 1, "attempts");
     },
   },
   {
-    name: "released after a failure it is due later and stands behind the others, its attempts counted",
+    name: "released after a failure, a timeout is due later, behind the others, and the attempt is counted",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
@@ -312,34 +315,38 @@ const ending: TimeoutsCase[] = [
       same(await claimBy(timeouts, claim), { outcome: "stateChanged" }, "it cannot be claimed before");
       await timeouts.schedule("later", { ...PENDING, in: 100 });
       await advance(600);
-      same(await instances(timeouts), ["later", "i"], "behind what was due before");
+      same(await instances(timeouts), ["later", "i"], "behind the one due before");
       const again = claimOf(await claimBy(timeouts, claim, "b"));
       matches(again, { attempts: 2, deadline: claim.deadline }, "the second attempt");
     },
   },
   {
-    name: "given up it is kept and shown, never due and never claimed, until it is redriven",
+    name: "given up, a timeout is listed and never due nor claimed until it is redriven",
     async run(harness) {
       const { timeouts, advance } = harness;
       const claim = await claimed(harness);
-      same(await timeouts.dead(10), [], "nothing was given up");
-      same(await timeouts.redrive("i"), false, "one that is alive is not redriven");
+      same(await timeouts.dead(10), [], "no dead letters");
+      same(await timeouts.redrive("i"), false, "only a dead letter is redriven");
       same(await timeouts.giveUp(claim, "no way"), true, "give up");
       same(await timeouts.giveUp(claim, "no way"), true, "the same call repeated");
       await advance(OVER_MS);
       same(await instances(timeouts), [], "due");
-      same((await timeouts.queryExpired(10)).nextInMs ?? null, null, "nothing is to come");
+      same((await timeouts.queryExpired(10)).nextInMs ?? null, null, "nothing will be due");
       same(await claimBy(timeouts, claim), { outcome: "stateChanged" }, "claim");
       matches(await timeouts.get("i"), { dead: true, problem: "no way", attempts: 1, claimedBy: null }, "shown");
-      same(await timeouts.dead(10), [await timeouts.get("i")], "the dead");
+      same(await timeouts.dead(10), [await timeouts.get("i")], "dead letters");
       same(await timeouts.redrive("i"), true, "redrive");
-      same(await timeouts.dead(10), [], "none is dead");
+      same(await timeouts.dead(10), [], "no dead letters");
       same(await instances(timeouts), ["i"], "due again");
-      matches(claimOf(await claimBy(timeouts, claim)), { attempts: 1, dead: false, problem: null }, "begun anew");
+      matches(
+        claimOf(await claimBy(timeouts, claim)),
+        { attempts: 1, dead: false, problem: null },
+        "its attempts start again",
+      );
     },
   },
   {
-    name: "scheduled anew, one that was given up is alive; the dead come by pages",
+    name: "scheduling again revives a timeout that was given up; dead letters are listed in pages",
     async run(harness) {
       const { timeouts } = harness;
       for (const instance of ["b", "a", "c"]) await timeouts.giveUp(await claimed(harness, instance), "no");
@@ -348,7 +355,7 @@ const ending: TimeoutsCase[] = [
       same(await names(2), ["a", "b"], "the first page");
       same(await names(2, "b"), ["c"], "the second");
       await timeouts.schedule("b", { ...PENDING, in: "1m" });
-      same(await names(10), ["a", "c"], "the dead");
+      same(await names(10), ["a", "c"], "dead letters");
       matches(await timeouts.get("b"), { dead: false, problem: null, attempts: 0 }, "alive");
       same(await timeouts.cancel("a"), true, "cancel");
       same(await names(10), ["c"], "one is left");

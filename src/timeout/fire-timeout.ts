@@ -1,4 +1,4 @@
-// One look's timeouts: each claimed, fired and removed, several at a time, none held up by another.
+// Fires the timeouts that one look found: claims, fires and removes each, several at a time, so that a slow one blocks no other.
 
 import { failureDetail } from "../kernel/failure-detail.js";
 import { sleep, type World } from "../kernel/world.js";
@@ -15,19 +15,19 @@ export interface FiringParts<Id extends string, State extends string> {
   readonly fire: Fire<Id, State>;
   readonly settings: SweeperSettings;
   readonly bus: Telemetry<SweeperEvents>;
-  /** False: nothing more is claimed, because the sweeper stops or leads no longer. */
+  /** False: the sweeper is stopping or is no longer the leader, and claims nothing more. */
   readonly mayGoOn: () => boolean;
-  /** One was put off and is due again in so many ms. */
+  /** A timeout was put off and is due again in `inMs`. */
   readonly onPutOff: (inMs: number) => void;
 }
 
 export interface Round {
   readonly claimed: number;
-  /** Fired or stale: they are not found again. */
+  /** Fired or stale: the next look does not find them. */
   readonly done: number;
 }
 
-/** A handler that met the store's trouble did nothing wrong: its timeout is given back uncounted after so long. */
+/** A handler that failed because the database was unavailable is not to blame: its timeout is released uncounted after this pause. */
 const HELD_MS = 1_000;
 
 type During = SweeperEvents["sweeper.error"]["during"];
@@ -46,7 +46,7 @@ export class FiringRounds<Id extends string, State extends string> {
     return { ...this.#counts };
   }
 
-  /** Each is claimed when its turn has come, so that its claim does not run while it waits. */
+  /** Claims each timeout only when a handler is free for it, so that the claim does not run out while it waits. */
   async fireAll(timeouts: readonly ScheduledTimeout<Id, State>[]): Promise<Round> {
     let next = 0;
     const round = { claimed: 0, done: 0 };
@@ -71,14 +71,17 @@ export class FiringRounds<Id extends string, State extends string> {
     else if (answer.outcome !== "claimed") this.#counts.skipped++;
     if (answer.outcome !== "claimed") return "not claimed";
     if (answer.claim.attempts > settings.maxAttempts) {
-      // Nobody came back from the tries before: they killed their processes, or never ended.
-      await this.#giveUp(answer.claim, answer.claim.problem ?? "Whoever claimed it never came back.");
+      // No earlier attempt released it: they killed their processes, or never ended.
+      await this.#giveUp(
+        answer.claim,
+        answer.claim.problem ?? "The nodes that claimed this timeout died before firing it.",
+      );
       return "failed";
     }
     return (await this.#fireWithin(answer.claim, askedAt)) ? "done" : "failed";
   }
 
-  /** A handler that hangs keeps its place for as long as its claim, and no longer. What it brings later still counts. */
+  /** A handler that hangs frees its place when its claim expires. A result that it returns later still counts. */
   async #fireWithin(claim: ClaimedTimeout<Id, State>, askedAt: number): Promise<boolean> {
     const { settings, bus } = this.#parts;
     const { claimMs } = settings;
@@ -95,7 +98,7 @@ export class FiringRounds<Id extends string, State extends string> {
     return Promise.race([this.#fire(claim, abort.signal).finally(cancel), over]);
   }
 
-  /** Whether it fired or was stale. Never rejects. */
+  /** True if it fired or was stale. Never rejects. */
   async #fire(claim: ClaimedTimeout<Id, State>, signal: AbortSignal): Promise<boolean> {
     const { store, bus } = this.#parts;
     const fire = this.#parts.fire;
@@ -110,14 +113,14 @@ export class FiringRounds<Id extends string, State extends string> {
     if (outcome === "fired") this.#counts.fired++;
     else this.#counts.skipped++;
     bus.emit(`timeout.${outcome}`, factsOf(claim));
-    // Unanswered, or done by the handler itself: found by the next claim, which is stale then.
+    // Fails without harm: if the row is still there, the next claim finds it stale; if the handler removed it, nothing is left to do.
     await this.#try("complete", () => store.complete(claim));
     return true;
   }
 
   async #putOff(claim: ClaimedTimeout<Id, State>, signal: AbortSignal, error: unknown): Promise<void> {
     const { store, bus, settings, onPutOff } = this.#parts;
-    // Counted when its claim was over, which puts it off by itself.
+    // Counted when its claim expired; it is due again since then.
     if (signal.aborted) return;
     this.#counts.errors++;
     const problem = failureDetail(error);

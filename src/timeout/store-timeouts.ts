@@ -1,4 +1,4 @@
-// Timeouts in a Holdfast store: one scope of one env.
+// A timeout store over a Holdfast store: the timeouts of one scope in one env.
 
 import { toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -11,7 +11,7 @@ import type { NewTimeout, TimeoutRecord } from "../store/contract/timeout/timeou
 import type { ScheduledTimeout, TimeoutStore, TimeoutToSchedule } from "./timeout-store.js";
 
 export interface TimeoutStoreOptions {
-  /** Which kind of instance: scopes do not see each other's timeouts, also when instances have the same ids. */
+  /** The kind of instance. Scopes do not see each other's timeouts, even if instances have the same ids. */
   readonly scope: string;
   /** Default `default`. */
   readonly env?: string;
@@ -25,7 +25,6 @@ export function timeoutStore<Id extends string = string, State extends string = 
   const env = envName(options.env ?? "default", "env");
   const scope = keyScope(options.scope, "scope");
   const world = options.world ?? systemWorld();
-  const listeners = new Set<(inMs: number) => void>();
   const keyOf = (instance: Id) => ({ env, scope, instance });
   const seen = (record: TimeoutRecord) => scheduledOf<Id, State>(record);
   return {
@@ -34,9 +33,7 @@ export function timeoutStore<Id extends string = string, State extends string = 
       const { state, sequence, keep = false } = timeout;
       const generation = world.token();
       const wanted = { ...keyOf(instance), generation, state, sequence, keep, deadline: deadlineOf(timeout) };
-      const record = await timeouts.schedule(wanted, tx ? { tx } : {});
-      for (const listener of listeners) listener(Math.max(0, record.deadline - record.createdAt));
-      return seen(record);
+      return seen(await timeouts.schedule(wanted, tx ? { tx } : {}));
     },
     cancel: (instance, { tx } = {}) => timeouts.cancel(keyOf(instance), tx ? { tx } : {}),
     async get(instance) {
@@ -48,7 +45,7 @@ export function timeoutStore<Id extends string = string, State extends string = 
       return { timeouts: found.map(seen), nextInMs: nextMs };
     },
     async claim({ instance, generation }, node, { claimMs }) {
-      // Drawn here, so that the store, repeating an unanswered call, finds the claim it already has.
+      // Drawn here, so that a store that repeats a call after a lost reply finds the claim it already has.
       const token = world.token();
       const [answer] = await timeouts.claim([{ ...keyOf(instance), generation, node, token, claimMs }]);
       if (answer!.outcome !== "claimed") return answer!;
@@ -63,15 +60,7 @@ export function timeoutStore<Id extends string = string, State extends string = 
     dead: async (limit, after) =>
       (await timeouts.dead({ env, scope }, after === undefined ? { limit } : { limit, after })).map(seen),
     redrive: (instance) => timeouts.redrive(keyOf(instance)),
-    onScheduled(listener) {
-      // Heard at once what is scheduled here, and a moment later what is scheduled elsewhere.
-      listeners.add(listener);
-      const stop = timeouts.onScheduled({ env, scope }, listener);
-      return () => {
-        listeners.delete(listener);
-        stop();
-      };
-    },
+    onScheduled: (listener) => timeouts.onScheduled({ env, scope }, listener),
     claims: storeClaims(leases, { env, world }),
   };
 }
@@ -85,7 +74,7 @@ function deadlineOf(timeout: TimeoutToSchedule): NewTimeout["deadline"] {
   return { at: typeof timeout.at === "number" ? timeout.at : timeout.at.getTime() };
 }
 
-/** The types of instance and state are what this scope's own code scheduled. */
+/** The types of instance and state are those that this scope's own code scheduled. */
 function scheduledOf<Id extends string, State extends string>(record: TimeoutRecord): ScheduledTimeout<Id, State> {
   const { env: _env, scope: _scope, ...timeout } = record;
   return timeout as ScheduledTimeout<Id, State>;

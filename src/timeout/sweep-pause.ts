@@ -1,9 +1,9 @@
-// How long a sweeper pauses, and how long a timeout whose handler failed is put off. Pure: chance is a parameter.
+// Computes how long a sweeper pauses and how long a timeout is put off after its handler failed. Pure: randomness is a parameter.
 
 import { retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
 import type { SweeperSettings } from "./sweeper-options.js";
 
-/** Timeouts that fall together are served together. */
+/** Timeouts with nearly the same deadline are fired in one look. */
 const SHORTEST_PAUSE_MS = 10;
 
 /** 1 s after the first failure, doubled up to 5 min: a handler that always fails costs a claim every five minutes. */
@@ -27,7 +27,7 @@ export function pauseMs(
   return Math.min(longest, Math.max(nextInMs ?? longest, SHORTEST_PAUSE_MS));
 }
 
-/** Full looks whose handlers all failed: the others behind them should not wait, but nobody should spin either. */
+/** After full looks whose handlers all failed: short, because timeouts behind them wait, but not zero, which would spin. */
 export function fruitlessPauseMs({ sweepIntervalMs }: Pick<SweeperSettings, "sweepIntervalMs">, looks: number): number {
   return Math.min(SHORTEST_PAUSE_MS * 2 ** (looks - 1), sweepIntervalMs);
 }

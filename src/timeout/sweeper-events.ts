@@ -1,19 +1,19 @@
-// What a sweeper counts and tells.
+// Metrics and telemetry events of the timeout sweeper.
 
 import type { ResignReason } from "../lease/error.js";
 
 export interface SweeperMetrics {
-  /** Looks that got an answer. */
+  /** Looks that the store answered. */
   readonly sweeps: number;
   /** The handler moved the instance. */
   readonly fired: number;
-  /** The instance had moved on; or the timeout was cancelled or scheduled anew before it was claimed. */
+  /** The instance had left the timed state, or the timeout was cancelled or replaced before it was claimed. */
   readonly skipped: number;
   /** Claimed by another node between the look and the claim. */
   readonly claimConflicts: number;
-  /** Handlers that failed or outlived their claim, and calls to the store that did. */
+  /** Handlers that failed or outlasted their claim, and calls to the store that failed. */
   readonly errors: number;
-  /** Given up after `maxAttempts`. */
+  /** Dead letters: given up after `maxAttempts`. */
   readonly dead: number;
 }
 
@@ -26,15 +26,15 @@ export interface TimeoutFacts {
 
 export interface SweeperEvents {
   "timeout.fired": TimeoutFacts;
-  /** Its instance had moved on. */
+  /** Its instance had left the timed state. */
   "timeout.stale": TimeoutFacts;
-  /** Its handler failed; it is due again in so many ms. Null: it was given up. */
+  /** Its handler failed; it is due again in `retryInMs`. Null: it was given up. */
   "timeout.failed": TimeoutFacts & { readonly error: unknown; readonly retryInMs: number | null };
-  /** Given up: `store.dead()` shows it, `store.redrive()` makes it due again. */
+  /** Given up: `store.dead()` lists it, `store.redrive()` makes it due again. */
   "timeout.dead": TimeoutFacts & { readonly problem: string };
-  /** Its handler goes on beyond its claim; its place is given to others. */
+  /** Its claim expired while the handler was running; the handler's place is free for another timeout. */
   "timeout.overran": TimeoutFacts;
-  /** A call to the store failed; the sweeper goes on. */
+  /** A call to the store failed; the sweeper continues. */
   "sweeper.error": { readonly during: "look" | "claim" | "complete" | "release" | "election"; readonly error: unknown };
   "sweeper.elected": { readonly epoch: bigint };
   "sweeper.resigned": { readonly reason: ResignReason };

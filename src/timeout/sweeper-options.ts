@@ -1,4 +1,4 @@
-// What a sweeper can be told, with the defaults its users know.
+// Options of the timeout sweeper, their defaults, and how they are validated.
 
 import { type Duration, toMs } from "../kernel/duration.js";
 import { InvalidInput } from "../kernel/error.js";
@@ -9,19 +9,19 @@ import { type LeaderTiming, leaderTiming } from "../lease/leader-timing.js";
 import type { WorkClaims } from "../lease/work-claims.js";
 import type { ClaimedTimeout, InTransaction, TimeoutStore } from "./timeout-store.js";
 
-/** `fired`: the write moved the instance. `stale`: the instance had moved on, and nothing was written. */
+/** `fired`: the write moved the instance. `stale`: the instance had left the timed state, and nothing was written. */
 export type FireOutcome = "fired" | "stale";
 
 export interface FireContext {
-  /** Aborts when the claim's time is over; its reason is the `TimeoutClaimOver`. */
+  /** Aborts when the claim expires, with a `TimeoutClaimOver` as its reason. */
   readonly signal: AbortSignal;
-  /** Removes the timeout in your own transaction. False: the claim is lost; roll back and answer "stale". */
+  /** Removes the timeout in your own transaction. False: the claim is lost; roll back and return "stale". */
   complete(options: Required<InTransaction>): Promise<boolean>;
 }
 
 /**
- * Moves the instance on in one write that is conditional on the timeout's `state` and `sequence`. A look first and a write after it
- * would let an event in between; the sweeper hands out no current state for that reason.
+ * Moves the instance in one write that is conditional on the timeout's `state` and `sequence`. If you read the state first and wrote
+ * afterwards, an event could arrive in between. The sweeper passes no current state for that reason.
  */
 export type Fire<Id extends string = string, State extends string = string> = (
   timeout: ClaimedTimeout<Id, State>,
@@ -40,21 +40,21 @@ export interface SweeperOptions<Id extends string = string, State extends string
   readonly fire: Fire<Id, State>;
   /** Unique to this process. Default: generated. */
   readonly nodeId?: string;
-  /** The longest pause before the next look, unless chance and `backoffOnEmpty` prolong it. Default 5 s. */
+  /** Longest pause before the next look, not counting jitter and `backoffOnEmpty`. Default 5 s. */
   readonly sweepInterval?: Duration;
-  /** From 0 to 1: the part of the interval that chance may add. Default 0.2. */
+  /** From 0 to 1: the share of the interval that is added at random. Default 0.2. */
   readonly jitterFactor?: number;
   /** Added to the pause when nothing was due. Default 0. */
   readonly backoffOnEmpty?: Duration;
-  /** Timeouts per look. More are looked for at once when it was full. Default 100. */
+  /** Timeouts per look. A full look is followed by the next one at once. Default 100. */
   readonly batchSize?: number;
-  /** How long a claim keeps others away. Default 30 s. */
+  /** How long a claim keeps other nodes from firing the same timeout. Default 30 s. */
   readonly claimDuration?: Duration;
-  /** Claims of one timeout, failed or not come back from, until it is given up. Default 20: about an hour of back-off. */
+  /** Claims of one timeout that fail or are never released, until it is given up. Default 20: about an hour of back-off. */
   readonly maxAttempts?: number;
   /** Handlers at the same time. Default 10. */
   readonly concurrency?: number;
-  /** Only the leader sweeps. Without it all do. */
+  /** Only the leader sweeps. Without it, every sweeper does. */
   readonly leaderElection?: LeaderElection;
   readonly world?: World;
 }

@@ -1,13 +1,13 @@
-// The timeouts of one kind of instance: what a sweeper asks for. Implement it to keep timeouts in a database of your own.
+// The interface through which a sweeper uses the timeouts of one kind of instance. Implement it to store timeouts in your own database.
 //
-// `timeoutsConformance` in `holdfast/testing` proves an implementation. What it must keep to:
-// - Each `schedule` draws a new generation; claiming, completing and releasing name the generation they mean in the predicate of a
-//   single conditional write. What was scheduled anew is never touched by a claim on what stood there before.
-// - Each claim draws a random token, and `complete` and `release` name it: the node's name is not enough.
-// - The database's clock decides what is due and which claim is over. At the very instant, it is.
-// - A claim whose time is over may still be completed or released as long as nobody took it.
-// - A released timeout with `retryInMs` is not due before, so that one that fails stands behind all that are due; given up, it is
-//   neither found nor claimed until it is redriven or scheduled anew.
+// `timeoutsConformance` in `holdfast/testing` checks an implementation. Its rules:
+// - Each `schedule` draws a new generation. Claiming, completing and releasing are single conditional writes with the generation in
+//   their predicate, so a claim on a timeout that was replaced never touches its successor.
+// - Each claim draws a random token, and `complete` and `release` require it: the node's name is not enough.
+// - The database's clock decides what is due and which claim has expired. A timeout is due at the very instant of its deadline.
+// - An expired claim may still be completed or released until another node claims the timeout.
+// - A timeout released with `retryInMs` is not due before that, so that one that fails queues behind all that are due. One that was
+//   given up is neither found nor claimed until it is redriven or scheduled again.
 
 import type { Duration } from "../kernel/duration.js";
 import type { WorkClaims } from "../lease/work-claims.js";
@@ -16,18 +16,18 @@ import type { Transaction } from "../store/contract/transaction.js";
 export type TimeoutToSchedule<State extends string = string> = {
   /** The state that is timed. */
   readonly state: State;
-  /** The instance's sequence when it entered that state: staying in it does not change this. */
+  /** The instance's sequence when it entered that state. Events that leave it in the state do not change this. */
   readonly sequence: number;
-  /** One that stands for the same state and sequence keeps its deadline: for arming again after a restart. Default false. */
+  /** An existing timeout for the same state and sequence keeps its deadline: for scheduling again after a restart. Default false. */
   readonly keep?: boolean;
 } & (
   | {
-      /** From now on, by the database's clock. */
+      /** From now, by the database's clock. */
       readonly in: Duration;
       readonly at?: never;
     }
   | {
-      /** An instant of the calendar; a number is milliseconds since 1970. */
+      /** A point in time; a number is milliseconds since 1970. */
       readonly at: Date | number;
       readonly in?: never;
     }
@@ -37,59 +37,59 @@ export interface ScheduledTimeout<Id extends string = string, State extends stri
   readonly instance: Id;
   readonly state: State;
   readonly sequence: number;
-  /** Another with every `schedule`. */
+  /** A new one with every `schedule`. */
   readonly generation: string;
   /** Milliseconds since 1970, as all times here. */
   readonly deadline: number;
   readonly createdAt: number;
-  /** Claims so far, the present one included. */
+  /** Claims so far, including the current one. */
   readonly attempts: number;
-  /** Who claimed it last, and until when. */
+  /** The node that claimed it last, and until when. */
   readonly claimedBy: string | null;
   readonly claimedUntil: number | null;
-  /** Given up after too many failures: nobody tries it until it is redriven or scheduled anew. */
+  /** Given up after too many failures: not tried until it is redriven or scheduled again. */
   readonly dead: boolean;
-  /** What the last failure said. */
+  /** Message of the last failure. */
   readonly problem: string | null;
 }
 
 export interface ClaimedTimeout<Id extends string = string, State extends string = string>
   extends ScheduledTimeout<Id, State> {
-  /** The claimer's alone. */
+  /** Known only to the node that holds the claim. */
   readonly token: string;
 }
 
 export type ClaimResult<Id extends string = string, State extends string = string> =
   | { readonly outcome: "claimed"; readonly claim: ClaimedTimeout<Id, State> }
-  /** Null when that is not known. */
+  /** Null if unknown. */
   | { readonly outcome: "alreadyClaimed"; readonly by: string | null; readonly until: number | null }
   /** Fired or cancelled. */
   | { readonly outcome: "notFound" }
-  /** Not what was read: scheduled anew, put off after a failure, or given up. */
+  /** Changed since it was read: scheduled again, put off after a failure, or given up. */
   | { readonly outcome: "stateChanged" };
 
 export interface Expired<Id extends string = string, State extends string = string> {
-  /** Due and claimed by nobody, the longest due first. */
+  /** Due and not claimed, in the order of their due times. */
   readonly timeouts: readonly ScheduledTimeout<Id, State>[];
-  /** How long until the next is due; null when there is none, or it is not known. */
+  /** How long until the next one is due; null if there is none, or if unknown. */
   readonly nextInMs: number | null;
 }
 
 export interface InTransaction {
-  /** A transaction of your own: it happens if that commits. */
+  /** Your own transaction: the call takes effect if it commits. */
   readonly tx?: Transaction;
 }
 
 export interface TimeoutStore<Id extends string = string, State extends string = string> {
-  /** Which instances these are the timeouts of. */
+  /** The kind of instance that these timeouts belong to. */
   readonly scope: string;
-  /** One for each instance: it takes the place of the one before, whose claim is lost. */
+  /** An instance has one timeout: a new one replaces the old one, and a claim on the old one is lost. */
   schedule(
     instance: Id,
     timeout: TimeoutToSchedule<State>,
     options?: InTransaction,
   ): Promise<ScheduledTimeout<Id, State>>;
-  /** Whether there was one. */
+  /** True if there was one. */
   cancel(instance: Id, options?: InTransaction): Promise<boolean>;
   get(instance: Id): Promise<ScheduledTimeout<Id, State> | null>;
   queryExpired(limit: number): Promise<Expired<Id, State>>;
@@ -98,22 +98,22 @@ export interface TimeoutStore<Id extends string = string, State extends string =
     node: string,
     options: { readonly claimMs: number },
   ): Promise<ClaimResult<Id, State>>;
-  /** Removes it. False: not this claim's any more. The same call repeated answers false. */
+  /** Removes it. False: the claim is lost. The same call repeated returns false. */
   complete(claim: ClaimedTimeout<Id, State>, options?: InTransaction): Promise<boolean>;
-  /** Gives it up. With `retryInMs` it failed, and is due again then; without, it was not tried, and is due at once. */
+  /** Ends the claim. With `retryInMs`, the timeout failed and is due again after that; without, it was not tried and is due at once. */
   release(
     claim: ClaimedTimeout<Id, State>,
     options?: { readonly retryInMs?: number; readonly problem?: string },
   ): Promise<boolean>;
-  /** Failed too often: it is kept and shown, and nobody tries it. */
+  /** It failed too often: it stays in the store as a dead letter and is not tried again. */
   giveUp(claim: ClaimedTimeout<Id, State>, problem: string): Promise<boolean>;
-  /** Those that were given up, by instance, after this one. */
+  /** Timeouts that were given up, in the order of their instances, after this one. */
   dead(limit: number, after?: Id): Promise<readonly ScheduledTimeout<Id, State>[]>;
-  /** One that was given up is due now, its attempts forgotten. False: it is not one. */
+  /** Makes a timeout that was given up due now, with its attempts reset. False: there is no such timeout. */
   redrive(instance: Id): Promise<boolean>;
 
-  /** Tells of what is scheduled, here and elsewhere, so that a sweeper need not look. Answers a function that ends it. */
+  /** Calls back for timeouts scheduled by any process, so that a sweeper can sleep until then. Returns a function that ends it. */
   onScheduled?(listener: (inMs: number) => void): () => void;
-  /** Where leaders are elected, if the sweeper is told of no other claims. */
+  /** Where leaders are elected, unless the sweeper's options name other claims. */
   readonly claims?: WorkClaims;
 }

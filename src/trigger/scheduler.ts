@@ -1,14 +1,15 @@
-// Fires the schedules of a node's programs: declares them, sleeps until the next one is due, decides, and is one of many who try.
+// The scheduler fires the schedules of a node's programs: it declares them, sleeps until the next one is due, and decides which windows
+// start a run. All nodes with the program try; the store lets one of them succeed.
 //
-// Which windows there are is decided by the store's clock and by rows that all nodes read alike; this process's own clock only
-// tells when to look.
+// The store's clock and rows that all nodes read alike decide which windows there are; this process's clock decides only when to look.
 
 import type { Modes } from "../engine/modes.js";
 import type { BreakerRule } from "../kernel/breaker-rule.js";
 import { InvalidInput } from "../kernel/error.js";
 import { type LimitRule, newLimits } from "../kernel/limit-rule.js";
+import { Loop } from "../kernel/loop.js";
 import type { NewRun, RunGroup } from "../kernel/run/new-run.js";
-import { sleep, type World } from "../kernel/world.js";
+import type { World } from "../kernel/world.js";
 import type { BreakerStore } from "../store/contract/limit/breakers.js";
 import type { DeclaredSchedule, Fire, ScheduleRecord, ScheduleStore } from "../store/contract/schedule/schedules.js";
 import type { Telemetry } from "../telemetry/bus.js";
@@ -21,16 +22,15 @@ import { isSchedule, readSpec, scheduleKey, windowsOf, writeSpec } from "./sched
 import type { TriggerSpec } from "./trigger.js";
 import type { Windows } from "./windows.js";
 
-/** Windows of one schedule that are made up for in one round, and how long after it the next round comes, on any node. */
+/** How many missed windows of one schedule are caught up in one round, and how long after it the next round comes, on any node. */
 export const MOST_WINDOWS = 100;
 export const CATCH_UP_PAUSE_MS = 1_000;
-/** Said again: what was lost comes back, and what no node says any more can be told from what one does. */
+/** Schedules are declared again: lost ones come back, and those that no node declares any more can be recognised. */
 const DECLARE_EVERY_MS = 60_000;
 /** Several times that: a node that was cut off for a while finds its schedules where they were. */
 export const REMOVE_AFTER_MS = 5 * DECLARE_EVERY_MS;
 /** Fires that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
-const FAREWELL_MS = 2_000;
 
 export interface ScheduledProgram {
   readonly name: string;
@@ -52,7 +52,7 @@ export interface SchedulerOptions {
   readonly programs: readonly ScheduledProgram[];
   readonly modes: Modes;
   readonly newRun: (program: ScheduledProgram, input: unknown) => NewRun;
-  /** How long it sleeps at most: what was resumed is found then. */
+  /** The longest sleep: a schedule that was resumed is found then. */
   readonly lookEveryMs: number;
 }
 
@@ -71,22 +71,28 @@ export class Scheduler {
   readonly #programs: ReadonlyMap<string, ScheduledProgram>;
   readonly #declared: readonly DeclaredSchedule[];
   readonly #windows = new Map<string, Windows>();
-  readonly #stopped = new AbortController();
+  readonly #loop: Loop;
   /** By the schedules that were declared, in their order. */
   #ids: readonly string[] = [];
   #active: readonly DeclaredSchedule[] = [];
-  readonly #deafen: () => void;
-  #changed = () => {};
+  readonly #ignoreModes: () => void;
+  /** Monotonic. */
   #declareAt = 0;
-  #loop: Promise<void> = Promise.resolve();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#programs = new Map(options.programs.map((program) => [program.name, program]));
     this.#declared = [...this.#programs.values()].flatMap((program) => schedulesOf(program, options));
-    this.#deafen = options.modes.onChange(() => {
+    const { world, bus } = options;
+    this.#loop = new Loop({
+      world,
+      round: () => this.#declareAndFire(),
+      onError: (error) => bus.emit("schedule.failed", { error }),
+      pauseMs: () => this.#pauseMs(),
+    });
+    this.#ignoreModes = options.modes.onChange(() => {
       this.#declareAt = 0;
-      this.#changed();
+      this.#loop.wake();
     });
   }
 
@@ -97,26 +103,22 @@ export class Scheduler {
   /** Its schedules are declared before. */
   start(): void {
     this.#declareAt = this.#options.world.monotonicNow() + DECLARE_EVERY_MS;
-    if (this.#programs.size > 0) this.#loop = this.#run();
+    if (this.#programs.size > 0) this.#loop.start();
   }
 
-  /** Fires nothing more. The store may be away: what is under way is not waited for longer than this. */
-  async stop(): Promise<void> {
-    this.#stopped.abort("stopped");
-    this.#deafen();
-    const over = new AbortController();
-    const late = sleep(this.#options.world, FAREWELL_MS, over.signal).catch(() => {});
-    await Promise.race([this.#loop, late]);
-    over.abort("over");
+  /** Fires nothing more. */
+  stop(): Promise<void> {
+    this.#ignoreModes();
+    return this.#loop.stop();
   }
 
-  /** `removeAfterMs`: removes schedules of our programs that nobody has declared for so long. */
+  /** `removeAfterMs`: removes schedules of our programs that no node has declared for this long. */
   async declare(removeAfterMs: number | null): Promise<void> {
     const { store, env, stack } = this.#options;
     const programs = [...this.#programs.keys()].filter((name) => this.#mayFire(name));
     const active: DeclaredSchedule[] = [];
     const ids: string[] = [];
-    // Those of the env and those of its stack: of both, what nobody declares any more is removed.
+    // Those of the env and those of its stack: of both, those that no node declares any more are removed.
     for (const place of programs.length === 0 ? [] : new Set([null, stack])) {
       const schedules = this.#declared.filter(({ group }) => group.stack === place && this.#mayFire(group.program));
       ids.push(...(await store.declare({ env, stack: place, programs, schedules, removeAfterMs })));
@@ -131,7 +133,7 @@ export class Scheduler {
     return this.#options.modes.of(program) !== "disabled";
   }
 
-  /** Decides on what is due. Answers in how many ms to look again; null when nothing will be due. */
+  /** Decides on what is due. Returns in how many ms to look again; null when nothing will be due. */
   async round(): Promise<number | null> {
     const ids = this.#ids.filter((_, i) => this.#mayFire(this.#active[i]!.group.program));
     if (ids.length === 0) return null;
@@ -146,30 +148,19 @@ export class Scheduler {
     return 0;
   }
 
-  async #run(): Promise<void> {
-    const { world, bus, lookEveryMs } = this.#options;
-    while (!this.#stopped.signal.aborted) {
-      let pauseMs = this.#ids.length === 0 ? DECLARE_EVERY_MS : lookEveryMs;
-      try {
-        if (world.monotonicNow() >= this.#declareAt) {
-          this.#declareAt = world.monotonicNow() + DECLARE_EVERY_MS;
-          await this.declare(REMOVE_AFTER_MS);
-        }
-        const nextMs = await this.round();
-        if (nextMs !== null) pauseMs = Math.min(pauseMs, Math.max(nextMs, SHORTEST_PAUSE_MS));
-      } catch (error) {
-        bus.emit("schedule.failed", { error });
-      }
-      await this.#pause(world.monotonicNow() >= this.#declareAt ? 0 : pauseMs);
+  async #declareAndFire(): Promise<number> {
+    const { world } = this.#options;
+    if (world.monotonicNow() >= this.#declareAt) {
+      this.#declareAt = world.monotonicNow() + DECLARE_EVERY_MS;
+      await this.declare(REMOVE_AFTER_MS);
     }
+    const nextMs = await this.round();
+    return Math.min(this.#pauseMs(), Math.max(nextMs ?? Number.POSITIVE_INFINITY, SHORTEST_PAUSE_MS));
   }
 
-  /** Until then, or until a mode has changed. */
-  async #pause(ms: number): Promise<void> {
-    const changed = new AbortController();
-    this.#changed = () => changed.abort("changed");
-    const signal = AbortSignal.any([this.#stopped.signal, changed.signal]);
-    await sleep(this.#options.world, ms, signal).catch(() => {});
+  #pauseMs(): number {
+    if (this.#options.world.monotonicNow() >= this.#declareAt) return 0;
+    return this.#ids.length === 0 ? DECLARE_EVERY_MS : this.#options.lookEveryMs;
   }
 
   #decide(row: ScheduleRecord, now: number): Decision {
@@ -178,7 +169,7 @@ export class Scheduler {
     const due = { last: row.last, now, catchUp: spec.catchUp, limit: MOST_WINDOWS };
     const fires = decideFires(windows, due);
     const program = this.#programs.get(row.group.program)!;
-    // What is due once for the env belongs to no stack: the stack of whoever was first may have nobody who works on it.
+    // What is due once for the env belongs to no stack: the stack of the node that was first may have no node that executes it.
     const runs = fires.windows.map((window) => {
       const run = this.#options.newRun(program, tickOf(spec.kind, window, now));
       const { stack } = row.group;
@@ -197,7 +188,7 @@ export class Scheduler {
 
   /**
    * Windows that a circuit breaker rejects are decided on without a run. A probe is taken in the statement that fires: taken
-   * before it, by a node that is then too late, it would keep everybody from trying.
+   * before it, by a node that is then too late, it would keep all nodes from trying.
    */
   async #guard(decisions: readonly Decision[]): Promise<readonly Decision[]> {
     const { breakers, env } = this.#options;

@@ -3,7 +3,7 @@
 import type { Duration } from "../kernel/duration.js";
 import type { Retry } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
-import type { Services } from "../program/household.js";
+import type { Services } from "../program/environment.js";
 import type { Signal } from "../replay/signal.js";
 import type { StepInfo } from "../replay/step-call.js";
 import type { Transaction } from "../store/contract/transaction.js";

@@ -6,7 +6,7 @@ import type { Codecs } from "../kernel/codec/codecs.js";
 import { storeError } from "../kernel/codec/stored-error.js";
 import { HoldfastError } from "../kernel/error.js";
 import type { Effect } from "../kernel/run/effect.js";
-import type { Household } from "../program/household.js";
+import type { ProgramEnvironment } from "../program/environment.js";
 import { readRecorded } from "../replay/recorded.js";
 import { type Outcome, Replay } from "../replay/replay.js";
 import { messageTaker } from "../replay/take-messages.js";
@@ -56,18 +56,18 @@ export class HistoryTooLong extends HoldfastError {
 /** How often it is told that the store's trouble ended a function, before its run is given back: some seconds. */
 const HELD_ROUNDS = 4;
 
-export function workflowProgram(workflow: AnyWorkflow, household: Household): Program {
+export function workflowProgram(workflow: AnyWorkflow, environment: ProgramEnvironment): Program {
   const { kind, name, version, queue, limits, breaker, recovery = "resume" } = workflow;
   const facts = { kind, name, version, queue, limits, breaker, recovery };
-  return { ...facts, execute: (session) => execute(workflow, household, session) };
+  return { ...facts, execute: (session) => execute(workflow, environment, session) };
 }
 
-async function execute(workflow: AnyWorkflow, household: Household, session: Session): Promise<void> {
+async function execute(workflow: AnyWorkflow, environment: ProgramEnvironment, session: Session): Promise<void> {
   const { timeoutMs } = workflow;
   const history = await session.history(timeoutMs !== null);
-  const replay = new Replay(session, readRecorded(history), { timeoutMs, historyLimit: household.historyLimit });
-  const outcome = await play(replay, household, () => begin(workflow, household, replay));
-  await session.commit([settlement(outcome, household.codecs, session)]);
+  const replay = new Replay(session, readRecorded(history), { timeoutMs, historyLimit: environment.historyLimit });
+  const outcome = await play(replay, environment, () => begin(workflow, environment, replay));
+  await session.commit([settlement(outcome, environment.codecs, session)]);
 }
 
 /**
@@ -76,7 +76,7 @@ async function execute(workflow: AnyWorkflow, household: Household, session: Ses
  */
 export async function play(
   replay: Replay,
-  { historyWarning, onLongHistory }: Household,
+  { historyWarning, onLongHistory }: ProgramEnvironment,
   begin: () => Promise<{ readonly body: Promise<unknown> }>,
 ): Promise<Outcome> {
   const { session } = replay;
@@ -98,7 +98,7 @@ export async function play(
 /** One that throws before its first await, or whose services cannot be had, fails its run like any other. */
 async function begin(
   { run, name: program }: AnyWorkflow,
-  { codecs, newChild, servicesFor }: Household,
+  { codecs, newChild, servicesFor }: ProgramEnvironment,
   replay: Replay,
 ): Promise<{ body: Promise<unknown> }> {
   try {

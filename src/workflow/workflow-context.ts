@@ -7,7 +7,7 @@ import { newLimits } from "../kernel/limit-rule.js";
 import { stepKey, stepName, waitName } from "../kernel/name.js";
 import { retryPolicy } from "../kernel/run/retry.js";
 import type { Definition } from "../program/definition.js";
-import type { NewChild, Services } from "../program/household.js";
+import type { NewChild, Services } from "../program/environment.js";
 import { parseInputNow } from "../program/parse-input.js";
 import { type Answer, ApprovalCall, checkQuestion } from "../replay/approval-call.js";
 import { ChildCall } from "../replay/child-call.js";

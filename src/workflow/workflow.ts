@@ -84,7 +84,7 @@ export function workflow<const Name extends string, In, Out>(
     recovery: recoveryOf(options.recovery),
     ...(options.stacks && { stacks: options.stacks.map((stack) => stackName(stack, "stacks")) }),
     run,
-    serve: (household) => [workflowProgram(made, household)],
+    serve: (environment) => [workflowProgram(made, environment)],
   };
   return made;
 }

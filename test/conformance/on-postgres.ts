@@ -11,6 +11,8 @@ export interface Place {
   readonly schema: string;
   /** URL of the store once the schema exists, for a role with fewer rights; default: `url`. */
   readonly runtimeUrl?: () => Promise<string>;
+  /** Called when the schema is there, before the first case. */
+  readonly onReady?: (how: { readonly schema: string; readonly now: string }) => void;
   /** Called when all connections are closed. */
   readonly stop?: () => Promise<void>;
 }
@@ -43,6 +45,7 @@ export function conformOnPostgres(place: () => Promise<Place>): void {
       await store.close();
       store = open(await rest.runtimeUrl());
     }
+    rest.onReady?.({ schema, now: clock.now });
     harness = {
       store,
       async transaction(fn, end) {

@@ -5,12 +5,21 @@ import { createNode, signal, workflow } from "../../src/index.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
 import { grants, leastRole } from "../harness/least-role.js";
+import { snapshotStatements, watchStatements } from "../harness/watch-statements.js";
 import { conformOnPostgres } from "./on-postgres.js";
 
 const { url, schema, pool } = testSchema();
 const role = leastRole(pool, url, schema);
 
-conformOnPostgres(async () => ({ url, schema, runtimeUrl: role.url }));
+let ran: ReturnType<typeof watchStatements>;
+conformOnPostgres(async () => ({
+  url,
+  schema,
+  runtimeUrl: role.url,
+  onReady: (how) => {
+    ran = watchStatements(how);
+  },
+}));
 
 test("a node works with these rights: a step, a transaction, a child, a signal, a sleep", async () => {
   const ask = signal<number>("ask");
@@ -32,6 +41,16 @@ test("a node works with these rights: a step, a transaction, a child, a signal, 
   await expect(store.migrate()).rejects.toThrow(/permission denied/);
   await node.stop();
   await store.close();
+});
+
+test("every statement that ran is in the snapshot, as it ran", () => {
+  const known = snapshotStatements();
+  const { texts, named, stop } = ran;
+  stop();
+  expect([...texts].filter((text) => !known.texts.has(text))).toEqual([]);
+  expect([...named].filter((name) => !known.names.has(name))).toEqual([]);
+  // Most of them run here: a watcher that sees nothing would find nothing missing.
+  expect(texts.size).toBeGreaterThan(100);
 });
 
 test("the role has no other rights, and each of them is needed", async () => {

@@ -91,7 +91,7 @@ onBothStores(
       const split = dag("split", { first, second });
       const half: AnyDefinition = {
         ...split,
-        serve: (household) => split.serve(household).filter(({ name }) => name !== "split::second"),
+        serve: (environment) => split.serve(environment).filter(({ name }) => name !== "split::second"),
       };
       const node = await bench.open({ programs: [half] });
       const run = await node.start(split);

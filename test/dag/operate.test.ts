@@ -93,7 +93,7 @@ onBothStores(
       const second = task({ needs: { first } }, async () => 2);
       const alone = dag("alone", { first, second });
       // This one knows the DAG and none of its tasks.
-      const starter: AnyDefinition = { ...alone, serve: (household) => alone.serve(household).slice(0, 1) };
+      const starter: AnyDefinition = { ...alone, serve: (environment) => alone.serve(environment).slice(0, 1) };
       const node = await bench.open({ programs: [starter] });
       const run = await node.start(alone);
       await vi.waitFor(async () => expect(await stateOf(bench.store, run)).toBe("parked"));

@@ -63,7 +63,7 @@ describe("wakes", () => {
     const both = dag("both", { first, second });
     const without = (name: string): AnyDefinition => ({
       ...both,
-      serve: (household) => both.serve(household).filter((program) => program.name !== name),
+      serve: (environment) => both.serve(environment).filter((program) => program.name !== name),
     });
     const options = () => ({ store: openPostgres(url, { schema }), ...SLOW });
     await using one = await createNode({ ...options(), programs: [told, without("both::second")] });

@@ -59,10 +59,15 @@ test("a run that became due after the last claim is claimed at once, not at the 
   expect(answers).toEqual([]);
 });
 
-test("a run that was due before the last claim and not granted waits for the next poll", async () => {
-  const { looks } = loopOver({ nextDue: async () => -60_000 });
-  await pause(200);
-  expect(looks).toHaveLength(1);
+test("a due run that was not granted may be locked: the loop claims again soon, then less and less often", async () => {
+  const { loop, looks } = loopOver({ nextDue: async () => -60_000 });
+  await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(3);
+  await pause(500);
+  // After 20, 40, 80, 160 and 320 ms, and a little more each time.
+  expect(looks.length).toBeLessThanOrEqual(6);
+  const before = looks.length;
+  loop.wake();
+  await expect.poll(() => looks.length - before, { timeout: 500, interval: 1 }).toBeGreaterThanOrEqual(4);
 });
 
 test("a full node claims at once when a slot is free; with free slots left it claims soon, once for all runs that end together", async () => {
@@ -89,7 +94,7 @@ test("a loop that is stopped in a pause ends, and claims no more", async () => {
   await pause(50);
   await loop.stop();
   const before = looks.length;
-  loop.hint();
+  loop.wake();
   await pause(50);
   expect([looks.length, loop.claiming]).toEqual([before, false]);
 });
@@ -105,17 +110,17 @@ test("a node that gets less than its share claims no further, and claims its sha
   const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [3, 4] });
   await pause(50);
   expect(looks).toEqual([5]);
-  loop.hint();
+  loop.wake();
   await pause(50);
   expect(looks).toEqual([5, 5]);
 });
 
-test("wakes do not shorten the pause in which other nodes take their share", async () => {
+test("wakes do not shorten the pause in which others take their share", async () => {
   const { loop, looks } = loopOver({ size: 20, peers: 4, answers: [5, 2, 2, 2, 9] });
   const startedAt = performance.now();
-  const hinting = setInterval(() => loop.hint(), 1);
+  const waking = setInterval(() => loop.wake(), 1);
   await expect.poll(() => looks.length, { timeout: 2_000, interval: 1 }).toBeGreaterThanOrEqual(5);
-  clearInterval(hinting);
+  clearInterval(waking);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(70);
 });
 

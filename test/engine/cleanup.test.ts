@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { Modes } from "../../src/engine/modes.js";
-import { keepClean } from "../../src/engine/upkeep/cleanup.js";
+import { startCleanup } from "../../src/engine/upkeep/cleanup.js";
 import { resolveSettings } from "../../src/kernel/setting/settings.js";
 import { createNode } from "../../src/node/create-node.js";
 import { CLEAN_PARTS, type Cleaned, type CleanRound } from "../../src/store/contract/cleanup.js";
@@ -14,12 +14,11 @@ import { workflow } from "../../src/workflow/workflow.js";
 
 const { settings } = resolveSettings({});
 
-function loop(answer: (round: CleanRound) => Cleaned | null) {
+function cleanup(answer: (round: CleanRound) => Cleaned | null) {
   const world = new VirtualWorld();
   const calls: { readonly at: number; readonly round: CleanRound }[] = [];
   const failed: unknown[] = [];
   const modes = new Modes();
-  const stop = new AbortController();
   const store: Pick<Store, "cleanUp"> = {
     cleanUp: async (round) => {
       calls.push({ at: world.monotonicNow(), round });
@@ -28,12 +27,12 @@ function loop(answer: (round: CleanRound) => Cleaned | null) {
   };
   const bus = { emit: (_name: string, { error }: { error?: unknown }) => failed.push(error) };
   const options = { store, settings, world, bus: bus as never, env: "mine", modes };
-  const done = keepClean(options, stop.signal);
-  return { world, calls, failed, modes, stop, done };
+  const loop = startCleanup(options);
+  return { world, calls, failed, modes, stop: () => loop.stop() };
 }
 
 test("does every part about twice a minute, in its own env, and ends with the node", async () => {
-  const { world, calls, stop, done } = loop(() => ({ removed: 0, more: false }));
+  const { world, calls, stop } = cleanup(() => ({ removed: 0, more: false }));
   await world.advance(20_000);
   expect(calls).toEqual([]);
   await world.advance(580_000);
@@ -42,13 +41,12 @@ test("does every part about twice a minute, in its own env, and ends with the no
   expect(parts.length / CLEAN_PARTS.length).toBeGreaterThanOrEqual(15);
   expect(parts.length / CLEAN_PARTS.length).toBeLessThanOrEqual(25);
   expect(new Set(calls.map(({ round }) => round.env))).toEqual(new Set(["mine"]));
-  stop.abort();
-  await done;
+  await stop();
   expect(world.pendingTimers).toBe(0);
 });
 
 test("goes through a backlog in batches, and leaves the rest to the next round", async () => {
-  const { world, calls } = loop(({ part }) => ({ removed: 2_000, more: part === "leases" }));
+  const { world, calls } = cleanup(({ part }) => ({ removed: 2_000, more: part === "leases" }));
   await world.advance(37_000);
   const leases = calls.filter(({ round }) => round.part === "leases");
   expect(leases.length).toBe(20);
@@ -57,7 +55,7 @@ test("goes through a backlog in batches, and leaves the rest to the next round",
 });
 
 test("a part that fails is reported, and the others are done", async () => {
-  const { world, calls, failed } = loop(({ part }) => {
+  const { world, calls, failed } = cleanup(({ part }) => {
     if (part === "generations") throw new Error("away");
     return null;
   });
@@ -67,7 +65,7 @@ test("a part that fails is reported, and the others are done", async () => {
 });
 
 test("a disabled node removes nothing", async () => {
-  const { world, calls, modes } = loop(() => null);
+  const { world, calls, modes } = cleanup(() => null);
   modes.set({ mode: "disabled", overrides: {}, drain: null });
   await world.advance(300_000);
   expect(calls).toEqual([]);

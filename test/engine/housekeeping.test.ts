@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import type { EngineEvents } from "../../src/engine/events.js";
 import { Modes } from "../../src/engine/modes.js";
-import { Door, keepHouse } from "../../src/engine/upkeep/housekeeping.js";
+import { Housekeeping } from "../../src/engine/upkeep/housekeeping.js";
 import { OwnPresence } from "../../src/engine/upkeep/own-presence.js";
 import type { ModeState } from "../../src/kernel/node-mode.js";
 import { resolveSettings } from "../../src/kernel/setting/settings.js";
@@ -63,11 +63,9 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
     },
   } as unknown as Store;
   const { settings } = resolveSettings({ lease: 10_000, housekeeping: 1_000 });
-  const stop = new AbortController();
   const work: number[] = [];
   const absent: number[] = [];
   const onWork = () => work.push(at());
-  const [sweeper, door] = [null, new Door(world)];
   const onAbsent = async () => void absent.push(at());
   const told = {
     onWork,
@@ -79,21 +77,19 @@ function house(answer: (at: number) => HouseReport | Error | Promise<HouseReport
   };
   const presence = new OwnPresence(world, settings);
   presence.attend();
-  const who = { incarnation: world.token(), env: "test", registeredAt: 0, alone: false, presence };
+  const who = { incarnation: world.token(), env: "test", alone: false, presence };
   const modes = new Modes();
   const obeyed: (ModeState | null)[] = [];
   const onRound = async (mode: ModeState | null) => void obeyed.push(mode);
-  const rest = { modes, reclaims: true, onRound, sweeper, door, ...told };
+  const rest = { modes, reclaims: true, onRound, sweeper: null, ...told };
   const bus = createBus<EngineEvents>();
   const failed: unknown[] = [];
   bus.on("housekeeping.failed", ({ error }) => failed.push(error));
   const options = { store, settings, world, bus, ...who, ...rest };
-  const keeping = keepHouse(options, stop.signal);
-  const end = () => {
-    stop.abort("stop");
-    return keeping;
-  };
-  return { world, rounds, reclaims, begun, work, absent, modes, obeyed, presence, door, failed, stop: end };
+  const keeping = new Housekeeping(options);
+  keeping.start(0);
+  const stop = () => keeping.stop();
+  return { world, rounds, reclaims, begun, work, absent, modes, obeyed, presence, keeping, failed, stop };
 }
 
 test("each round states for how long the node has watched, from its start", async () => {
@@ -214,10 +210,10 @@ test("a part that fails is reported, and begun again with the next round", async
 });
 
 test("a node that has lost its presence sends a heartbeat at once and then often, until it is back", async () => {
-  const { world, rounds, presence, door, stop } = house();
+  const { world, rounds, presence, keeping, stop } = house();
   await world.advance(300);
   presence.change(false);
-  door.open();
+  keeping.wake();
   await world.advance(2_000);
   const during = rounds.filter(({ at }) => at >= 300);
   expect(during[0]!.at).toBe(300);

@@ -30,8 +30,8 @@ test("10,000 sleeping runs cost a node no memory and no statements", { timeout: 
   expect(active).toBe(0);
   // Only a round of housekeeping each second, the fallback poll, and every half minute its declarations.
   const names = new Set<string>(statements.map((name: string) => name.replace(/^hf_[0-9a-f]{6}_/, "")));
-  expect(names).toContain("keep_house");
-  expect(["claim_runs", "next_due", "keep_house", "retire_subscriptions"]).toEqual(expect.arrayContaining([...names]));
+  expect(names).toContain("housekeep");
+  expect(["claim_runs", "next_due", "housekeep", "retire_subscriptions"]).toEqual(expect.arrayContaining([...names]));
   expect(statements.length).toBeLessThanOrEqual((2 * WATCH_MS) / 1000);
   // One that was remembered would take kilobytes; this is 100 bytes for each.
   expect(grownBytes).toBeLessThan(SLEEPING * 100);

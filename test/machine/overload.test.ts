@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { setup } from "xstate";
 import { machine } from "../../src/machine/index.js";
-import { drawSuspects, isSuspect } from "../../src/machine/suspect-timers.js";
-import { TimerPace } from "../../src/machine/timer-pace.js";
+import { drawSuspects, isSuspect } from "../../src/machine/timer/suspect-timers.js";
+import { TimerPace } from "../../src/machine/timer/timer-pace.js";
 import type { TimerRecord } from "../../src/store/contract/machine/machines.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";

@@ -12,7 +12,7 @@ import type { AnyMachine } from "../../src/machine/definition.js";
 import { machine } from "../../src/machine/index.js";
 import { Instances } from "../../src/machine/instances.js";
 import { replayTail } from "../../src/machine/replay-tail.js";
-import { TimerLoop } from "../../src/machine/timer-loop.js";
+import { TimerLoop } from "../../src/machine/timer/timer-loop.js";
 import type { Store } from "../../src/store/contract/store.js";
 import { memoryStore } from "../../src/store/memory/index.js";
 import { VirtualWorld } from "../../src/testing/virtual-world.js";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { NodeOptions } from "../../src/node/node-options.js";
-import { keyText } from "../../src/node/work-guard.js";
+import { keyText, type WorkGuardOptions, workGuard } from "../../src/node/work-guard.js";
 import { FakeClaims } from "../../src/testing/fake-claims.js";
 import { workflow } from "../../src/workflow/workflow.js";
 import { deferred } from "../harness/deferred.js";
@@ -150,4 +150,24 @@ test("a key that is too long for an adapter is hashed, and keys of two envs neve
   expect(keyText("a", "r", long)).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(keyText("a", "r", long)).not.toBe(keyText("b", "r", long));
   expect(keyText("a", "r", null)).toBe("run:r");
+});
+
+test("an adapter that does not answer is asked ever less often: each time is an entry of the run's journal", async () => {
+  let now = 0;
+  const delays: number[] = [];
+  const acquire = () => Promise.reject(new Error("its database is away"));
+  const parts = {
+    claims: { acquire },
+    store: { runs: { keyOf: async () => null } },
+    world: { monotonicNow: () => now },
+    bus: { emit: () => {} },
+  };
+  const guard = workGuard({ ...parts, owner: "o", env: "e", leaseMs: 1_000 } as unknown as WorkGuardOptions);
+  const commit = async ([effect]: { wakeInMs: number }[]) => void delays.push(effect!.wakeInMs);
+  const session = { run: { runId: "r" }, inboxSeq: 0, commit };
+  for (let asked = 0; asked < 10; asked++) {
+    await guard(null as never, session as never, () => Promise.reject(new Error("begun")));
+    now += delays.at(-1)!;
+  }
+  expect(delays).toEqual([1, 1, 2, 4, 8, 16, 32, 60, 60, 60].map((s) => s * 1_000));
 });

@@ -22,6 +22,7 @@ function open(log: readonly JournalEntry[]) {
     inboxSeq: 0,
     length: log.length,
     databaseNow: () => 0,
+    onChange: () => {},
     changed: () => new Promise<void>(() => {}),
   } as unknown as Session;
   const replay = new Replay(session, readRecorded(log), { timeoutMs: null, historyLimit: 1_000 });

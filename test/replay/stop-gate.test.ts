@@ -31,6 +31,7 @@ test.each(["cancel", "pause"] as const)(
       ownMail: 0,
       sure: () => sure,
       databaseNow: () => 0,
+      onChange: () => {},
       unread: async () => [message],
       // The request is on its way into the journal: its caller may read it there before the answer is here.
       commit: async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemWorld } from "../../src/kernel/system-world.js";
 import { Connections, type Line } from "../../src/store/postgres/connection/connections.js";
 import { Database } from "../../src/store/postgres/connection/database.js";
-import { dialect, statement } from "../../src/store/postgres/connection/dialect.js";
+import { dialect, query, statement } from "../../src/store/postgres/connection/dialect.js";
 import { faultOf } from "../../src/store/postgres/connection/sqlstate.js";
 import { openPostgres } from "../../src/store/postgres/open.js";
 import { testSchema } from "../harness/database.js";
@@ -67,12 +67,18 @@ describe("connections of its own", () => {
     const options = { world, source: url, connections: 1, transactions: 1, queryTimeoutMs: 5000 };
     const db = new Database({ ...options, dialect: dialect(schema), retryForMs: 0 });
     const settings = `select current_setting('enable_seqscan') as whole, current_setting('plan_cache_mode') as plans, $1::int / $2::int as of`;
-    const prepared = statement("settings", () => settings);
+    const prepared = statement("settings", "Reads settings.", () => settings);
+    const asked = query<number[]>({
+      name: "settings",
+      purpose: "Reads settings.",
+      text: (_, values) => ({ text: settings, values }),
+      samples: {},
+    });
     const ours = { whole: "off", plans: "force_generic_plan", of: 3 };
     expect(await db.run(prepared, [6, 2])).toEqual([ours]);
-    expect(await db.runText("list", settings, [6, 2])).toEqual([{ ...ours, plans: "auto" }]);
-    expect(await db.runWhole("count", settings, [6, 2])).toEqual([{ whole: "on", plans: "auto", of: 3 }]);
-    await expect(db.runWhole("count", settings, [6, 0])).rejects.toMatchObject({ code: "DATA_REFUSED" });
+    expect(await db.runQuery(asked, [6, 2])).toEqual([{ ...ours, plans: "auto" }]);
+    expect(await db.runWhole(asked, [6, 2])).toEqual([{ whole: "on", plans: "auto", of: 3 }]);
+    await expect(db.runWhole(asked, [6, 0])).rejects.toMatchObject({ code: "DATA_REFUSED" });
     expect(await db.run(prepared, [6, 2])).toEqual([ours]);
     await db.close();
   });

@@ -30,9 +30,9 @@ test("the optional parts may be left out, and the next deadline may be unknown",
 
 test("a store that completes by the instance's name alone is found", async () => {
   const failed = await failing((good) => ({ complete: ({ instance }) => good.cancel(instance) }));
-  expect(failed).toContain("a claim on what was scheduled anew completes and releases nothing");
+  expect(failed).toContain("a claim on a timeout that was scheduled again completes and releases nothing");
   expect(failed).toContain("a made-up token completes nothing");
-  expect(failed).toContain("one that is over is claimed by the next, and its late owner can do nothing");
+  expect(failed).toContain("an expired claim is replaced by the next, and its late holder can do nothing");
 });
 
 test("a store that completes by generation and not by token is found", async () => {
@@ -42,20 +42,20 @@ test("a store that completes by generation and not by token is found", async () 
       return there?.generation === claim.generation ? good.cancel(claim.instance) : false;
     },
   }));
-  expect(failed).toContain("two claims under one node's name: the first can do nothing to the second");
+  expect(failed).toContain("of two claims under one node's name, the first cannot change the second");
 });
 
 test("a store that claims whatever is stored is found", async () => {
   const failed = await failing((good) => ({
     claim: async (timeout, node, options) => good.claim((await good.get(timeout.instance)) ?? timeout, node, options),
   }));
-  expect(failed).toEqual(["what was read and scheduled anew since is not claimed, and its future is not touched"]);
+  expect(failed).toEqual(["a timeout scheduled again since it was read is neither claimed nor changed"]);
 });
 
 test("a store whose released timeouts stay at the head of the line is found", async () => {
   const failed = await failing((good) => ({ release: (claim: ClaimedTimeout) => good.release(claim) }));
   expect(failed).toContain(
-    "released after a failure it is due later and stands behind the others, its attempts counted",
+    "released after a failure, a timeout is due later, behind the others, and the attempt is counted",
   );
 });
 

@@ -95,7 +95,10 @@ describe("a handler", () => {
     await world.advance(10);
     expect(instances.fired).toEqual([]);
     expect(sweeper.metrics()).toMatchObject({ dead: 1, errors: 0 });
-    expect(await timeouts.get("a")).toMatchObject({ dead: true, problem: expect.stringContaining("never came back") });
+    expect(await timeouts.get("a")).toMatchObject({
+      dead: true,
+      problem: expect.stringContaining("died before firing it"),
+    });
     // The instance moved: what is scheduled now is another timeout.
     await timeouts.schedule("a", { state: "pending", sequence: 1, in: 10 });
     await world.advance(20);

@@ -96,3 +96,22 @@ test("a sweeper that stopped leaves no connection behind", async () => {
   await sweepers.pop()!.stop();
   await expect.poll(listeners, { timeout: 10_000 }).toEqual([]);
 });
+
+test("without NOTIFY, what this process schedules still wakes its sweepers, also through another timeout store", async () => {
+  const silent = openPostgres(url, { schema, notify: false });
+  const fired: string[] = [];
+  const sweeper = new TimeoutSweeper({
+    store: timeoutStore(silent, { scope: "silent" }),
+    sweepInterval: "1h",
+    fire: async ({ instance }) => {
+      fired.push(instance);
+      return "fired";
+    },
+  }).start();
+  sweepers.push(sweeper);
+  await expect.poll(() => sweeper.metrics().sweeps, { timeout: 10_000 }).toBe(1);
+  await timeoutStore(silent, { scope: "silent" }).schedule("here", { ...PENDING, in: 50 });
+  await expect.poll(() => fired, { timeout: 10_000 }).toEqual(["here"]);
+  await sweeper.stop();
+  await silent.close();
+});

@@ -22,6 +22,7 @@ test("a step that waits for its lease is not started once its run has ended", as
     inboxSeq: 0,
     length: 1,
     databaseNow: () => 0,
+    onChange: () => {},
     changed: () => new Promise<void>(() => {}),
     sure: () => new Promise<void>((resolve) => (renewed = resolve)),
   } as unknown as Session;

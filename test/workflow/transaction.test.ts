@@ -107,6 +107,29 @@ test("an error of the work counts as an attempt, also when it looks like an outa
   await short.close();
 }, 30_000);
 
+test("at an isolation level of its own, a step whose run is written to meanwhile has failed an attempt, and is not repeated for ever", async () => {
+  let attempts = 0;
+  const level = workflow("level", async (ctx, { disturbed }: { disturbed: number }) =>
+    ctx.transaction("x", { retry: { attempts: 2, delay: 1 } }, async (tx) => {
+      attempts++;
+      await tx.query("set transaction isolation level repeatable read", []);
+      await tx.query(insert, [ctx.runId, "seat"]);
+      // What a renewal does.
+      const renewed = `update ${schema}.runs set lease_until = lease_until where id = $1`;
+      if (attempts <= disturbed) await pool.query(renewed, [ctx.runId]);
+    }),
+  );
+  const node = await open([level]);
+  const once = await node.start(level, { disturbed: 1 });
+  await once.result({ timeout: "10s" });
+  expect([attempts, await booked(once.id)]).toEqual([2, 1]);
+  attempts = 0;
+  const always = await node.start(level, { disturbed: 100 });
+  const cause = { code: "TRANSACTION_OUTDATED", message: expect.stringContaining("repeatable read") };
+  await expect(always.result({ timeout: "10s" })).rejects.toMatchObject({ cause });
+  expect([attempts, await booked(always.id)]).toEqual([2, 0]);
+}, 30_000);
+
 test("a transaction that is kept after its step can no longer be used", async () => {
   let kept: Transaction | null = null;
   const keeps = workflow("keeps", async (ctx) =>

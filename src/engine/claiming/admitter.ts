@@ -1,9 +1,9 @@
-// Admission behind the engine's back: runs that gave up their places under limits make room for others.
+// The admitter admits held runs in the background when other runs have given up their places under a limit.
 //
-// Nobody waits for it, and losing a call costs time only: housekeeping finds whoever is due.
+// No caller waits for it, and a lost call costs time only: housekeeping finds every run that is due.
 
 import { settles } from "../../kernel/run/effect.js";
-import type { ClaimedRun, Commit, RunStore } from "../../store/contract/run/runs.js";
+import type { Commit, RunStore } from "../../store/contract/run/runs.js";
 
 export class Admitter {
   readonly #store: RunStore;
@@ -43,7 +43,5 @@ export function movedInLine({ claim, effects }: Commit): string[] {
   const children = effects.flatMap((effect) =>
     effect.kind === "enqueue" && (effect.run.limits?.length ?? 0) > 0 ? effect.run.id : [],
   );
-  // A writer is opened with the whole claimed run.
-  const { limited } = claim as Partial<ClaimedRun>;
-  return limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
+  return claim.limited && settles(effects.at(-1)!) ? [...children, claim.runId] : children;
 }

@@ -22,7 +22,7 @@ export interface AssignmentOptions {
   readonly incarnation: string;
   readonly modes: Modes;
   readonly bus: Telemetry<EngineEvents>;
-  /** Not undefined: works on what waits in these other stacks and is worked on by nobody there; null: in all. */
+  /** Not undefined: executes what waits in these other stacks and no node there executes; null: in all. */
   readonly takeDeferred: readonly string[] | null | undefined;
 }
 
@@ -34,7 +34,7 @@ export class Assignments {
   #listed: readonly Program[];
   readonly #others: OtherStacks | null;
   readonly #executors = new Map<string, string | null>();
-  /** As text: what was told of those that are still there. */
+  /** As text: what was last emitted about those that are still there. */
   #conflicts: ReadonlySet<string> = new Set();
 
   constructor(options: AssignmentOptions) {
@@ -87,7 +87,7 @@ export class Assignments {
     this.#groupIds = [...new Set(ids)];
   }
 
-  /** What the programs ask of their runs, for whoever starts one without the code. The store counts those that it takes runs of. */
+  /** What the programs ask of their runs, for callers that start one without the code. The store counts those that it takes runs of. */
   async declare(): Promise<void> {
     const { store, incarnation, bus } = this.#options;
     const declared = this.#served().map(({ program, group }): DeclaredProgram => {

@@ -1,4 +1,4 @@
-// One executor of a node: its slots and a claim loop of its own, so that a full one keeps no other from claiming.
+// An executor of a node: its slots and a claim loop of its own, so that a full executor does not keep others from claiming.
 
 import { ClaimLoop, type ClaimLoopOptions } from "./claim-loop.js";
 import { Slots } from "./slots.js";
@@ -24,11 +24,11 @@ export class Executor {
   }
 
   /** There may be work in these groups; none named: in any. */
-  hint(groupIds: readonly number[]): void {
+  wake(groupIds: readonly number[]): void {
     if (groupIds.length > 0) {
       const own = this.#groupIds();
       if (!groupIds.some((id) => own.includes(id))) return;
     }
-    this.loop.hint();
+    this.loop.wake();
   }
 }

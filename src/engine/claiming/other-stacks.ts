@@ -1,4 +1,4 @@
-// Takes what waits in other stacks and is worked on by nobody there: a node that opted in serves those groups, too.
+// Finds groups of other stacks whose runs no node there executes: a node that opted in serves them, too.
 
 import type { RunGroup } from "../../kernel/run/new-run.js";
 import type { Store } from "../../store/contract/store.js";

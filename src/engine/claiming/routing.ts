@@ -6,7 +6,7 @@ import { type QueuePattern, queuePattern } from "../../kernel/queue-pattern.js";
 import type { Settings } from "../../kernel/setting/setting-options.js";
 
 const DEFAULT_EXECUTOR = "default";
-/** Each one asks the store for work by itself. */
+/** Each one asks the store for work on its own. */
 const MOST_EXECUTORS = 32;
 const MOST_RULES = 1_000;
 const MOST_SLOTS = 10_000;

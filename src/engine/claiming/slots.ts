@@ -1,4 +1,4 @@
-// The slots of a node: as many runs are worked on at once; those claimed ahead wait here for one.
+// The slots of an executor: how many runs it executes at once. Runs that were claimed ahead wait here for one.
 
 import type { Session } from "../session.js";
 
@@ -28,7 +28,7 @@ export class Slots {
     return "slot";
   }
 
-  /** Whoever has waited longest wakes first and takes it. */
+  /** The session that has waited longest wakes first and takes it. */
   give(): void {
     this.#free++;
     this.#told.resolve();

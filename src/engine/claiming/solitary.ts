@@ -3,9 +3,9 @@
 import { sleep, type World } from "../../kernel/world.js";
 import type { Session } from "../session.js";
 
-/** What runs beside a suspect gets so long to end before the suspect begins. */
+/** What runs next to a suspect gets this long to end before the suspect begins. */
 const OTHERS_END_MS = 5_000;
-/** After so long alone, others are executed beside it: a long innocent suspect does not idle its node. Doubled with each crash. */
+/** After this long alone, others are executed next to it: a long innocent suspect does not idle its node. Doubled with each crash. */
 const ALONE_MS = 30_000;
 const LONGEST_ALONE_MS = 5 * 60_000;
 /** Where runs are claimed ahead, a slot is left free for a suspect this often. */

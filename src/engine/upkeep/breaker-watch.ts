@@ -1,6 +1,6 @@
-// Tells when a circuit breaker opens and closes, and cancels what is under way where its program wants that.
+// Emits when a circuit breaker opens and closes, and cancels what is under way where its program wants that.
 //
-// The breaker itself needs nobody to watch it: it is read from how runs have ended. A node that dies here leaves it untold.
+// The breaker itself needs no watcher: its state is read from how runs have ended. A node that dies here only emits nothing.
 
 import type { Store } from "../../store/contract/store.js";
 import type { Telemetry } from "../../telemetry/bus.js";

@@ -1,7 +1,8 @@
-// Clean-up: removes what nothing needs any more, in small batches and seldom. One node of an env at a time; never a part of housekeeping.
+// Clean-up removes what nothing needs any more, in small batches and seldom: one node of an env at a time, never as a part of housekeeping.
 
+import { Loop } from "../../kernel/loop.js";
 import type { Settings } from "../../kernel/setting/setting-options.js";
-import { sleep, type World } from "../../kernel/world.js";
+import type { World } from "../../kernel/world.js";
 import { CLEAN_PARTS, type CleanPart } from "../../store/contract/cleanup.js";
 import type { Store } from "../../store/contract/store.js";
 import type { Telemetry } from "../../telemetry/bus.js";
@@ -27,25 +28,32 @@ const DAY_MS = 86_400_000;
 /** A commit may be repeated after its generation has passed, and finds its entry as long as it is there. */
 const GENERATION_LEASES = 4;
 
-/** Runs until the signal aborts. A part that fails is reported, and tried again in the next round. */
-export async function keepClean(options: CleanupOptions, signal: AbortSignal): Promise<void> {
+/** Starts the loop. A part that fails is reported, and tried again in the next round. */
+export function startCleanup(options: CleanupOptions): Loop {
   const { world, settings, modes, bus } = options;
   const everyMs = ROUNDS * settings.housekeepingMs;
-  for (;;) {
-    await sleep(world, everyMs * (0.8 + world.random() * 0.4), signal).catch(() => {});
-    for (const part of CLEAN_PARTS) {
-      if (signal.aborted) return;
-      if (modes.state.mode === "disabled") continue;
-      await clean(options, part, everyMs, signal).catch((error) => bus.emit("housekeeping.failed", { error }));
-    }
-  }
+  const pauseMs = () => everyMs * (0.8 + world.random() * 0.4);
+  const loop: Loop = new Loop({
+    world,
+    round: async () => {
+      for (const part of CLEAN_PARTS) {
+        if (loop.isStopped) break;
+        if (modes.state.mode === "disabled") continue;
+        await clean(options, part, everyMs, loop.signal).catch((error) => bus.emit("housekeeping.failed", { error }));
+      }
+    },
+    onError: (error) => bus.emit("housekeeping.failed", { error }),
+    pauseMs,
+  });
+  loop.start(pauseMs());
+  return loop;
 }
 
 async function clean(options: CleanupOptions, part: CleanPart, everyMs: number, signal: AbortSignal): Promise<void> {
   const { store, settings, env } = options;
   const keepMs = keptFor(part, settings);
   for (let batch = 0; batch < MOST_BATCHES && !signal.aborted; batch++) {
-    // Others have a jitter, too: a turn that is nearly due is due.
+    // Other nodes have a jitter, too: a turn that is nearly due is due.
     const pauseMs = batch === 0 ? everyMs / 2 : 0;
     const cleaned = await store.cleanUp({ part, env, everyMs: pauseMs, keepMs, limit: BATCH });
     if (!cleaned?.more) return;

@@ -1,9 +1,10 @@
-// Housekeeping: a heartbeat once per interval and node, and beside it what it found to do: sweep of orphans, wake-up of parked
-// runs, admission of held ones.
+// Housekeeping: a heartbeat once per interval and node, and the work that its answer asks for: reclaim the runs of dead nodes, wake
+// parked runs, admit held ones.
 
+import { Loop } from "../../kernel/loop.js";
 import type { ModeState } from "../../kernel/node-mode.js";
 import type { Settings } from "../../kernel/setting/setting-options.js";
-import { sleep, type World } from "../../kernel/world.js";
+import type { World } from "../../kernel/world.js";
 import type { HouseReport } from "../../store/contract/node/house.js";
 import type { Store } from "../../store/contract/store.js";
 import type { Telemetry } from "../../telemetry/bus.js";
@@ -16,9 +17,9 @@ import type { SweeperLease } from "./sweeper-lease.js";
 import { Watch } from "./watch.js";
 
 const PAGE = 500;
-/** Keys of limits looked at in one round. */
+/** Keys of limits examined in one round. */
 const LINES = 200;
-/** How soon the next round comes after one that failed, at most. */
+/** After a failed round the next one comes within this time. */
 const AGAIN_MS = 500;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 10;
@@ -32,100 +33,99 @@ export interface HousekeepingOptions {
   readonly incarnation: string;
   /** Null: every node reclaims. */
   readonly sweeper: SweeperLease | null;
-  /** When the registration was answered, which noted who is missing. */
-  readonly registeredAt: number;
   readonly presence: OwnPresence;
-  /** The only node of its env and stack: it hears of messages here, because it renews hardly ever. */
+  /** The only node of its env and stack: it learns of messages here, because it hardly ever renews. */
   readonly alone: boolean;
   /** The store does not know this node any more. */
   readonly onForgotten: () => Promise<void>;
-  /** Others may have taken this node for gone: its claims are to be confirmed. */
+  /** Other nodes may have taken this node for gone: its claims are to be confirmed. */
   readonly onMissed: () => void;
   /** The store does not know of the presence that this node holds. */
   readonly onAbsent: () => Promise<void>;
-  /** Runs of ours that have unread messages: told to a node that is alone. */
+  /** Runs of ours that have unread messages: only a node that is alone asks for them. */
   readonly onCalled: (called: HouseReport["called"]) => void;
   /** How many live nodes claim from any of our groups. */
   readonly onPeers: (peers: number) => void;
   readonly modes: Modes;
-  /** False: somebody else takes back the runs of dead nodes. */
+  /** False: other nodes reclaim the runs of dead nodes. */
   readonly reclaims: boolean;
   /** After each round; `mode` is null while the store knows no other than this node does. */
   readonly onRound: (mode: ModeState | null) => Promise<void>;
-  /** Knocked at when somebody's own transaction left something to be found. */
-  readonly door: Door;
   /** Called when runs became claimable. */
   readonly onWork: () => void;
 }
 
-/** Many knock at once, on every node: answered after a while that differs from node to node, and not more often. */
-const KNOCK_MS = 50;
+/** All nodes are woken by the same NOTIFY: each looks after a time of its own, and not more often than that. */
+const SPREAD_MS = 50;
 
-/** Lets the next round come earlier. */
-export class Door {
-  readonly #world: World;
-  #open: (() => void) | null = null;
-  #knocked = false;
-  /** The knock is to be answered, and nobody was waiting. */
-  #due = false;
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+  readonly #chores: Chores;
+  readonly #loop: Loop;
+  #watch!: Watch;
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(options: HousekeepingOptions) {
+    const { world, bus } = options;
+    this.#options = options;
+    this.#chores = new Chores((error) => bus.emit("housekeeping.failed", { error }));
+    this.#loop = new Loop({ world, round: () => this.#round(), onError: (error) => this.#failed(error) });
   }
 
-  knock(): void {
-    if (this.#knocked) return;
-    this.#knocked = true;
-    this.#world.after(KNOCK_MS * this.#world.random(), () => {
-      this.#due = true;
-      this.#open?.();
-    });
+  /** `registeredAt`: when the registration was answered, which noted who is missing. */
+  start(registeredAt: number): void {
+    const { world, settings } = this.#options;
+    this.#watch = new Watch(world, settings.housekeepingMs, registeredAt);
+    this.#loop.start();
   }
 
-  /** At once: this node itself has a reason. */
-  open(): void {
-    this.#due = true;
-    this.#open?.();
+  async stop(): Promise<void> {
+    const { sweeper, bus } = this.#options;
+    await this.#loop.stop();
+    await this.#chores.done();
+    await sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
   }
 
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
-    const knocked = new AbortController();
-    this.#open = () => knocked.abort("knocked");
-    if (!this.#due) await sleep(this.#world, ms, AbortSignal.any([signal, knocked.signal])).catch(() => {});
-    this.#open = null;
-    this.#knocked = false;
-    this.#due = false;
+  /** This node itself has a reason for a round now. */
+  wake(): void {
+    this.#loop.wake();
   }
-}
 
-/** Runs until the signal aborts. A round that fails is told and the next one comes, soon. */
-export async function keepHouse(options: HousekeepingOptions, signal: AbortSignal): Promise<void> {
-  const { world, settings, bus, presence } = options;
-  const watch = new Watch(world, settings.housekeepingMs, options.registeredAt);
-  const chores = new Chores((error) => bus.emit("housekeeping.failed", { error }));
-  while (!signal.aborted) {
-    // Jitter, so that nodes that started together do not sweep together.
-    let pauseMs = settings.housekeepingMs * (0.8 + world.random() * 0.4);
+  /** A transaction left something to be found, by any node. */
+  wakeSoon(): void {
+    if (!this.#loop.isWoken) this.#loop.wake(SPREAD_MS * this.#options.world.random());
+  }
+
+  async #round(): Promise<number> {
+    const { world } = this.#options;
+    const pauseMs = this.#pauseMs();
     const sentAt = world.monotonicNow();
-    try {
-      const nextWakeMs = await round(options, watch, chores);
-      // From one sign of life to the next: a slow answer must not make this node silent for longer than others wait for it.
-      pauseMs = Math.max(pauseMs - (world.monotonicNow() - sentAt), SHORTEST_PAUSE_MS);
-      // The next known deadline is slept on, not polled for.
-      if (nextWakeMs !== null) pauseMs = Math.min(pauseMs, Math.max(nextWakeMs, SHORTEST_PAUSE_MS));
-    } catch (error) {
-      bus.emit("housekeeping.failed", { error });
-      watch.failed();
-      presence.unanswered();
-      pauseMs = Math.min(pauseMs, AGAIN_MS * (0.5 + world.random() / 2));
-    }
-    await options.door.wait(Math.min(pauseMs, presence.nextBeatMs ?? pauseMs), signal);
+    const nextWakeMs = await round(this.#options, this.#watch, this.#chores);
+    // From one heartbeat to the next: a slow answer must not make this node silent for longer than others wait for it.
+    const leftMs = Math.max(pauseMs - (world.monotonicNow() - sentAt), SHORTEST_PAUSE_MS);
+    // It sleeps until the next known deadline instead of polling for it.
+    return this.#untilBeat(Math.min(leftMs, Math.max(nextWakeMs ?? leftMs, SHORTEST_PAUSE_MS)));
   }
-  await chores.done();
-  await options.sweeper?.release().catch((error) => bus.emit("housekeeping.failed", { error }));
+
+  #failed(error: unknown): number {
+    const { world, bus, presence } = this.#options;
+    bus.emit("housekeeping.failed", { error });
+    this.#watch.failed();
+    presence.unanswered();
+    return this.#untilBeat(Math.min(this.#pauseMs(), AGAIN_MS * (0.5 + world.random() / 2)));
+  }
+
+  /** Jitter, so that nodes that started together do not reclaim together. */
+  #pauseMs(): number {
+    const { world, settings } = this.#options;
+    return settings.housekeepingMs * (0.8 + world.random() * 0.4);
+  }
+
+  #untilBeat(pauseMs: number): number {
+    return Math.min(pauseMs, this.#options.presence.nextBeatMs ?? pauseMs);
+  }
 }
 
-/** The parts of a round, each on its own: one that is slow or fails holds up no other, and is not begun again while it runs. */
+/** The parts of a round, each independent: one that is slow or fails delays no other, and is not begun again while it runs. */
 class Chores {
   readonly #running = new Map<string, Promise<void>>();
   readonly #onFailed: (error: unknown) => void;
@@ -147,7 +147,7 @@ class Chores {
   }
 }
 
-/** The sign of life comes first and waits for nothing; it answers which parts have something to do. */
+/** The heartbeat comes first and waits for nothing; its answer says which parts have something to do. */
 async function round(options: HousekeepingOptions, watch: Watch, chores: Chores): Promise<number | null> {
   const { store, world, incarnation, env, modes, alone, presence } = options;
   const { told } = modes;
@@ -162,13 +162,13 @@ async function round(options: HousekeepingOptions, watch: Watch, chores: Chores)
   options.onPeers(report.peers);
   if (!report.registered) chores.begin("register", options.onForgotten);
   else if (!report.present && presence.held) chores.begin("attend", options.onAbsent);
-  // A disabled node makes nothing, not even of others' runs.
+  // A disabled node changes nothing, not even the runs of others.
   const reclaims = options.reclaims && modes.state.mode !== "disabled";
   if (reclaims && (report.orphans || options.sweeper)) {
     chores.begin("reclaim", () => reclaimIn(options, watch, report.orphans));
   }
   if (report.due) chores.begin("wake", () => wakeIn(options, chores));
-  // Only while somebody waits for a limit.
+  // Only while a run waits for a limit.
   if (report.held) chores.begin("admit", () => admitIn(options));
   if (report.overdue) chores.begin("expire", () => expireIn(options));
   if (report.misfits) chores.begin("review", () => reviewIn(options));
@@ -194,7 +194,7 @@ async function wakeIn(options: HousekeepingOptions, chores: Chores): Promise<voi
     woken = await store.runs.wakeParked({ limit: PAGE });
     if (woken === 0) return;
     onWork();
-    // Those under a limit stand in line now.
+    // Those under a limit are held now.
     chores.begin("admit", () => admitIn(options));
   }
 }

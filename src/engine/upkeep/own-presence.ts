@@ -63,7 +63,7 @@ export class OwnPresence {
     this.#answered = false;
   }
 
-  /** The store has heard of this node. */
+  /** A heartbeat or a renewal of this node has reached the store. */
   confirmed(sentAt: number): void {
     this.#note(sentAt);
     this.#confirmedAt = Math.max(this.#confirmedAt, sentAt);
@@ -74,7 +74,7 @@ export class OwnPresence {
     return this.#isSure ? null : this.#patienceMs / BEATS;
   }
 
-  /** After a commit that was accepted: whether a sign of life would tell more than the last one. */
+  /** After a commit that was accepted: whether a heartbeat now would say more than the last one. */
   get wantsBeat(): boolean {
     return !this.#isSure && this.#world.monotonicNow() - this.#beatAt >= this.#patienceMs / BEATS;
   }

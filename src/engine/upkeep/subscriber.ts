@@ -1,7 +1,8 @@
-// Declares what events start a node's programs: at its start, and from then on now and then, so that a node which was taken
-// for gone is there again, and what nobody declares any more is removed.
+// Declares which events start a node's programs: at its start, and every half minute from then on. So a node that was taken for
+// gone is known again, and a subscription that no node declares any more is removed.
 
-import { sleep, type World } from "../../kernel/world.js";
+import { Loop } from "../../kernel/loop.js";
+import type { World } from "../../kernel/world.js";
 import type { Subscription } from "../../store/contract/event/events.js";
 import type { Store } from "../../store/contract/store.js";
 import type { Telemetry } from "../../telemetry/bus.js";
@@ -18,22 +19,29 @@ export interface SubscriberOptions {
   readonly env: string;
   readonly subscriptions: readonly Subscription[];
   readonly modes: Modes;
-  /** What else is said now and then. */
+  /** What else is declared in each round. */
   readonly onRound: () => Promise<void>;
 }
 
 export class Subscriber {
   readonly #options: SubscriberOptions;
-  readonly #over = new AbortController();
+  readonly #loop: Loop;
   #subscriptions: readonly Subscription[];
-  #going: Promise<void> = Promise.resolve();
-  #changed = () => {};
-  /** By id: what the store was told last. */
+  /** The ids that were declared last. */
   #declared: ReadonlySet<string> = new Set();
 
   constructor(options: SubscriberOptions) {
     this.#options = options;
     this.#subscriptions = options.subscriptions;
+    this.#loop = new Loop({
+      world: options.world,
+      round: async () => {
+        await this.#declare(this.#wanted(), false);
+        await options.onRound();
+      },
+      onError: (error) => options.bus.emit("housekeeping.failed", { error }),
+      pauseMs: () => EVERY_MS,
+    });
   }
 
   /** From now on these and no others. */
@@ -44,32 +52,20 @@ export class Subscriber {
 
   async start(): Promise<void> {
     await this.#declare(this.#wanted(), true);
-    this.#options.modes.onChange(() => this.#changed());
-    this.#going = this.#goOn();
+    // A node without subscriptions has nothing to withdraw.
+    this.#options.modes.onChange(() => {
+      if (this.#subscriptions.length > 0) this.#loop.wake();
+    });
+    this.#loop.start(EVERY_MS);
   }
 
-  /** After the node has said that it stops: what only it knew is removed, if others have its programs. */
+  /** After the node is registered as stopping: what only it declared is removed, if other nodes have its programs. */
   async stop(): Promise<void> {
-    this.#over.abort("stopped");
-    await this.#going;
+    await this.#loop.stop();
     await this.#declare([], false);
   }
 
-  async #goOn(): Promise<void> {
-    const { world, bus } = this.#options;
-    for (;;) {
-      const changed = new AbortController();
-      // A node that has none has nothing to withdraw.
-      if (this.#subscriptions.length > 0) this.#changed = () => changed.abort("changed");
-      await sleep(world, EVERY_MS, AbortSignal.any([this.#over.signal, changed.signal])).catch(() => {});
-      if (this.#over.signal.aborted) return;
-      await this.#declare(this.#wanted(), false)
-        .then(() => this.#options.onRound())
-        .catch((error) => bus.emit("housekeeping.failed", { error }));
-    }
-  }
-
-  /** A program that is disabled here is started by no event for this node's sake. */
+  /** A program that is disabled here is not started by events on behalf of this node. */
   #wanted(): readonly Subscription[] {
     const { modes } = this.#options;
     return this.#subscriptions.filter(({ program }) => modes.of(program) !== "disabled");

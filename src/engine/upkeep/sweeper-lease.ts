@@ -37,7 +37,7 @@ export class SweeperLease {
     return true;
   }
 
-  /** The next node need not wait until its time is over. */
+  /** The next node need not wait until the lease has expired. */
   async release(): Promise<void> {
     const fence = this.#fence;
     this.#become(null);

@@ -10,6 +10,8 @@ export interface Claim {
   readonly runId: string;
   readonly epoch: number;
   readonly token: string;
+  /** The run has limits: when its claim is given back, others may be admitted. Unknown to a claim that was not just granted. */
+  readonly limited?: boolean;
 }
 
 /** Where the part of a UUID begins that a token has in common with its node. */

@@ -26,6 +26,7 @@ const FLOOR_CLASS = 0x686f6c66;
 /** Nothing is locked for longer than this statement: a node that dies in its turn delays the next turn and nothing else. */
 export const takeTurn = statement(
   "take_cleanup_turn",
+  "Takes the turn to clean up one part of an env, if it is due.",
   ({ schema: s, now }) => `
 insert into ${s}.cleanups as c (env, part, at) values ($1, $2, ${now})
 on conflict (env, part) do update set at = excluded.at where c.at <= excluded.at - ${interval("$3::float8")}
@@ -48,10 +49,13 @@ const walkOn = (s: string, part: CleanPart) => `moved as (
  * again. Recoveries since then are counted by the crash limit: before one, the starts themselves are kept. A generation whose
  * transaction was slower than `keepMs` is passed over, and removed with the run's next one.
  */
-export const cleanGenerations = statement("clean_generations", ({ schema: s, now }) => {
-  const forgotten = `case i.kind when 'child' then i.name = 'completed' else right(i.key, 36) = i.message_id::text end
+export const cleanGenerations = statement(
+  "clean_generations",
+  "Removes journal entries and messages of earlier generations of runs that continued.",
+  ({ schema: s, now }) => {
+    const forgotten = `case i.kind when 'child' then i.name = 'completed' else right(i.key, 36) = i.message_id::text end
       or i.at <= (select now from t) - interval '${MESSAGE_MEMORY_MS} milliseconds'`;
-  return `
+    return `
 with t as materialized (select ${now} as now
 ), ${place(s, "generations")}, page as materialized (
   select g.run_id, g.seq, g.name, g.at
@@ -88,7 +92,8 @@ with t as materialized (select ${now} as now
   where c.env = $1 and c.part = 'generations' and exists (select from page) and not (select is_full from full_batch)
 )
 select ((select count(*) from gone) + (select count(*) from read))::int as removed, is_full or has_next as more from full_batch`;
-});
+  },
+);
 
 const LEASE_END = "case l.state when 'claimed' then l.lease_until else l.finished_at end";
 
@@ -96,9 +101,12 @@ const LEASE_END = "case l.state when 'claimed' then l.lease_until else l.finishe
  * A walk along the keys, a page in each call. Before rows go, the floor of epochs rises to theirs: a sequence, because what is read
  * from it is its value now and not that of a snapshot, so that an acquire which waited for this statement begins above it.
  */
-export const cleanLeases = statement("clean_leases", ({ schema: s, now }) => {
-  const isOld = `${LEASE_END} <= (select now from t) - ${interval("$2::float8")}`;
-  return `
+export const cleanLeases = statement(
+  "clean_leases",
+  "Removes finished leases and those that expired long ago.",
+  ({ schema: s, now }) => {
+    const isOld = `${LEASE_END} <= (select now from t) - ${interval("$2::float8")}`;
+    return `
 with t as materialized (select ${now} as now
 ), ${place(s, "leases")}, page as materialized (
   select l.key, ${isOld} as is_old from place, ${s}.leases_after($1, place.after, $3) l
@@ -117,18 +125,22 @@ with t as materialized (select ${now} as now
   where l.env = $1 and l.key = any(array(select key from old)) and (select count(floor) from raised) > 0 returning 1
 ), ${walkOn(s, "leases")}
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
-});
+  },
+);
 
 /**
  * The oldest starts first. Subscribers of theirs are removed by the nodes that declare (`retireSubscriptions`). One that holds a
- * run is kept: the sweep asks whose claim it was.
+ * run is kept: reclaiming asks who held the claim.
  */
-export const cleanNodes = statement("clean_nodes", ({ schema: s, now }) => {
-  const silent = `${isSilent("(select now from t)")} and n.seen_at <= (select now from t) - interval '${SILENT_NODE_MS} milliseconds'`;
-  const isOver = `(n.stopped_at is not null or ${silent})
+export const cleanNodes = statement(
+  "clean_nodes",
+  "Removes the rows of nodes that stopped or fell silent long ago.",
+  ({ schema: s, now }) => {
+    const silent = `${isSilent("(select now from t)")} and n.seen_at <= (select now from t) - interval '${SILENT_NODE_MS} milliseconds'`;
+    const isOver = `(n.stopped_at is not null or ${silent})
     and (coalesce(n.stopped_at, n.seen_at) <= (select now from t) - ${interval("$2::float8")}
       or n.started_at <= (select started_at from newest))`;
-  return `
+    return `
 with t as materialized (select ${now} as now
 ), newest as materialized (select ${s}.last_start($1, ${KEPT_NODES}) as started_at
 ), page as materialized (
@@ -143,12 +155,16 @@ with t as materialized (select ${now} as now
   delete from ${s}.nodes n where n.incarnation = any(array(select incarnation from old)) returning 1
 )
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
-});
+  },
+);
 
 /** A walk along the keys of the env. A rate whose next start has passed means the same as none. */
-export const cleanRates = statement("clean_rates", ({ schema: s, now }) => {
-  const isPast = `r.next_at <= (select now from t) - ${interval("$2::float8")}`;
-  return `
+export const cleanRates = statement(
+  "clean_rates",
+  "Removes rate limits whose next start has passed.",
+  ({ schema: s, now }) => {
+    const isPast = `r.next_at <= (select now from t) - ${interval("$2::float8")}`;
+    return `
 with t as materialized (select ${now} as now
 ), ${place(s, "rates")}, page as materialized (
   select r.key, ${isPast} as is_past from place, ${s}.rates_after($1, place.after, $3) r
@@ -159,14 +175,18 @@ with t as materialized (select ${now} as now
   delete from ${s}.limit_rates r where r.key = any(array(select key from past)) returning 1
 ), ${walkOn(s, "rates")}
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
-});
+  },
+);
 
 /** A walk along the subjects. A gatherer that failed or died may be retried, and takes its event then. */
-export const cleanDebounces = statement("clean_debounces", ({ schema: s, now }) => {
-  const until = `(select now from t) - ${interval("$2::float8")}`;
-  const isOver = `coalesce((select r.state in ('cancelled', 'skipped') and r.ended_at <= ${until} from ${s}.runs r where r.id = d.run_id),
+export const cleanDebounces = statement(
+  "clean_debounces",
+  "Removes debounced events that no run will take.",
+  ({ schema: s, now }) => {
+    const until = `(select now from t) - ${interval("$2::float8")}`;
+    const isOver = `coalesce((select r.state in ('cancelled', 'skipped') and r.ended_at <= ${until} from ${s}.runs r where r.id = d.run_id),
     d.last_at <= ${until})`;
-  return `
+    return `
 with t as materialized (select ${now} as now
 ), ${place(s, "debounces")}, page as materialized (
   select d.subscription, d.subject, json_build_array(d.subscription, d.subject)::text as key, ${isOver} as is_over
@@ -187,7 +207,8 @@ with t as materialized (select ${now} as now
   where c.env = $1 and c.part = 'debounces'
 )
 select (select count(*) from gone)::int as removed, (select count(*) from page) >= $3 as more`;
-});
+  },
+);
 
 const STATEMENTS: Readonly<Record<CleanPart, Statement>> = {
   generations: cleanGenerations,

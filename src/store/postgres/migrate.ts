@@ -1,5 +1,5 @@
 // Brings the schema up to date: one migrator at a time, each migration in a transaction of its own, so that a killed
-// migrator leaves either the old or the new version and the next one goes on from there.
+// migrator leaves either the old or the new version and the next one continues from there.
 
 import type pg from "pg";
 import { compareVersions, PACKAGE_VERSION } from "../../kernel/package-version.js";
@@ -57,8 +57,9 @@ async function applyNext(client: pg.ClientBase, dialect: Dialect) {
   return { version: next.version, name: next.name };
 }
 
-const schemaState = statement(
-  "schema_state",
+const readSchemaState = statement(
+  "read_schema_state",
+  "Reads which migrations a schema has.",
   ({ schema: s }) => `
 select (select coalesce(max(version), 0) from ${s}.migrations) as version,
   (select value from ${s}.meta where key = 'oldest_package') as oldest`,
@@ -66,9 +67,9 @@ select (select coalesce(max(version), 0) from ${s}.migrations) as version,
 
 /** Refuses to work on a schema that is older than this package needs, or that needs a newer package. */
 export async function checkSchema(db: Database): Promise<void> {
-  const [state] = await db.run<{ version: number; oldest: string | null }>(schemaState, []);
+  const [state] = await db.run<{ version: number; oldest: string | null }>(readSchemaState, []);
   const { version, oldest } = state!;
-  // Null while the first migration is not there: somebody made the tables of the book-keeping, and no more.
+  // Null while the first migration is not there: only the tables of the book-keeping exist.
   if (oldest !== null && compareVersions(PACKAGE_VERSION, oldest) < 0) {
     throw new SchemaTooNew(db.dialect.schema, oldest, PACKAGE_VERSION);
   }

@@ -19,9 +19,9 @@ import { claim } from "./claim/claim-runs.js";
 import { commit } from "./claim/commit.js";
 import { claims } from "./claim/read-claims.js";
 import { reclaim } from "./claim/reclaim.js";
+import { sweep } from "./claim/reclaim-expired.js";
 import { orphans, recover } from "./claim/recover-runs.js";
 import { renew } from "./claim/renew-claims.js";
-import { sweep } from "./claim/sweep-expired.js";
 import { cleanUp } from "./clean-up.js";
 import { callLane } from "./connection/call-lane.js";
 import { Database } from "./connection/database.js";
@@ -32,9 +32,9 @@ import { debounce } from "./event/debounce-events.js";
 import { settle } from "./event/settle-debounced.js";
 import { start } from "./event/start-events.js";
 import * as subscriptions from "./event/subscriptions.js";
-import { ring } from "./inbox/ring.js";
 import { send, unread } from "./inbox/send-messages.js";
 import { wake } from "./inbox/wake-parked.js";
+import { wakeRuns } from "./inbox/wake-runs.js";
 import { glance, peek } from "./journal/peek-journals.js";
 import { read } from "./journal/read-journal.js";
 import { leaseStore } from "./lease/leases.js";
@@ -55,14 +55,14 @@ import { insert } from "./run/insert-runs.js";
 import { count, get, list } from "./run/list-runs.js";
 import { next } from "./run/next-due.js";
 import { pause, resume } from "./run/pause-run.js";
-import { redrive } from "./run/redrive-runs.js";
 import { archive, prune } from "./run/retain-runs.js";
+import { redrive } from "./run/retry-runs.js";
 import { reviewMisfits } from "./run/review-misfits.js";
 import { stopping } from "./run/stop-requests.js";
 import { transact } from "./run/transact.js";
 import { scheduleStore } from "./schedule/schedules.js";
 import { reconcile } from "./task/reconcile-tasks.js";
-import { TimeoutHints } from "./timeout/timeout-hints.js";
+import { TimeoutWakes } from "./timeout/timeout-wakes.js";
 import { timeoutTable } from "./timeout/timeouts.js";
 
 export interface PostgresOptions {
@@ -131,7 +131,15 @@ export function openPostgres(
     throw new InvalidInput("transactions", "must be a whole number of at least 1");
   }
   const retryForMs = toMs(options.retryFor ?? "30s", "retryFor");
+  const { notify = true } = options;
+  const attendees = new Set<Attendee>();
   const db = new Database({
+    notify,
+    // The first node that attends reports the skipped runs: one report for each process.
+    onSkipped: async (db, runs, parents) => {
+      [...attendees][0]?.onSkipped?.(runs);
+      if (parents.length > 0) await wakeRuns(db, parents);
+    },
     world,
     source,
     dialect: dialect(options.schema ?? "holdfast", now),
@@ -141,23 +149,8 @@ export function openPostgres(
     retryForMs,
   });
   const groups = new Groups(db);
-  const { notify = true } = options;
-  const hints = new Hints(db, notify);
-  const timeoutHints = new TimeoutHints(db, notify);
-  db.onWork = (groupIds, inMs = []) => {
-    hints.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
-    for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) hints.tellIn(inMs[i]!, id);
-  };
-  db.onCalled = (runIds) => hints.call(runIds);
-  db.hintBehind = () => hints.behind();
-  const attendees = new Set<Attendee>();
-  // Behind a pooler nobody can listen, and without NOTIFY nobody hears: what this process does for its own nodes is told them here.
-  hints.onTold = (groupIds) => {
-    if (db.pooled || !notify) for (const { onHint } of attendees) onHint(groupIds);
-  };
-  hints.onCalled = (runIds) => {
-    if (db.pooled || !notify) for (const { onCalled } of attendees) onCalled?.(runIds);
-  };
+  const hints = new Hints(db, attendees);
+  const timeoutWakes = new TimeoutWakes(db, notify);
   const attending = attendedBy(db, attendees, world, retryForMs);
   /** Tasks that are claimed together read their needs together. */
   const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
@@ -179,7 +172,7 @@ export function openPostgres(
     events: eventStore(db, groups, world, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
-    timeouts: timeoutTable(db, timeoutHints),
+    timeouts: timeoutTable(db, timeoutWakes),
     machines: machineStore(db, groups, world, hints),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
@@ -192,7 +185,7 @@ export function openPostgres(
     },
     close: () => {
       hints.close();
-      timeoutHints.close();
+      timeoutWakes.close();
       return db.close();
     },
   };
@@ -270,12 +263,7 @@ function runStore(db: Database, groups: Groups, world: World, hints: Hints): Run
   };
 }
 
-/** Whoever attends first is told of skipped runs: it is the process that is told. */
 function attendedBy(db: Database, attendees: Set<Attendee>, world: World, retryForMs: number): Store["attend"] {
-  db.onSkipped = async (runs, parents) => {
-    [...attendees][0]?.onSkipped?.(runs);
-    if (parents.length > 0) await ring(db, parents);
-  };
   return async (attendee) => {
     await checkSchema(db);
     const { connections, dialect } = db;

@@ -3,7 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Statement } from "../../../src/store/postgres/connection/dialect.js";
-import { admitBesides, admitKeys, nextLines } from "../../../src/store/postgres/limit/admit-runs.js";
+import { admitForRuns, admitKeys, nextLines } from "../../../src/store/postgres/limit/admit-runs.js";
 import { group, scene } from "../scene.js";
 import { withoutAutovacuum } from "./planner-tables.js";
 
@@ -63,14 +63,14 @@ describe.each([false, true])("analyzed: %s", (analyzed) => {
   });
 
   test("a full line of 20,000 costs a read of its head and of the admitted runs", async () => {
-    const { read, answered } = await rowsRead(admitBesides, [[await idOf("line", 7)]]);
+    const { read, answered } = await rowsRead(admitForRuns, [[await idOf("line", 7)]]);
     expect(answered).toBe(0);
     expect(read).toBeLessThan(50);
   });
 
   test("a free place in a line of 20,000 is assigned by reading a few rows", async () => {
     const ended = await idOf("big", 1);
-    const { read, answered } = await rowsRead(admitBesides, [[ended]], () =>
+    const { read, answered } = await rowsRead(admitForRuns, [[ended]], () =>
       client.query("update runs set state = 'cancelled', ended_at = now() where id = $1", [ended]),
     );
     expect(answered).toBe(1);

@@ -4,20 +4,22 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Append, NewInstance, NewTold } from "../../../src/store/contract/machine/machines.js";
 import {
-  changeColumns,
-  headColumns,
-  toldColumns,
-  transposed,
+  appendColumns,
+  createColumns,
+  sentColumns,
+  unfitColumns,
 } from "../../../src/store/postgres/machine/machine-columns.js";
 import {
   appendInstances,
   createInstances,
+  REFUSED,
   refusedAppends,
+  TRIED,
   unfitParts,
   whoseInstances,
 } from "../../../src/store/postgres/machine/machine-sql.js";
 import { loadInstances, readEvents } from "../../../src/store/postgres/machine/machines.js";
-import { claimTimers, settleTimers, tellInstances } from "../../../src/store/postgres/machine/timers.js";
+import { claimTimers, SETTLEMENTS, sendToInstances, settleTimers } from "../../../src/store/postgres/machine/timers.js";
 import type { Groups } from "../../../src/store/postgres/run/groups.js";
 import { group, json, newRun } from "../scene.js";
 import type { HotStatement } from "./planner-tables.js";
@@ -67,58 +69,29 @@ export async function machineStatements(pool: pg.Pool, groups: Groups, batch: nu
       ...{ key: randomUUID(), id: randomUUID(), inputHash: "h", redact: [], snapshot: json(1) },
     }),
   );
-  const text = <T>(list: readonly T[], value: (one: T) => unknown) => list.map(value);
-  const fired = transposed(
-    3,
-    changes.flatMap((one, a) => one.fired.map((f) => [a + 1, f.id, f.generation])),
-  );
   const hot = (statement: HotStatement["statement"], values: unknown[], alsoReads = 0): HotStatement => {
     return { statement, values, alsoReads };
   };
   return [
-    hot(createInstances, [
-      ...(await headColumns(groups, made, () => 0)),
-      ...[text(made, (i) => i.id), text(made, () => "h"), text(made, () => "[]"), text(made, () => "active")],
-      ...[text(made, () => null), text(made, () => '"a"'), text(made, () => "json"), text(made, () => "{}")],
-      ...(await changeColumns(groups, made)),
-    ]),
-    hot(appendInstances, [
-      ...(await headColumns(groups, changes, () => 2)),
-      ...[text(changes, () => "active"), text(changes, () => null), text(changes, () => '"b"')],
-      ...[text(changes, () => "json"), text(changes, () => "{}")],
-      ...(await changeColumns(groups, changes)),
-      ...fired,
-      ...transposed(
-        3,
-        changes.map((_, a) => [a + 1, timers[a], 2]),
-      ),
-    ]),
-    hot(refusedAppends, [keys, text(changes, (c) => c.token), text(changes, () => 2)]),
-    hot(unfitParts, [
-      ...transposed(
-        3,
-        keys.map((key, a) => [a + 1, key, "old"]),
-      ),
-      ...fired,
-    ]),
-    hot(whoseInstances, [keys, text(changes, (c) => c.token)]),
+    hot(createInstances, await createColumns(groups, made)),
+    hot(appendInstances, await appendColumns(groups, changes)),
+    hot(refusedAppends, REFUSED.arrays(changes)),
+    hot(unfitParts, unfitColumns(changes.map((one) => ({ ...one, events: [{ ...event, key: "old" }] })))),
+    hot(whoseInstances, TRIED.arrays(changes)),
     hot(loadInstances, [keys]),
     hot(readEvents, [keys[0], 0, 10]),
     hot(claimTimers, [[1, 2, 3, 4], batch, 1000, 10], 4 * batch),
-    hot(settleTimers, [
-      timers,
-      text(timers, () => 2),
-      text(timers, () => 0),
-      text(timers, () => "retry"),
-      text(timers, () => 1),
-      text(timers, () => null),
-    ]),
     hot(
-      tellInstances,
-      await toldColumns(
+      settleTimers,
+      SETTLEMENTS.arrays(
+        timers.map((id) => ({ id, generation: 2, attempts: 0, as: "retry", delayMs: 1, problem: null })),
+      ),
+    ),
+    hot(
+      sendToInstances,
+      await sentColumns(
         groups,
-        keys.map(told),
-        keys.map((_, i) => i + 1),
+        keys.map((key, i) => ({ ord: i + 1, part: told(key) })),
       ),
     ),
   ];

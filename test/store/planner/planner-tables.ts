@@ -7,13 +7,9 @@ import type { NewRun } from "../../../src/kernel/run/new-run.js";
 import type { ClaimedRun, Commit } from "../../../src/store/contract/run/runs.js";
 import { claimRuns } from "../../../src/store/postgres/claim/claim-runs.js";
 import {
-  childColumns,
-  entryColumns,
-  fenceColumns,
-  misfitColumn,
-  reopenColumns,
-  takeColumns,
-  taskColumns,
+  commitAndMoreColumns,
+  commitColumns,
+  refusedColumns,
 } from "../../../src/store/postgres/claim/commit-columns.js";
 import {
   commitRuns,
@@ -24,42 +20,44 @@ import {
 } from "../../../src/store/postgres/claim/commit-sql.js";
 import { readClaims } from "../../../src/store/postgres/claim/read-claims.js";
 import { reclaimRuns } from "../../../src/store/postgres/claim/reclaim.js";
-import { buryTask } from "../../../src/store/postgres/claim/reclaimed.js";
+import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
+import { endCrashedTask } from "../../../src/store/postgres/claim/reclaimed.js";
 import { renewClaims } from "../../../src/store/postgres/claim/renew-claims.js";
-import { sweepExpired } from "../../../src/store/postgres/claim/sweep-expired.js";
 import type { Statement } from "../../../src/store/postgres/connection/dialect.js";
 import { columnsFor, gatherEvents } from "../../../src/store/postgres/event/debounce-events.js";
 import { settleDebounced } from "../../../src/store/postgres/event/settle-debounced.js";
 import { startEvents } from "../../../src/store/postgres/event/start-events.js";
 import { matchEvents } from "../../../src/store/postgres/event/subscriptions.js";
-import { ringRuns } from "../../../src/store/postgres/inbox/ring.js";
 import { sendMessages } from "../../../src/store/postgres/inbox/send-messages.js";
 import { wakeParked } from "../../../src/store/postgres/inbox/wake-parked.js";
+import { wakeRunsStatement } from "../../../src/store/postgres/inbox/wake-runs.js";
 import { glanceRuns, peekJournals } from "../../../src/store/postgres/journal/peek-journals.js";
 import { readJournal } from "../../../src/store/postgres/journal/read-journal.js";
 import { readBreakers } from "../../../src/store/postgres/limit/breakers.js";
-import { keepHouse } from "../../../src/store/postgres/node/housekeep.js";
-import { endClaims, takeBackClaims } from "../../../src/store/postgres/node/nodes.js";
+import { housekeepingRound } from "../../../src/store/postgres/node/housekeep.js";
+import { endClaims, reclaimClaimsOf } from "../../../src/store/postgres/node/nodes.js";
 import { cancelTasks } from "../../../src/store/postgres/run/cancel-run.js";
 import type { Groups } from "../../../src/store/postgres/run/groups.js";
 import {
-  columnsOf,
   insertKeyedRuns,
   insertKeyedRunsAgain,
   insertLimitedRuns,
   insertRuns,
-  limitedColumnsOf,
-  type Places,
+  KEYED_RUNS,
+  LIMITED_RUNS,
+  limitColumnsOf,
+  type PlacedRun,
+  RUNS,
 } from "../../../src/store/postgres/run/insert-runs.js";
 import { nextDue } from "../../../src/store/postgres/run/next-due.js";
 import { pauseRun } from "../../../src/store/postgres/run/pause-run.js";
-import { redriveRuns } from "../../../src/store/postgres/run/redrive-runs.js";
+import { retryRuns } from "../../../src/store/postgres/run/retry-runs.js";
 import { reviewDue, reviewFor } from "../../../src/store/postgres/run/review-misfits.js";
 import { stopProgress } from "../../../src/store/postgres/run/stop-requests.js";
-import { fireSchedules } from "../../../src/store/postgres/schedule/fire-schedules.js";
+import { fireColumns, fireSchedules } from "../../../src/store/postgres/schedule/fire-schedules.js";
 import { dueSchedules } from "../../../src/store/postgres/schedule/schedules.js";
-import { findBusy, leaveTasks } from "../../../src/store/postgres/task/leave-tasks.js";
-import { reopenTasks } from "../../../src/store/postgres/task/reopen-tasks.js";
+import { findRunsWithTasks, leaveTasks } from "../../../src/store/postgres/task/leave-tasks.js";
+import { retryTasks } from "../../../src/store/postgres/task/retry-tasks.js";
 import {
   claimTimeouts,
   completeTimeouts,
@@ -221,68 +219,57 @@ export async function hotStatements(pool: pg.Pool, batch: number): Promise<HotSt
     alsoReads,
   });
   const nulls = held.map(() => null);
-  const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
+  const fires = limited.map((run, i) => ({
+    scheduleId: parked[i]!,
+    seenLast: 0,
+    last: 1,
+    next: null,
+    runs: [run],
+    probe: { runId: run.id, env: "test", program: "p", opening: `x${i}`, probe: 1 },
+  }));
   return [
     ...[null, 0, 1].map((suspects) => {
       const values = [randomUUID(), randomUUID(), [1, 2, 3, 4], batch, 1000, suspects, ["v1", OWNER]];
       return hot({ ...claimRuns, name: `claim_runs_${suspects}` }, values, 3 * batch);
     }),
     { ...hot(renewClaims, [held, held.map(() => 0), held.map(() => TOKEN), 1000]), readsWhole: ["nodes"] },
-    hot(commitRuns, [...fenceColumns(plain), ...entryColumns(plain)]),
+    hot(commitRuns, commitColumns(plain)),
     // Only for a misfit: reads the nodes whose code wrote last or may fit.
     {
-      ...hot(commitRunsAndMore, [
-        ...fenceColumns(more),
-        ...entryColumns(more),
-        ...takeColumns(more),
-        ...(await childColumns(ONE_GROUP, more)),
-        ...reopenColumns(more),
-        ...taskColumns(more),
-        misfitColumn(more),
-      ]),
+      ...hot(commitRunsAndMore, await commitAndMoreColumns(ONE_GROUP, more)),
       readsWhole: ["nodes"],
     },
     { ...hot(reviewDue, ["test", batch], 3 * batch), readsWhole: ["nodes"] },
     { ...hot(reviewFor, ["test", batch, OWNER], 3 * batch), readsWhole: ["nodes"] },
     ...(await taskStatements(tasks)),
     hot(nextDue, [[1, 2, 3, 4]]),
-    hot(redriveRuns, [troubled, false, "ann", randomUUID(), null, null]),
-    hot(reopenTasks, [troubled, "ann", randomUUID()]),
-    hot(findBusy, [troubled]),
+    hot(retryRuns, [troubled, false, "ann", randomUUID(), null, null]),
+    hot(retryTasks, [troubled, "ann", randomUUID()]),
+    hot(findRunsWithTasks, [troubled]),
     hot(leaveTasks, [troubled]),
     hot(cancelTasks, [parked[0], "ann", "{}"]),
     hot(pauseRun, [parked[0], "ann"]),
     hot(stopProgress, [parked[0]]),
-    hot(buryTask, [tasks[0], 0, true, "dead", OWNER, 5]),
+    hot(endCrashedTask, [tasks[0], 0, true, "dead", OWNER, 5]),
     { statement: readClaims, values: [held[0], 20], alsoReads: 0, readsWhole: ["nodes"] },
-    hot(refusedCommits, [...fenceColumns(plain).slice(0, 5), ...takeColumns(plain), ...entryColumns(plain)]),
-    hot(insertRuns, columnsOf(runs, groupOne(runs))),
-    hot(insertLimitedRuns, [...columnsOf(limited, groupOne(limited)), ...limitedColumnsOf(limited)]),
-    hot(insertKeyedRuns, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
-    hot(insertKeyedRunsAgain, [...columnsOf(runs, groupOne(runs)), ...keyColumns(runs)]),
+    hot(refusedCommits, refusedColumns(plain)),
+    hot(insertRuns, RUNS.arrays(inGroupOne(runs))),
+    hot(insertLimitedRuns, [...LIMITED_RUNS.arrays(inGroupOne(limited)), ...limitColumnsOf(limited)]),
+    hot(insertKeyedRuns, KEYED_RUNS.arrays(inGroupOne(runs.map(withKey)))),
+    hot(insertKeyedRunsAgain, KEYED_RUNS.arrays(inGroupOne(runs.map(withKey)))),
     hot(dueSchedules, [parked]),
-    hot(fireSchedules, [
-      ...[...columnsOf(limited, groupOne(limited)), ...keyColumns(limited), ...limitedColumnsOf(limited)],
-      parked,
-      parked,
-      ...[parked.map(() => 0), parked.map(() => 1), parked.map(() => null)],
-      ...[
-        limited.map(({ id }) => id),
-        parked,
-        each(() => "test"),
-        each(() => "p"),
-        each((i) => `x${i}`),
-        each(() => 1),
-      ],
-    ]),
+    hot(fireSchedules, fireColumns(inGroupOne(limited.map(withKey)), fires)),
     // All running runs, twice (expired leases, requests), all messages and all parked runs that have some. No run is deferred here.
-    { ...hot(keepHouse, [OWNER, "test", 60_000, false, true], 10 * HELD), readsWhole: ["nodes", "deferred_runs"] },
+    {
+      ...hot(housekeepingRound, [OWNER, "test", 60_000, false, true], 10 * HELD),
+      readsWhole: ["nodes", "deferred_runs"],
+    },
     { ...hot(reclaimRuns, [OWNER, "test", 60_000, false, batch], 3 * HELD), readsWhole: ["nodes"] },
     hot(endClaims, [[OWNER]], 10 * HELD),
-    hot(sweepExpired, [batch, "test"], 3 * HELD),
-    hot(takeBackClaims, [[OWNER], batch, OWNER], 3 * HELD),
+    hot(reclaimExpired, [batch, "test"], 3 * HELD),
+    hot(reclaimClaimsOf, [[OWNER], batch, OWNER], 3 * HELD),
     hot(wakeParked, [batch], 3 * HELD),
-    hot(ringRuns, [parked, parked.map(() => 1)]),
+    hot(wakeRunsStatement, [parked, parked.map(() => 1)]),
     hot(sendMessages, [
       parked,
       parked.map((_, i) => `new-${i}`),
@@ -313,14 +300,12 @@ async function taskStatements(ids: readonly string[]): Promise<HotStatement[]> {
     const task = (run: NewRun, needs: string[]): Effect => ({ kind: "enqueue", name: "t", run, task: { needs } });
     return { claim, expectedSeq: 1, effects: [task(a, []), task(b, [a.id]), complete] };
   });
-  const fenced = (commits: readonly Commit[]) => [...fenceColumns(commits), ...entryColumns(commits)];
-  const more = [...takeColumns(starts), ...(await childColumns(ONE_GROUP, starts)), ...reopenColumns(starts)];
   const reads = 12 * ids.length;
   return [
-    { statement: commitTasks, values: fenced(ends), alsoReads: reads },
+    { statement: commitTasks, values: commitColumns(ends), alsoReads: reads },
     {
       statement: commitTasksAndMore,
-      values: [...fenced(starts), ...more, ...taskColumns(starts), misfitColumn(starts)],
+      values: await commitAndMoreColumns(ONE_GROUP, starts),
       alsoReads: reads,
       readsWhole: ["nodes"],
     },
@@ -333,8 +318,8 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   const each = <T>(value: (i: number) => T) => Array.from({ length: batch }, (_, i) => value(i));
   const matched = [each(() => "test"), each(() => ""), each((i) => `event-${i}`), each(() => '{"kind":"disk"}')];
   const started = [
-    ...[each(() => newRun().id), ...matched],
-    ...[each((i) => `key-${i}`), each(() => "h"), each(() => "json"), each(() => "{}")],
+    ...matched,
+    ...[each(() => newRun().id), each((i) => `key-${i}`), each(() => "h"), each(() => "json"), each(() => "{}")],
   ];
   const gathered = each((i) => ({
     run: newRun(),
@@ -353,35 +338,21 @@ async function eventStatements(batch: number, held: string): Promise<HotStatemen
   ];
 }
 
-/** The columns of no child at all, for `commitRunsAndMore` with one commit. */
-export const NO_CHILDREN: unknown[][] = [
-  ...(await childColumns({ ids: async () => [] } as unknown as Groups, [])),
-  ...reopenColumns([]),
-  [0],
-  [0],
-  [],
-  [],
-  [],
-  [null],
-];
+export const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
 
-const ONE_GROUP = { ids: async (groups: readonly unknown[]) => groups.map(() => 1) } as unknown as Groups;
-
-function groupOne(runs: readonly NewRun[]): Places {
-  return new Map(runs.map((run, position) => [run, { group: 1, position }]));
+function inGroupOne<Run extends NewRun>(runs: readonly Run[]): PlacedRun<Run>[] {
+  return runs.map((run, position) => ({ run, group: 1, position }));
 }
 
-function keyColumns(runs: readonly NewRun[]): unknown[][] {
-  const each = <T>(value: (i: number) => T) => runs.map((_, i) => value(i));
-  return [
-    each(() => randomUUID()),
-    each(() => "test"),
-    each(() => "s"),
-    each((i) => `fresh-${i}`),
-    each(() => "h"),
-    each(() => "live"),
-    each(() => null),
-  ];
+function withKey(run: NewRun, i: number) {
+  const key = {
+    scope: randomUUID(),
+    key: `fresh-${i}`,
+    payloadHash: "h",
+    lifetime: "live",
+    onMismatch: "conflict",
+  } as const;
+  return { ...run, key };
 }
 
 async function idsOf(pool: pg.Pool, kind: string, count: number): Promise<string[]> {

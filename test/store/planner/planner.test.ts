@@ -4,7 +4,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { claimRuns } from "../../../src/store/postgres/claim/claim-runs.js";
-import { entryColumns, fenceColumns, takeColumns } from "../../../src/store/postgres/claim/commit-columns.js";
+import { commitAndMoreColumns, refusedColumns } from "../../../src/store/postgres/claim/commit-columns.js";
 import { commitRunsAndMore, refusedCommits } from "../../../src/store/postgres/claim/commit-sql.js";
 import { dialect } from "../../../src/store/postgres/connection/dialect.js";
 import { openPostgres } from "../../../src/store/postgres/open.js";
@@ -12,7 +12,7 @@ import { describeWithOlderServer, type OlderServer, olderServer } from "../../ha
 import { claimNew, commitOf, newRuns } from "../scene.js";
 import { expectGoodPlans, expectPlansStayGood } from "./planner-check.js";
 import { explain } from "./planner-explain.js";
-import { analyze, fill, NO_CHILDREN, withoutAutovacuum } from "./planner-tables.js";
+import { analyze, fill, ONE_GROUP, withoutAutovacuum } from "./planner-tables.js";
 
 const SIZE = { ended: 50_000, waiting: 12_000 };
 
@@ -83,14 +83,13 @@ function suite(start: () => Promise<OlderServer>): void {
       (_, n) => ({ kind: "take", messageKey: `signal:${n + 1}` }) as const,
     );
     const commits = [commitOf(claim!, ...takes)];
-    const [fence, entries, taken] = [fenceColumns(commits), entryColumns(commits), takeColumns(commits)];
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
     const found: string[] = [];
     for (const mode of ["force_custom_plan", "force_generic_plan"] as const) {
       for (const { statement, values } of [
-        { statement: commitRunsAndMore, values: [...fence, ...entries, ...taken, ...NO_CHILDREN] },
-        { statement: refusedCommits, values: [...fence.slice(0, 5), ...taken, ...entries] },
+        { statement: commitRunsAndMore, values: await commitAndMoreColumns(ONE_GROUP, commits) },
+        { statement: refusedCommits, values: refusedColumns(commits) },
       ]) {
         const { work } = await explain(client, statement.text(dialect(schema)), values, mode);
         // Read with the run instead of its key, each message is met as often as there are messages: 12,500,000.

@@ -5,7 +5,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import type { Claim } from "../../../src/kernel/run/claim.js";
 import type { Store } from "../../../src/store/contract/store.js";
-import { sweepExpired } from "../../../src/store/postgres/claim/sweep-expired.js";
+import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
 import {
   claimFrom,
   claimNew,
@@ -93,7 +93,7 @@ test("an uncommitted reclaim hides its runs from the next sweeper, and neither e
   const first = new pg.Client({ connectionString: s.url });
   await first.connect();
   await first.query("begin");
-  const { rows } = await first.query(s.text(sweepExpired), [100, "test"]);
+  const { rows } = await first.query(s.text(reclaimExpired), [100, "test"]);
   expect(rows).toHaveLength(20);
   expect(await s.store.runs.sweepExpired({ env: "test", limit: 100 })).toEqual([]);
   const [renewed] = await s.store.runs.renew([claimed[0]!], 60_000);

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect, test } from "vitest";
 import type { ClaimedRun } from "../../../src/store/contract/run/runs.js";
-import { sweepExpired } from "../../../src/store/postgres/claim/sweep-expired.js";
+import { reclaimExpired } from "../../../src/store/postgres/claim/reclaim-expired.js";
 import {
   accept,
   append,
@@ -134,7 +134,7 @@ test("a commit that meets a locked row is busy, not lost, and goes through when 
   const sweeper = new pg.Client({ connectionString: s.url });
   await sweeper.connect();
   await sweeper.query("begin");
-  await sweeper.query(s.text(sweepExpired), [10, "test"]);
+  await sweeper.query(s.text(reclaimExpired), [10, "test"]);
   expect(await s.store.runs.commit([commitOf(claim!, append("x"))])).toEqual([{ outcome: "busy" }]);
   await sweeper.query("rollback");
   await sweeper.end();

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Effect } from "../../../src/kernel/run/effect.js";
 import type { MessageKind } from "../../../src/store/contract/inbox/inbox.js";
-import { ringRuns } from "../../../src/store/postgres/inbox/ring.js";
 import { sendMessages } from "../../../src/store/postgres/inbox/send-messages.js";
+import { wakeRunsStatement } from "../../../src/store/postgres/inbox/wake-runs.js";
 import {
   accept,
   claimNew,
@@ -58,7 +58,7 @@ test("a signal that meets the parking commit wakes the run, in 600 races", async
 /** What `send` does, taken apart: the message is committed, and the wake is sent when the test does it. */
 const insertOnly = (runId: string) =>
   s.pool.query(s.text(sendMessages), [[runId], ["k"], [randomUUID()], ["signal"], ["go"], [null], [null], [null]]);
-const ringOnly = (runId: string) => s.pool.query(s.text(ringRuns), [[runId], [1]]);
+const ringOnly = (runId: string) => s.pool.query(s.text(wakeRunsStatement), [[runId], [1]]);
 
 test("with the message before the park and the wake after it, the wake resumes the run", async () => {
   const claimed = await claimNew(s.store, 250);

@@ -7,7 +7,7 @@ import type { Effect } from "../../../src/kernel/run/effect.js";
 import type { RunGroup } from "../../../src/kernel/run/new-run.js";
 import type { ClaimedRun } from "../../../src/store/contract/run/runs.js";
 import type { Store } from "../../../src/store/contract/store.js";
-import { buryTask } from "../../../src/store/postgres/claim/reclaimed.js";
+import { endCrashedTask } from "../../../src/store/postgres/claim/reclaimed.js";
 import {
   claimFrom,
   commitOf,
@@ -138,7 +138,7 @@ test("a task is ended as dead only under the claim that was found dead, and only
   const [claim] = await claimFrom(s.store, tasks);
   const { runId, epoch } = claim!;
   await s.rows("update {s}.runs set crash_limit = 1 where id = $1", [runId]);
-  const bury = (of: number, gone: boolean) => s.rows(s.text(buryTask), [runId, of, gone, "dead", null, 1]);
+  const bury = (of: number, gone: boolean) => s.rows(s.text(endCrashedTask), [runId, of, gone, "dead", null, 1]);
   expect(await bury(epoch, false)).toEqual([]);
   expect(await bury(epoch - 1, true)).toEqual([]);
   expect(await stateOf(s.store, runId)).toBe("running");

@@ -66,7 +66,7 @@ export function machineOperations(): Operation[] {
     },
     {
       name: "machines.tell",
-      statement: "tell_instances",
+      statement: "send_to_instances",
       prepare: onInstance((store, { told }) => store.machines.tell([told])),
     },
     {
@@ -116,7 +116,7 @@ export function machineOperations(): Operation[] {
       answersWhatItDid: true,
       prepare: onInstance((store, { one }) => store.machines.note(one.key, 1, "odd")),
     },
-    { name: "machines.redriveTimers", statement: "redrive_timers", answersWhatItDid: true, prepare: onInstance(dead) },
+    { name: "machines.redriveTimers", statement: "retry_timers", answersWhatItDid: true, prepare: onInstance(dead) },
     {
       name: "machines.prune",
       statement: "prune_instances",

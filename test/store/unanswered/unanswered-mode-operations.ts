@@ -14,7 +14,7 @@ function recoveryOperations(): Operation[] {
     const drawn = ids();
     return {
       name: `recover: ${policy}`,
-      statement: "recover_runs",
+      statement: "reclaim_orphans",
       answersWhatItDid: true,
       async prepare(store) {
         await store.runs.insert([run]);

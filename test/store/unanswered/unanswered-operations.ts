@@ -196,8 +196,8 @@ export function operations(): readonly Operation[] {
       statement: "insert_limited_keyed_runs",
       prepare: inserts({ ...limitedRun(), key: key() }),
     },
-    { name: "insert with limits, at the admission", statement: "admit_besides", prepare: inserts(limitedRun()) },
-    admits("admit_besides", (store, id) => store.runs.admit({ runIds: [id] })),
+    { name: "insert with limits, at the admission", statement: "admit_for_runs", prepare: inserts(limitedRun()) },
+    admits("admit_for_runs", (store, id) => store.runs.admit({ runIds: [id] })),
     admits("admit_keys", (store) => store.runs.admit({ env: "test", keys: 100 })),
     admits("next_lines", (store) => store.runs.admit({ env: "test", keys: 100 })),
     claims(),
@@ -232,7 +232,7 @@ export function operations(): readonly Operation[] {
     commits("begin anew", [{ kind: "continue", input: json("next"), reopen: [] }], "commit_runs_and_more"),
     {
       name: "redrive",
-      statement: "redrive_runs",
+      statement: "retry_runs",
       prepare: onClaim(async (store, claim) => {
         await store.runs.commit([commitOf(claim, { kind: "fail", as: "failed", reason: json("no") })]);
         return store.runs.redrive([claim.runId], { by: "me", callId: claim.token, fromStart: false });
@@ -254,18 +254,18 @@ export function operations(): readonly Operation[] {
     },
     {
       name: "commit: the end of a child, at the ring",
-      statement: "ring_runs",
+      statement: "wake_runs",
       prepare: onChild(async (store, c) => (await store.runs.commit([commitOf(c, complete)]))[0]),
     },
     {
       name: "sweepExpired",
-      statement: "sweep_expired",
+      statement: "reclaim_expired",
       answersWhatItDid: true,
       prepare: onClaim((store) => store.runs.sweepExpired({ env: "test", limit: 10 }), { leaseMs: 0 }),
     },
     {
       name: "sweepExpired to dead",
-      statement: "sweep_expired",
+      statement: "reclaim_expired",
       answersWhatItDid: true,
       prepare: onChild((store) => store.runs.sweepExpired({ env: "test", limit: 10 }), 0),
     },
@@ -306,7 +306,7 @@ export function operations(): readonly Operation[] {
     },
     {
       name: "send to a parked run, at the ring",
-      statement: "ring_runs",
+      statement: "wake_runs",
       prepare: onClaim(async (store, claim) => {
         await store.runs.commit([commitOf(claim, park())]);
         return store.inbox.send([message(claim)]);
@@ -365,7 +365,7 @@ export function operations(): readonly Operation[] {
         store.nodes.register({ ...NODE, incarnation: incarnation.replace(/^./, "f"), alone: true }),
       ),
     },
-    ...["register_node", "take_back_claims"].map((statement): Operation => {
+    ...["register_node", "reclaim_claims_of"].map((statement): Operation => {
       const prepare = onFollower((store, follower) => store.nodes.register(follower));
       return {
         name: `nodes.register in the place of a dead one, ${statement}`,

@@ -72,7 +72,7 @@ export function taskOperations(): Operation[] {
     },
     {
       name: "sweepExpired: a task that dies",
-      statement: "bury_task",
+      statement: "end_crashed_task",
       answersWhatItDid: true,
       prepare: onFamily(async ({ store, claim }) => {
         await claim(0);
@@ -97,7 +97,7 @@ export function taskOperations(): Operation[] {
             store.runs.cancelTasks(parent, ME),
       ),
     },
-    ...["cancel_tasks", "leave_tasks", "redrive_runs"].map((statement): Operation => {
+    ...["cancel_tasks", "leave_tasks", "retry_runs"].map((statement): Operation => {
       return {
         name: `redrive from the start of a run that left tasks, ${statement}`,
         statement,
@@ -127,7 +127,7 @@ export function taskOperations(): Operation[] {
     },
     {
       name: "redrive: the tasks of a run",
-      statement: "reopen_tasks",
+      statement: "retry_tasks",
       prepare: onFamily(async (family) => {
         await failedParent(family);
         return () => family.store.runs.redrive([family.parent], { by: "me", callId: call, fromStart: false });

@@ -59,7 +59,7 @@ export function timeoutOperations(): Operation[] {
     },
     {
       name: "timeouts.redrive",
-      statement: "redrive_timeout",
+      statement: "retry_timeout",
       answersWhatItDid: true,
       prepare: onTimeout(async (store, claim) => {
         await store.timeouts.release([{ ...claim, retryInMs: "never", problem: "no" }]);

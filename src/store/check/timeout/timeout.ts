@@ -1,4 +1,4 @@
-// What the timeout operations refuse before anything is written, and which fences nobody can hold.
+// Checks the arguments of timeout operations before anything is written, and rejects fences that no claim can have.
 
 import { isUuid } from "../../../kernel/id.js";
 import { dedupeKey, envName, keyScope, nodeName, waitName } from "../../../kernel/name.js";
@@ -49,7 +49,7 @@ export function checkTimeoutClaim(path: string, request: TimeoutClaimRequest): P
     checkUuid("generation", request.generation) ??
     checkName(nodeName, "node", request.node) ??
     checkUuid("token", request.token) ??
-    // A claim of no length would be over before it is answered.
+    // A claim of 0 ms would expire before the reply arrives.
     (request.claimMs < 1 ? checkInteger("claimMs", request.claimMs, 1) : checkDelay("claimMs", request.claimMs))
   );
 }
@@ -61,7 +61,7 @@ export function checkTimeoutRelease(path: string, { retryInMs, problem }: Timeou
   );
 }
 
-/** A fence that no claim can have is answered like one that was lost. */
+/** A fence that no claim can have is treated like that of a lost claim. */
 export function mayBeTimeoutFence(fence: TimeoutFence): boolean {
   return !checkObject("fence", fence) && isUuid(fence.generation) && isUuid(fence.token);
 }

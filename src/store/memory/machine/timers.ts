@@ -20,7 +20,7 @@ export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
     .sort(byDeadline)
     .map((row): TimerRow => {
       const dies = row.attempts >= mostAttempts;
-      const problem = dies ? (row.problem ?? "Whoever took it never came back.") : row.problem;
+      const problem = dies ? (row.problem ?? "The node that claimed it never settled it.") : row.problem;
       const next = { attempts: row.attempts + 1, claimedUntilUs: nowUs + toUs(leaseMs), problem };
       return { ...row, ...next, state: dies ? "dead" : "pending" };
     });

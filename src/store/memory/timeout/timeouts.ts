@@ -1,5 +1,6 @@
-// Timeouts: scheduled, looked for, claimed and completed; the same answers as PostgreSQL's.
+// Timeouts of the memory store: schedules, finds, claims and completes them, with the same answers as PostgreSQL.
 
+import { KeyedListeners } from "../../../kernel/keyed-listeners.js";
 import {
   checkNewTimeout,
   checkTimeoutClaim,
@@ -28,15 +29,14 @@ import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
 
 export function memoryTimeouts(tables: Tables): TimeoutTable {
-  const hearers = new Map<string, Set<(inMs: number) => void>>();
-  const tell = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) => {
-    for (const hear of [...(hearers.get(joinKey(env, scope)) ?? [])]) hear(Math.max(inMs, 0));
-  };
+  const listeners = new KeyedListeners<number>();
+  const wake = ({ env, scope }: Omit<TimeoutKey, "instance">, inMs: number) =>
+    listeners.call(joinKey(env, scope), Math.max(inMs, 0));
   return {
-    // What is scheduled in a transaction is told before it commits: it only says when to look.
+    // Sweepers are woken before the transaction commits: it only says when to look.
     async schedule(timeout, { tx } = {}) {
       const record = schedule(tablesSeenBy(tables, tx), timeout);
-      tell(record, record.deadline - record.createdAt);
+      wake(record, record.deadline - record.createdAt);
       return record;
     },
     async cancel(key, { tx } = {}) {
@@ -69,17 +69,12 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       refuse(checkTimeoutKey(key));
       const row = tables.timeouts.get(keyOf(key));
       if (!row || row.dueAtUs !== null) return false;
-      const anew = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
-      tables.timeouts.set(keyOf(key), { ...row, ...anew });
-      tell(key, 0);
+      const reset = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
+      tables.timeouts.set(keyOf(key), { ...row, ...reset });
+      wake(key, 0);
       return true;
     },
-    onScheduled({ env, scope }, listener) {
-      const name = joinKey(env, scope);
-      const mine = (inMs: number) => listener(inMs);
-      hearers.set(name, (hearers.get(name) ?? new Set()).add(mine));
-      return () => hearers.get(name)?.delete(mine);
-    },
+    onScheduled: ({ env, scope }, listener) => listeners.add(joinKey(env, scope), listener),
   };
 }
 
@@ -146,7 +141,7 @@ function claim(tables: Tables, request: TimeoutClaimRequest): TimeoutClaimAnswer
   return { outcome: "claimed", timeout: timeoutRecord(claimed) };
 }
 
-/** `seen`: the tables as the caller's transaction sees them. */
+/** `seen`: the tables as the caller's transaction sees them; `all`: as committed. */
 function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
   const known = rowOf(all, fence);
   const row = known && seen.timeouts.get(keyOf(known));
@@ -157,7 +152,7 @@ function complete(seen: Tables, all: Tables, fence: TimeoutFence): boolean {
 function release(tables: Tables, { retryInMs, problem, ...fence }: TimeoutRelease): boolean {
   const row = rowOf(tables, fence);
   if (!row) return false;
-  // The reply to the same call was lost: it finds its own effect.
+  // The reply to this call was lost, and it was repeated: it finds its own effect.
   if (row.token !== fence.token) return row.releasedToken === fence.token;
   tables.timeouts.set(keyOf(row), {
     ...row,

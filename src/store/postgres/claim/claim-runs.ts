@@ -1,4 +1,4 @@
-// Takes waiting runs for a lease's time: running, epoch + 1, the caller's token.
+// Claims waiting runs for the time of a lease: running, epoch + 1, the caller's token.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { versionName } from "../../../kernel/name.js";
@@ -12,36 +12,39 @@ import { interval, ms } from "../connection/instant.js";
 import { type GivenRow, givenOf, givenTo } from "../journal/peek-journals.js";
 import { takeDeferred } from "../run/deferred-runs.js";
 
-/** The groups of queues that somebody has paused: none of their runs is handed out. */
+/** The groups of paused queues: none of their runs is handed out. */
 export function pausedGroups(s: string): string {
   return `
   select c.id from ${s}.paused_queues p
   cross join lateral (select id from ${s}.claim_groups c where c.env = p.env and c.queue = p.queue offset 0) c`;
 }
 
-/** Of row `r`: whether so many crashes make it a suspect, as in `suspectFrom`. */
+/** Of row `r`: whether its crashes make it a suspect, as in `suspectFrom`. */
 export const isSuspect = (crashes: string, r = "r") => `(${crashes} >= greatest(1, least(2, ${r}.crash_limit - 1)))`;
 
 /**
  * Each group is one range of the index runs_waiting; LATERAL with its own LIMIT keeps the scan inside it
  * (`claim_group = any(…)` with ORDER BY read past 200,000 rows of others: 54–68 ms, this ≤ 6 ms).
  * MATERIALIZED, because under a nested loop a plain IN (SELECT … LIMIT …) claims more than the limit.
- * The clock stands in a sub-select: as a bare volatile call it is no index bound (37 ms with 200,000 sleeping).
+ * The clock is in a sub-select: as a bare volatile call it is no index bound (37 ms with 200,000 sleeping).
  * `id = any(array(…))` and the LIMIT in the last join keep the planner on the primary keys: given a join, it hashed the
  * whole table for a batch of 250 (30 ms with 20,000 runs).
  * The UPDATE does not ask for the state again: `picked` has locked the rows as waiting, and beside the partial index the
  * question made a planner without statistics read all of that index for each claim (12,000 entries for one run).
- * The limit stands in a sub-select, too: known, it makes a plan with values look so much cheaper than the prepared one that with
- * many waiting every claim is planned anew on a pool of the application's (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
+ * The limit is in a sub-select, too: known, it makes a plan with values look so much cheaper than the prepared one that with
+ * many waiting every claim is planned again on a pool of the application's (claims a second with 200,000 waiting, against an empty table: 0.77 instead of 0.67).
  * `paused` is empty most of the time, and then nothing is looked up for it.
  * `misfits`: a run that this node's code does not fit is left to others. Beside NULL, which nearly all rows have, nothing is compared.
  * `held` makes the call repeatable: a token that already holds runs gets those and no more.
  * Suspects ($6: null, 0 or 1): asked for none, the scan passes over them; asked for one, those behind the first are left where they
  * are, although their rows were locked for a moment.
  */
-export const claimRuns = statement("claim_runs", (d) => {
-  const { schema: s, now } = d;
-  return `
+export const claimRuns = statement(
+  "claim_runs",
+  "Claims waiting runs of a node's groups, in order of priority and time.",
+  (d) => {
+    const { schema: s, now } = d;
+    return `
 with held as materialized (
   select id from ${s}.runs where state = 'running' and owner = $1 and token = $2
 ), paused as materialized (${pausedGroups(s)}
@@ -88,7 +91,8 @@ left join lateral (
 ) mail on true
 left join lateral (select by from ${s}.deferred_runs f where f.run_id = m.id limit 1) f on true
 order by m.priority, m.available_at, m.id`;
-});
+  },
+);
 
 interface Row {
   id: string;

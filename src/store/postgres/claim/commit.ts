@@ -1,4 +1,4 @@
-// The only way a holder writes: effects under a fence, many runs in one statement, each judged by itself.
+// Commits effects under a fence, many runs in one statement, each judged alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
 import { type Effect, ends } from "../../../kernel/run/effect.js";
@@ -7,19 +7,12 @@ import { checkCommits } from "../../check/claim/commit.js";
 import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
+import { hintBehind } from "../connection/hints.js";
 import { isolate } from "../connection/isolate.js";
-import { ring } from "../inbox/ring.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import type { Groups } from "../run/groups.js";
-import {
-  childColumns,
-  entryColumns,
-  fenceColumns,
-  misfitColumn,
-  reopenColumns,
-  takeColumns,
-  taskColumns,
-} from "./commit-columns.js";
+import { commitAndMoreColumns, commitColumns, refusedColumns } from "./commit-columns.js";
 import { commitRuns, commitRunsAndMore, commitTasks, commitTasksAndMore, refusedCommits } from "./commit-sql.js";
 
 interface Row {
@@ -28,7 +21,7 @@ interface Row {
   inbox_seq: string;
   /** The group in which others may claim it now, or when it is due. */
   ready: number | null;
-  told: string | null;
+  notified: string | null;
   /** A task that is ready but for its limits. */
   held: string | null;
 }
@@ -46,7 +39,7 @@ function needsMore(effect: Effect): boolean {
   return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
 }
 
-/** Whether a task ends with it, as far as its claim tells. */
+/** Whether a task ends with it, as far as its claim says. */
 function endsTask({ claim, effects }: Commit): boolean {
   return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
 }
@@ -71,7 +64,7 @@ export async function commit(
 }
 
 /**
- * What was busy goes once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
+ * What was busy is sent once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
  * ended in the same batch.
  */
 async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
@@ -96,32 +89,20 @@ async function sendOnce(
   counting: boolean,
 ): Promise<readonly CommitAnswer[]> {
   const more = commits.some((c) => c.effects.some(needsMore));
-  const values = async () => {
-    const columns = [...fenceColumns(commits), ...entryColumns(commits)];
-    if (!more) return columns;
-    const children = await childColumns(groups, commits);
-    return [
-      ...columns,
-      ...takeColumns(commits),
-      ...children,
-      ...reopenColumns(commits),
-      ...taskColumns(commits),
-      misfitColumn(commits),
-    ];
-  };
-  const behind = more || counting ? db.hintBehind() : null;
+  const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
+  const behind = more || counting ? hintBehind(db) : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
 
   const answers = new Map<Commit, CommitAnswer>();
   const parents: string[] = [];
   for (const row of rows) {
-    if (row.told !== null) parents.push(row.told);
+    if (row.notified !== null) parents.push(row.notified);
     if (row.ord !== null) {
       const accepted = { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) } as const;
       answers.set(commits[row.ord - 1]!, accepted);
     }
   }
-  if (parents.length > 0) await ring(db, parents);
+  if (parents.length > 0) await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ held }) => held ?? []),
@@ -151,7 +132,7 @@ function childrenOf(commits: readonly Commit[]): RunGroup[] {
 export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
   const [problem] = checkCommits([commit]);
   if (problem) return { outcome: "refused", error: problem };
-  const [row] = await db.run<Row>(commitRuns, [...fenceColumns([commit]), ...entryColumns([commit])], { tx });
+  const [row] = await db.run<Row>(commitRuns, commitColumns([commit]), { tx });
   if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
   return (await whyRefused(db, [commit], tx))[0]!;
 }
@@ -161,16 +142,7 @@ export async function whyRefused(
   commits: readonly Commit[],
   tx?: Transaction,
 ): Promise<readonly CommitAnswer[]> {
-  const values = [
-    commits.map((c) => c.claim.runId),
-    commits.map((c) => c.claim.epoch),
-    commits.map((c) => c.claim.token),
-    commits.map((c) => c.expectedSeq),
-    commits.map((c) => c.effects.length),
-    ...takeColumns(commits),
-    ...entryColumns(commits),
-  ];
-  const rows = await db.run<RefusedRow>(refusedCommits, values, { tx });
+  const rows = await db.run<RefusedRow>(refusedCommits, refusedColumns(commits), { tx });
   return commits.map((commit, i): CommitAnswer => {
     const { reason, seq, bad_takes } = rows[i]!;
     if (reason === "recorded") return { outcome: "recorded", seq: commit.expectedSeq + commit.effects.length };

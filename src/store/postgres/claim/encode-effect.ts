@@ -1,4 +1,4 @@
-// One encoder per effect that gives the claim back: what it does to the run's row.
+// What each effect that gives the claim back does to the run's row.
 
 import { ends, type SettleEffect } from "../../../kernel/run/effect.js";
 
@@ -8,8 +8,8 @@ export interface RowChange {
   readonly ends: boolean;
   readonly failed: boolean;
   /** Begins the next generation with the entry it writes. */
-  readonly anew: boolean;
-  /** Retry: until claimable. Park: until it wakes by itself, null for never. */
+  readonly continues: boolean;
+  /** Retry: until claimable. Park: until it wakes without a message, null for never. */
   readonly delayMs: number | null;
   readonly wakeAfter: number;
   readonly seenInboxSeq: number | null;
@@ -19,7 +19,7 @@ const give = (state: string, change: Partial<RowChange> = {}): RowChange => ({
   state,
   ends: false,
   failed: false,
-  anew: false,
+  continues: false,
   delayMs: null,
   wakeAfter: 1,
   seenInboxSeq: null,
@@ -44,7 +44,7 @@ export function changeOf(effect: SettleEffect): RowChange {
     case "misfit":
       return give("waiting");
     case "continue":
-      return give("waiting", { anew: true });
+      return give("waiting", { continues: true });
     case "pause":
       return give("paused");
   }

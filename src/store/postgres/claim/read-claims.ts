@@ -1,4 +1,4 @@
-// Reads who held a run, claim by claim.
+// Lists the claims that a run has had, with their holders.
 
 import { isUuid } from "../../../kernel/id.js";
 import { checkLimit, refuse } from "../../check/value.js";
@@ -8,15 +8,18 @@ import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 
 /**
- * Of a claim that was taken, the sweep has noted whose it was; of one that is held, the run's row has it. Of all others the
- * entries tell, by the part of their token that is its node's own (`claimToken`). The table of nodes is small and read whole.
+ * Of a claim that was reclaimed, its holder was noted then; of one that is held, the run's row has it. Of all others the
+ * journal entries show it, by the part of their token that is its node's own (`claimToken`). The table of nodes is small and read whole.
  */
-export const readClaims = statement("read_claims", ({ schema: s }) => {
-  const holder = (incarnation: string) => `(
+export const readClaims = statement(
+  "read_claims",
+  "Lists the claims that a run has had, the latest first.",
+  ({ schema: s }) => {
+    const holder = (incarnation: string) => `(
     select json_build_object('incarnation', ${incarnation}, 'identity', max(n.identity), 'name', max(n.name))
     from ${s}.nodes n where n.incarnation = ${incarnation} having ${incarnation} is not null
   )`;
-  return `
+    return `
 with wrote as materialized (
   select distinct on (j.epoch) j.epoch, j.token from ${s}.journal j
   where j.run_id = $1 and j.token is not null order by j.epoch desc limit $2
@@ -34,7 +37,8 @@ with wrote as materialized (
   from epochs e left join wrote w using (epoch) left join taken k using (epoch) left join held h using (epoch)
 )
 select c.epoch, c.outcome, c.at, ${holder("c.owner")} as holder, ${holder("c.by")} as by from claims c order by c.epoch`;
-});
+  },
+);
 
 interface Row {
   epoch: string;

@@ -1,5 +1,5 @@
-// Takes back the claims of nodes that are gone, and those whose lease is over: in the witness's own env, judged by the settings that
-// the holder registered.
+// Reclaims the claims of nodes that are gone, and those whose lease has expired: in the witness's own env, judged by the settings
+// that the holder registered.
 
 import { checkLimit, refuse } from "../../check/value.js";
 import type { ReclaimRound } from "../../contract/node/house.js";
@@ -7,13 +7,14 @@ import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { departingParts, goneParts, HERE, HOLDER_GONE, inEnv, isOrphan } from "../node/presence-sql.js";
+import { orphanParts, RECLAIMED } from "./reclaim-expired.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
-import { orphanParts, RECLAIMED } from "./sweep-expired.js";
 
 const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
 
 export const reclaimRuns = statement(
   "reclaim_runs",
+  "Reclaims the claims of nodes that are gone and those whose lease has expired, for one node.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${HERE}, ${departingParts(d, WITNESS)}, ${goneParts(d, WITNESS)}, ${orphanParts(d, {
@@ -29,7 +30,7 @@ export async function reclaim(db: Database, round: ReclaimRound): Promise<readon
   const { incarnation, env, watchedMs, troubled, limit } = round;
   refuse(checkLimit("limit", limit));
   if (limit < 1) return [];
-  // Repeated through an outage, it would come back as the first statement of all and take every claim: all leases are over
+  // Repeated through an outage, it would come back as the first statement of all and take every claim: all leases have expired
   // by then, and for how long it had watched was said before. (20 s without a database: 18 runs taken from nodes that were alive.)
   const rows = await db.run<ReclaimedRow>(reclaimRuns, [incarnation, env, watchedMs, troubled, limit], { once: true });
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);

@@ -1,13 +1,13 @@
-// What a sweep took back: parents of the dead are rung, and tasks that are to die are buried, each in a statement of its own.
+// After claims were reclaimed: wakes the parents of runs that ended, and ends tasks, each in a statement of its own.
 
 import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { StoreUnavailable } from "../connection/errors.js";
-import { ring } from "../inbox/ring.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { endNotices } from "../run/end-notices.js";
 import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "../task/count-down.js";
-import { noteTaken, reason } from "./take-back.js";
+import { noteTaken, reason } from "./reclaim-orphans-sql.js";
 
 export interface ReclaimedRow {
   run_id: string | null;
@@ -20,37 +20,40 @@ export interface ReclaimedRow {
   lease_ms: number | null;
   identity: string | null;
   name: string | null;
-  told: string | null;
-  /** A task that is to be buried, held in this epoch. */
-  doomed: string | null;
+  notified: string | null;
+  /** A task that is to end, held in this epoch. */
+  ending_task: string | null;
   gone: boolean | null;
 }
 
-/** Columns that tell whose a claim was. One that was alone did not renew, so that its lease tells nothing. */
+/** Columns that say who held a claim. A node that is alone does not renew, so that its lease says nothing. */
 export function previousOwner(schema: string, owner: string): string {
   const column = (sql: string) => `(select ${sql} from ${schema}.nodes n where n.incarnation = ${owner})`;
   const leaseMs = column("case when n.alone then null else n.lease_ms::float8 end");
   return `${leaseMs} as lease_ms, ${column("n.identity")} as identity, ${column("n.name")} as name`;
 }
 
-/** How long the rows are waited for that count the task down: other runs of the sweep wait meanwhile. */
-const BURY_WAITS_MS = 300;
+/** How long it waits for the rows that count the task down: other reclaimed runs wait meanwhile. */
+const LOCK_WAIT_MS = 300;
 
 /**
  * A task whose claims ended in a crash as often as its limit allows, or that is given up with its first. The whole precondition is repeated on the locked row; of
  * a claim that was granted since, the epoch is another. One at a time: it happens rarely, and a statement writes a row once.
  */
-export const buryTask = statement("bury_task", (d) => {
-  const { schema: s, now } = d;
-  return `
-with t as materialized (select ${now} as now, set_config('lock_timeout', '${BURY_WAITS_MS}', true) as patience
+export const endCrashedTask = statement(
+  "end_crashed_task",
+  "Ends a task that has crashed too often, or whose recovery policy is to fail.",
+  (d) => {
+    const { schema: s, now } = d;
+    return `
+with t as materialized (select ${now} as now, set_config('lock_timeout', '${LOCK_WAIT_MS}', true) as patience
 ), ${takeTurn(d, "select $1::uuid", "(select patience from t) is not null")}
 , l as materialized (
   select id, owner, lease_until from ${s}.runs
   where id = $1 and epoch = $2 and token is not null and counts and (crashes >= crash_limit or $4 = 'failed')
     and (lease_until <= (select now from t) or $3::bool) and ${TURN}
   for no key update skip locked
-), buried as (
+), ended_task as (
   update ${s}.runs r
   set state = $4::text, seq = r.seq + 1, crashes = $6::int, ended_at = t.now, counts = false, token = null, owner = null, lease_until = null
   from l, t
@@ -58,29 +61,30 @@ with t as materialized (select ${now} as now, set_config('lock_timeout', '${BURY
     and (r.lease_until <= t.now or $3::bool)
   returning r.id as run_id, r.state, r.state as verdict, r.seq, r.crashes, r.parent_id, l.owner, r.epoch, l.lease_until,
     true as counted, 0 as losses
-), ended as (select run_id, parent_id, state, true as counted from buried
+), ended as (select run_id, parent_id, state, true as counted from ended_task
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
-  select run_id, seq, 0, verdict, '', 'json', ${reason(d, "buried")}, t.now from buried, t
-), ${noteTaken(d, "buried", "$5::uuid")}, ${endNotices(d)}, ${countDown(d)}
+  select run_id, seq, 0, verdict, '', 'json', ${reason(d, "ended_task")}, t.now from ended_task, t
+), ${noteTaken(d, "ended_task", "$5::uuid")}, ${endNotices(d)}, ${countDown(d)}
 select run_id, verdict, owner, epoch, crashes, floor(extract(epoch from t.now - lease_until) * 1000)::float8 as expired_for_ms,
-  ${previousOwner(s, "buried.owner")},
-  (select run_id from told) as told, ${READY} as ready
-from buried, t`;
-});
+  ${previousOwner(s, "ended_task.owner")},
+  (select run_id from notified) as notified, ${READY} as ready
+from ended_task, t`;
+  },
+);
 
-/** A node's own sweep leaves a task whose neighbours are locked to the next round; whoever asked for a sweep waits for them. */
-async function bury(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {
-  const { doomed, epoch, gone, verdict, crashes } = row;
-  const values = [doomed, epoch, gone === true, verdict, by, crashes];
-  const burying = db.run<ReclaimedRow & { ready: Ready }>(buryTask, values, { once: by !== null });
-  const rows = await burying.catch((error) => {
+/** A node leaves a task whose neighbours are locked to its next round; a call on request waits for them. */
+async function endTask(db: Database, row: ReclaimedRow, by: string | null): Promise<ReclaimedRow[]> {
+  const { ending_task, epoch, gone, verdict, crashes } = row;
+  const values = [ending_task, epoch, gone === true, verdict, by, crashes];
+  const ending = db.run<ReclaimedRow & { ready: Ready }>(endCrashedTask, values, { once: by !== null });
+  const rows = await ending.catch((error) => {
     if (by === null || !(error instanceof StoreUnavailable)) throw error;
     return [];
   });
   for (const { ready } of rows) await tellReady(db, ready);
-  const told = rows.flatMap((row) => row.told ?? []);
-  if (told.length > 0) await ring(db, told);
+  const parents = rows.flatMap((row) => row.notified ?? []);
+  if (parents.length > 0) await wakeRuns(db, parents);
   return rows;
 }
 
@@ -88,17 +92,17 @@ function longestFirst(a: ReclaimedRow, b: ReclaimedRow): number {
   return b.expired_for_ms - a.expired_for_ms || (a.run_id! < b.run_id! ? -1 : 1);
 }
 
-/** Answers what was taken back. `by`: the node that swept; null: somebody asked for it. */
+/** Returns what was reclaimed. `by`: the node that reclaimed; null: a call on request. */
 export async function settleReclaimed(
   db: Database,
   rows: readonly ReclaimedRow[],
   by: string | null,
 ): Promise<readonly Reclaimed[]> {
-  const parents = rows.flatMap((row) => row.told ?? []);
-  if (parents.length > 0) await ring(db, parents);
-  const buried: ReclaimedRow[] = [];
-  for (const row of rows) if (row.doomed !== null) buried.push(...(await bury(db, row, by)));
-  const all = buried.length > 0 ? [...rows, ...buried].sort(longestFirst) : rows;
+  const parents = rows.flatMap((row) => row.notified ?? []);
+  if (parents.length > 0) await wakeRuns(db, parents);
+  const tasks: ReclaimedRow[] = [];
+  for (const row of rows) if (row.ending_task !== null) tasks.push(...(await endTask(db, row, by)));
+  const all = tasks.length > 0 ? [...rows, ...tasks].sort(longestFirst) : rows;
   return all
     .filter((row) => row.run_id !== null)
     .map((row) => ({

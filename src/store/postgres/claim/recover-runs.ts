@@ -1,19 +1,20 @@
-// Orphans one by one: who they are, and taking back each as somebody decided.
+// Lists orphans, and reclaims each by the policy that an operator chose.
 
 import { checkDecisions, checkOrphanFilter } from "../../check/claim/recovery.js";
 import { checkDelay, refuse } from "../../check/value.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { bigint, rowset, text, uuid } from "../connection/rowset.js";
+import { ON_REQUEST, RECLAIMED } from "./reclaim-expired.js";
+import { EXPIRED, reclaimParts } from "./reclaim-orphans-sql.js";
 import { type ReclaimedRow, settleReclaimed } from "./reclaimed.js";
-import { NOBODY, RECLAIMED } from "./sweep-expired.js";
-import { EXPIRED, takeBackParts } from "./take-back.js";
 
 export const findOrphans = statement(
   "find_orphans",
+  "Lists runs whose lease has expired for a given time.",
   ({ schema: s, now }) => `
 select r.id, g.env, g.stack, g.queue, g.program, g.version, r.owner, r.epoch, r.crashes, r.crash_limit,
   coalesce(r.recovery, g.recovery) as recovery,
@@ -25,21 +26,31 @@ order by r.id
 limit $5`,
 );
 
-/** The whole precondition stands in the UPDATE: the claim that was decided on, its lease still over for so long. */
-export const recoverRuns = statement("recover_runs", (d) => {
-  const { schema: s } = d;
-  const over = (time: string) => `lease_until <= ${time} - ${interval("$4::float8")}`;
-  return `
+const DECISIONS = rowset<RecoveryDecision>()({
+  id: uuid(({ runId }) => runId),
+  epoch: bigint(({ epoch }) => epoch),
+  policy: text(({ policy }) => policy),
+});
+
+/** The whole precondition is in the UPDATE: the claim that was decided on, its lease still expired for that time. */
+export const reclaimOrphans = statement(
+  "reclaim_orphans",
+  "Reclaims orphans, each by the policy that an operator chose for it.",
+  (d) => {
+    const { schema: s } = d;
+    const over = (time: string) => `lease_until <= ${time} - ${interval("$4::float8")}`;
+    return `
 with t as materialized (select ${d.now} as now
 ), expired as materialized (
-  select r.*, false as gone, w.policy from ${unnest(1, ["uuid", "bigint", "text"])} as w(id, epoch, policy)
+  select r.*, false as gone, w.policy from ${DECISIONS.from(1).as("w")}
   cross join lateral (
     select ${EXPIRED} from ${s}.runs r
     where r.id = w.id and r.epoch = w.epoch and r.token is not null and r.${over(`(select ${d.now})`)}
     limit 1 for no key update skip locked
   ) r
-), ${takeBackParts(d, `r.${over("t.now")}`, NOBODY)}${RECLAIMED(d)}`;
-});
+), ${reclaimParts(d, `r.${over("t.now")}`, ON_REQUEST)}${RECLAIMED(d)}`;
+  },
+);
 
 interface OrphanRow {
   id: string;
@@ -86,12 +97,7 @@ export async function recover(
 ): Promise<readonly Reclaimed[]> {
   refuse(checkDecisions(decisions) ?? checkDelay("staleMs", staleMs));
   if (decisions.length === 0) return [];
-  const columns = [
-    decisions.map(({ runId }) => runId),
-    decisions.map(({ epoch }) => epoch),
-    decisions.map(({ policy }) => policy),
-  ];
-  const rows = await db.run<ReclaimedRow>(recoverRuns, [...columns, staleMs]);
+  const rows = await db.run<ReclaimedRow>(reclaimOrphans, [...DECISIONS.arrays(decisions), staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));
   return settleReclaimed(db, rows, null);
 }

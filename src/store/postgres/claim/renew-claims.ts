@@ -1,14 +1,20 @@
-// Prolongs leases, and tells which claims are lost.
+// Renews leases, and reports which claims are lost.
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import { checkClaim } from "../../check/claim/commit.js";
 import { checkDelay, refuse } from "../../check/value.js";
 import type { RenewAnswer } from "../../contract/run/runs.js";
 import { isStoreTrouble } from "../../contract/trouble.js";
-import { oneOf, unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { bigint, oneOf, rowset, uuid } from "../connection/rowset.js";
+
+const CLAIMS = rowset<Claim>()({
+  run_id: uuid(({ runId }) => runId),
+  epoch: bigint(({ epoch }) => epoch),
+  token: uuid(({ token }) => token),
+});
 
 /**
  * Rows locked by another statement are skipped, never waited for: one slow user transaction would otherwise hold up
@@ -18,9 +24,10 @@ import { interval } from "../connection/instant.js";
  */
 export const renewClaims = statement(
   "renew_claims",
+  "Renews the leases of claims and reports which claims are lost.",
   ({ schema: s, now }) => `
 with w as materialized (
-  select * from ${unnest(1, ["uuid", "bigint", "uuid"])} with ordinality as w(run_id, epoch, token, ord)
+  select * from ${CLAIMS.from(1).as("w", "ord")}
 ), l as materialized (
   select w.* from w join ${s}.runs r on r.id = w.run_id for no key update of r skip locked
 ), renewed as (
@@ -61,7 +68,7 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
     name === "" ? [] : claim,
   );
   if (once.length === 0) return claims.map(() => ({ outcome: "lost" }));
-  const values = [once.map((c) => c.runId), once.map((c) => c.epoch), once.map((c) => c.token), leaseMs];
+  const values = [...CLAIMS.arrays(once), leaseMs];
   const how = { once: true, timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS) };
   // A connection of its own that cannot be opened must not cost the claims while the others work.
   const rows = await db.run<Row>(renewClaims, values, { ...how, line: "renewals" }).catch((error) => {
@@ -73,7 +80,7 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
     const answer = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
     answers.set(nameOf(once[ord - 1]!), answer);
   }
-  // What is no claim at all is nobody's.
+  // What is no valid claim is lost.
   return names.map((name) => answers.get(name) ?? { outcome: "lost" });
 }
 

@@ -1,4 +1,4 @@
-// Connections: which there are, how one is borrowed, and what is set on it first.
+// The store's connections: the pools, how a connection is borrowed, and what is set on it first.
 
 import pg from "pg";
 import type { World } from "../../../kernel/world.js";
@@ -44,7 +44,7 @@ const SESSION_SETTINGS = (timeoutMs: number) =>
   // Notices a dead client in the middle of a query. Not every platform has it.
   "do $$ begin perform set_config('client_connection_check_interval', '1000', false); exception when others then null; end $$";
 
-/** A server that takes no writes is asked for by its name again after so long: reads alone would never notice another primary. */
+/** A server that takes no writes is looked up by its name again after this time: reads alone would never notice another primary. */
 const READ_ONLY_MS = 2_000;
 
 const FOR_GOOD = Number.POSITIVE_INFINITY;
@@ -93,7 +93,7 @@ export class Connections {
     const main = this.#shared ?? new pg.Pool({ ...this.#config(options.connections, OUR_STATEMENTS), ...PIPELINED });
     const aside = this.#shared ? new pg.Pool(this.#config(1, OUR_STATEMENTS)) : main;
     // Not on a shared pool: a transaction waits for its run's commit that is under way, and that would wait for a connection
-    // which transactions hold. 8 runs with a step beside a transaction stood still on a pool of 3.
+    // which transactions hold. 8 runs with a step next to a transaction hung on a pool of 3.
     const transactions = new pg.Pool(this.#config(options.transactions));
     this.#pools = { main, renewals: new pg.Pool(this.#config(1, OUR_STATEMENTS)), aside, transactions };
     this.#spares = this.#shared ? null : new SpareConnections(main, options.world, (client) => this.#isOld(client));
@@ -174,7 +174,7 @@ export class Connections {
     return (opened?.age ?? 0) < this.#age || (opened?.until ?? FOR_GOOD) < this.#options.world.monotonicNow();
   }
 
-  /** In a transaction, before statements of ours: what the user's have set is taken back. Behind a pooler all of it, there is no later. */
+  /** In a transaction, before statements of ours: what the user's have set is undone. Behind a pooler all of it, there is no later. */
   giveBack(client: pg.ClientBase): string {
     if (this.pooled) return GIVE_BACK_POOLED;
     return giveBack(this.#opened.get(client)?.role ?? "none", this.#options.queryTimeoutMs);

@@ -1,26 +1,36 @@
-// How a statement is carried out: prepared where possible, with a time limit on this side, repeated while the fault is
-// passing. Every statement of ours may be repeated after an unanswered COMMIT.
+// Runs statements: prepared where possible, with a time limit on this side, repeated while the fault is passing. Every
+// statement of the store may be repeated after an unanswered COMMIT.
 
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { HoldfastError } from "../../../kernel/error.js";
+import { Wakeups } from "../../../kernel/wakeups.js";
 import { sleep, type World } from "../../../kernel/world.js";
 import type { SkippedRun } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { arrayLiteral } from "./array-literal.js";
 import { AS_THE_SERVER_LIKES, type ConnectionOptions, Connections, FOR_ITS_VALUES, type Line } from "./connections.js";
-import type { Dialect, Statement } from "./dialect.js";
+import type { Dialect, Query, QueryText, Statement } from "./dialect.js";
 import { ConnectRefused, DataRefused, SchemaMissing, StoreFailed, StoreRefused, StoreUnavailable } from "./errors.js";
 import { queryPrepared } from "./prepared-query.js";
 import { connectionSurvives, faultOf, sqlState } from "./sqlstate.js";
 
 export interface DatabaseOptions extends ConnectionOptions {
   readonly dialect: Dialect;
-  /** How long a failing call is repeated before the caller is told. */
+  /** How long a failing call is repeated before it fails. */
   readonly retryForMs: number;
+  /** Other processes are woken by NOTIFY. Default false. */
+  readonly notify?: boolean;
+  readonly onSkipped?: (db: Database, runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void>;
 }
 
-/** A statement whose failure matters to nobody. */
+/** What statements report to the rest of the store. */
+export interface StoreTopics {
+  readonly work: readonly [groupIds: readonly number[], inMs: readonly number[]];
+  readonly called: readonly [runIds: readonly string[]];
+}
+
+/** A statement whose failure does not matter. */
 export interface Behind {
   readonly statement: Statement;
   readonly values: readonly unknown[];
@@ -47,20 +57,10 @@ export class Database {
   readonly #texts = new Map<Statement, string>();
   readonly #onNew = new Set<() => void>();
   readonly #background = new Set<Promise<void>>();
-  /** Stores on several schemas may share a pool: the same name must not stand for two texts. */
+  /** Stores on several schemas may share a pool: the same name must not mean two texts. */
   readonly #prefix: string;
   #newConnections = 0;
-  /** Told of the groups in which runs became claimable by something else than an insert, or will in so many ms. */
-  onWork: (groupIds: readonly number[], inMs?: readonly number[]) => void = () => {};
-
-  /** Told of runs that were asked to stop. */
-  onCalled: (runIds: readonly string[]) => void = () => {};
-
-  /** What to send behind a statement that leaves a hint; null: `onWork` is to be called afterwards. */
-  hintBehind: () => Behind | null = () => null;
-
-  /** Told of runs that found no place under a limit and could not wait, and of their parents. */
-  onSkipped: (runs: readonly SkippedRun[], parents: readonly string[]) => Promise<void> = async () => {};
+  readonly wakeups = new Wakeups<StoreTopics>();
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -70,6 +70,25 @@ export class Database {
       this.#newConnections++;
       for (const callback of this.#onNew) callback();
     });
+  }
+
+  /** Runs of these groups became claimable by something else than an insert, or will in `inMs`. */
+  onWork(groupIds: readonly number[], inMs: readonly number[] = []): void {
+    this.wakeups.wake("work", groupIds, inMs);
+  }
+
+  /** These runs were asked to stop. */
+  onCalled(runIds: readonly string[]): void {
+    this.wakeups.wake("called", runIds);
+  }
+
+  /** Runs that found no place under a limit and could not wait, and their parents. */
+  async onSkipped(runs: readonly SkippedRun[], parents: readonly string[]): Promise<void> {
+    await this.#options.onSkipped?.(this, runs, parents);
+  }
+
+  get notifies(): boolean {
+    return this.#options.notify ?? false;
   }
 
   get pooled(): boolean {
@@ -116,7 +135,7 @@ export class Database {
     });
   }
 
-  /** In a caller's transaction. A passing fault is told as the driver does: the caller may have an answer to it. */
+  /** In a caller's transaction. A passing fault is thrown as the driver does: the caller may handle it. */
   async #runIn<Row>(tx: Transaction, statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     try {
       return rowsOf<Row>(await tx.query(this.#text(statement), literals(values)));
@@ -135,18 +154,19 @@ export class Database {
   }
 
   /** A text that varies (lists with filters): never prepared, and planned for its values. */
-  runText<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
-    return this.#runFor(FOR_ITS_VALUES, operation, text, values);
+  runQuery<Row, Asked>(query: Query<Asked>, asked: Asked): Promise<Row[]> {
+    return this.#runFor(FOR_ITS_VALUES, query.name, query.text(this.dialect, asked));
   }
 
   /** One that may have to read a table in whole: a count. */
-  runWhole<Row>(operation: string, text: string, values: unknown[]): Promise<Row[]> {
-    return this.#runFor(AS_THE_SERVER_LIKES, operation, text, values);
+  runWhole<Row, Asked>(query: Query<Asked>, asked: Asked): Promise<Row[]> {
+    return this.#runFor(AS_THE_SERVER_LIKES, query.name, query.text(this.dialect, asked));
   }
 
-  async #runFor<Row>(settings: string, operation: string, text: string, values: unknown[]): Promise<Row[]> {
-    const query = { text, values, query_timeout: this.#options.queryTimeoutMs };
-    return this.repeat(operation, this.#options.retryForMs, () =>
+  async #runFor<Row>(settings: string, name: string, { text, values }: QueryText): Promise<Row[]> {
+    // The name as a comment: such a text has no other when it is found in the server's statistics.
+    const query = { text: `/* ${name} */ ${text}`, values: [...values], query_timeout: this.#options.queryTimeoutMs };
+    return this.repeat(name, this.#options.retryForMs, () =>
       this.#connections.use("main", async (client) => {
         if (!this.pipelined) return (await client.query(query)).rows as Row[];
         // Sent together: a failure of the second makes the third a rollback.
@@ -176,7 +196,7 @@ export class Database {
     return this.repeat(operation, this.#options.retryForMs, () => this.transaction(work, "transactions"));
   }
 
-  /** Work whose failure costs latency only: nobody waits for it but close(). */
+  /** Work whose failure costs latency only: only close() waits for it. */
   inBackground(work: () => Promise<void>): void {
     const done: Promise<void> = work()
       .catch(() => {})
@@ -199,7 +219,7 @@ export class Database {
     }
   }
 
-  /** What the caller is told of an error that ends a call. */
+  /** The error that the caller gets when a call has failed for good. */
   trouble(operation: string, spentMs: number, error: unknown): unknown {
     switch (faultOf(error)) {
       case "transient":

@@ -46,6 +46,19 @@ export class TransactionIdle extends HoldfastError {
   }
 }
 
+/** The step chose an isolation level under which its run's row, changed meanwhile by a renewal or a message, cannot be written. */
+export class TransactionOutdated extends HoldfastError {
+  readonly code = "TRANSACTION_OUTDATED";
+
+  constructor(level: string, cause: unknown) {
+    super(
+      `A transaction step at the isolation level ${level} was under way while its run was renewed or written to, so its result could not be recorded, and all of it was undone. ` +
+        "Keep it shorter than `renewEvery`, or leave it at read committed and lock the rows that it depends on.",
+      { cause },
+    );
+  }
+}
+
 /** No connection could be opened, and not because the server was away: a certificate, a URL, a password that cannot be had. */
 export class ConnectRefused extends HoldfastError {
   readonly code = "CONNECT_REFUSED";

@@ -1,42 +1,57 @@
-// Hints to other processes: one NOTIFY at a time, for all the groups that got work since the last one.
+// Wakes other processes: one NOTIFY at a time, for all the groups that got work since the last one.
 //
-// NOTIFY takes a lock of the whole server at commit (32 clients: 3 × fewer commits when each sends its own), so it stands
-// in a statement of its own: right behind the one that made the work, or behind the caller's back, and never once per row.
+// NOTIFY takes a lock of the whole server at commit (32 clients: 3 × fewer commits when each sends its own), so it is
+// a statement of its own: right behind the one that made the work, or in the background, and never once per row.
 
+import type { Attendee } from "../../contract/node/attend.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Behind, Database } from "./database.js";
 import { statement } from "./dialect.js";
 
-/** A payload has room for 8,000 bytes; beyond so many groups everybody looks. */
+/** A payload has room for 8,000 bytes; beyond this many groups every node looks. */
 const MOST_GROUPS = 200;
 /** Where a statement leaves the groups that got work, for the one behind it. */
 const LEFT = "holdfast.hint";
 const ANY = "any";
 
-/** An expression that leaves the groups of a query with one column to be told right behind: see `Hints.behind`. */
+/** An expression that leaves the groups of a query with one column to be woken right behind: see `hintBehind`. */
 export const leaveHint = (groups: string) => `set_config('${LEFT}', (
     select case when count(distinct g) > ${MOST_GROUPS} then '${ANY}' else coalesce(string_agg(distinct g::text, ','), '') end
     from (${groups}) as x(g)), false)`;
 
 /** In the caller's transaction, whose durability is the caller's affair. */
-const notifyIn = statement("notify_in", () => "select pg_notify($1, $2)");
-/** A hint need not survive a crash: not flushing it saves the pick-up 0.7 ms (p10, 5.5 instead of 6.3 on a busy machine). */
-const notify = statement("notify", () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)");
+const wakeIn = statement(
+  "wake_in",
+  "Wakes nodes when the caller's transaction commits.",
+  () => "select pg_notify($1, $2)",
+);
+/** A wake-up need not survive a crash: not flushing it saves the pick-up 0.7 ms (p10, 5.5 instead of 6.3 on a busy machine). */
+const wakeNodes = statement(
+  "wake",
+  "Wakes nodes that claim from some groups.",
+  () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)",
+);
 
 /**
- * Told in the same breath as the statement that has left it: sent on the same connection without waiting for an answer, and done by
- * the server right behind that statement's commit. In the transaction itself, NOTIFY would hold its lock while the commit is
+ * Sent on the connection of the statement that left whom to wake, without waiting for its answer, and done by the server right
+ * behind that statement's commit. In the transaction itself, NOTIFY would hold its lock while the commit is
  * flushed. The pick-up of an event comes 0.5 ms sooner (medians of 6 rounds in turn, 6.8 and 6.3).
  */
-const tellLeft = statement(
-  "tell_left",
+const wakeLeft = statement(
+  "wake_left",
+  "Wakes the nodes for whom the statement before it on the same connection made work.",
   () => `
 select set_config('synchronous_commit', 'off', true), pg_notify($1, case hint when '${ANY}' then '' else hint end),
   set_config('${LEFT}', '', false)
 from (select current_setting('${LEFT}', true) as hint offset 0) x where hint <> ''`,
 );
 
-/** So many ms may a start under a rate be late: 25 hints a second at most. */
+/** What to send behind a statement that leaves a hint; null: the caller reports the groups afterwards, by `onWork`. */
+export function hintBehind(db: Database): Behind | null {
+  return db.notifies && db.pipelined ? { statement: wakeLeft, values: [channelOf(db.dialect.schema)] } : null;
+}
+
+/** How late a start under a rate may be, in ms: nodes are woken 25 times a second at most. */
 const LATER_STEP_MS = 40;
 
 export function channelOf(schema: string): string {
@@ -50,12 +65,13 @@ const NEWS = "!";
 const CALLED = "@";
 /** Of 37 bytes each. */
 const MOST_CALLED = 200;
-const callRuns = statement(
-  "call_runs",
+const wakeHolders = statement(
+  "wake_holders",
+  "Wakes the holders of runs that were asked to stop.",
   () => "select set_config('synchronous_commit', 'off', true), pg_notify($1, x) from unnest($2::text[]) x",
 );
 
-/** The runs that a payload calls; null: it is a hint. */
+/** The runs whose holders a payload wakes; null: it wakes nodes. */
 export function readCall(payload: string): readonly string[] | null {
   return payload.startsWith(CALLED) ? payload.slice(CALLED.length).split(",") : null;
 }
@@ -72,29 +88,33 @@ export class Hints {
   readonly #channel: string;
   #pending = new Set<number>();
   #sending = false;
-  /** By when to tell, in steps: the groups, and how to take it back. */
+  /** By the time to wake, in steps: the groups, and how to cancel it. */
   readonly #later = new Map<number, { readonly groups: Set<number>; readonly cancel: () => void }>();
 
   readonly #on: boolean;
+  readonly #attendees: ReadonlySet<Attendee>;
 
-  /** In this process, at once. */
-  onTold: (groupIds: readonly number[]) => void = () => {};
-  onCalled: (runIds: readonly string[]) => void = () => {};
-
-  constructor(db: Database, on: boolean) {
+  /** `attendees`: the nodes of this process. */
+  constructor(db: Database, attendees: ReadonlySet<Attendee>) {
     this.#db = db;
-    this.#on = on;
+    this.#on = db.notifies;
+    this.#attendees = attendees;
     this.#channel = channelOf(db.dialect.schema);
+    db.wakeups.on("called", (runIds) => this.call(runIds));
+    db.wakeups.on("work", (groupIds, inMs) => {
+      this.tell(groupIds.filter((_, i) => !((inMs[i] ?? 0) > 0)));
+      for (const [i, id] of groupIds.entries()) if ((inMs[i] ?? 0) > 0) this.tellIn(inMs[i]!, id);
+    });
   }
 
-  /** For a statement that leaves a hint. Null: whoever sends it tells the groups afterwards. */
-  behind(): Behind | null {
-    return this.#on && this.#db.pipelined ? { statement: tellLeft, values: [this.#channel] } : null;
+  /** Behind a pooler no process can listen, and without NOTIFY none is notified: the nodes of this process are woken directly. */
+  get #deaf(): Iterable<Attendee> {
+    return this.#db.pooled || !this.#on ? this.#attendees : [];
   }
 
   tell(groupIds: Iterable<number>): void {
     const ids = [...groupIds];
-    if (ids.length > 0) this.onTold(ids);
+    if (ids.length > 0) for (const { onHint } of this.#deaf) onHint(ids);
     if (!this.#on) return;
     for (const id of ids) this.#pending.add(id);
     if (this.#sending || this.#pending.size === 0) return;
@@ -102,23 +122,23 @@ export class Hints {
     this.#db.inBackground(() => this.#send());
   }
 
-  /** Whoever holds these runs looks into their inboxes. */
+  /** The holders of these runs look into their inboxes. */
   call(runIds: readonly string[]): void {
     if (runIds.length === 0) return;
-    this.onCalled(runIds);
+    for (const { onCalled } of this.#deaf) onCalled?.(runIds);
     if (!this.#on) return;
     const payloads = Array.from({ length: Math.ceil(runIds.length / MOST_CALLED) }, (_, i) => {
       return `${CALLED}${runIds.slice(i * MOST_CALLED, (i + 1) * MOST_CALLED).join(",")}`;
     });
-    this.#db.inBackground(async () => void (await this.#db.run(callRuns, [this.#channel, payloads])));
+    this.#db.inBackground(async () => void (await this.#db.run(wakeHolders, [this.#channel, payloads])));
   }
 
   /** Something is left for housekeeping, on whatever node. */
   tellNews(): void {
-    if (this.#on) this.#db.inBackground(async () => void (await this.#db.run(notify, [this.#channel, NEWS])));
+    if (this.#on) this.#db.inBackground(async () => void (await this.#db.run(wakeNodes, [this.#channel, NEWS])));
   }
 
-  /** In so many ms, for runs that may start then; times that are close are told together. */
+  /** In `inMs`, for runs that may start then; times that are close are joined. */
   tellIn(inMs: number, groupId: number): void {
     const { world } = this.#db;
     const step = Math.ceil((world.monotonicNow() + inMs) / LATER_STEP_MS);
@@ -142,7 +162,7 @@ export class Hints {
   async tellInTransaction(tx: Transaction, groupIds: Iterable<number>, news: boolean): Promise<void> {
     if (!this.#on) return;
     const payload = `${news ? NEWS : ""}${payloadOf(new Set(groupIds))}`;
-    await this.#db.run(notifyIn, [this.#channel, payload], { tx });
+    await this.#db.run(wakeIn, [this.#channel, payload], { tx });
   }
 
   async #send(): Promise<void> {
@@ -150,7 +170,7 @@ export class Hints {
       while (this.#pending.size > 0) {
         const groups = this.#pending;
         this.#pending = new Set();
-        await this.#db.run(notify, [this.#channel, payloadOf(groups)]);
+        await this.#db.run(wakeNodes, [this.#channel, payloadOf(groups)]);
       }
     } finally {
       this.#sending = false;

@@ -11,7 +11,7 @@ export function interval(expression: string): string {
   return `(${expression}) * interval '1 millisecond'`;
 }
 
-/** SQL for the timestamptz of whole milliseconds since 1970, given as a float8 expression: for windows, which nobody measured. */
+/** SQL for the timestamptz of whole milliseconds since 1970, given as a float8 expression: for windows, which are computed and not measured. */
 export function instant(expression: string): string {
   return `to_timestamp(${expression} / 1000)`;
 }

@@ -1,4 +1,4 @@
-// One bad row never fails its batch: a refused batch is split until the bad rows stand alone.
+// Keeps one bad row from failing its batch: a refused batch is split until the bad rows are alone.
 
 import type { HoldfastError } from "../../../kernel/error.js";
 import { DataRefused } from "./errors.js";

@@ -4,7 +4,7 @@
 import type pg from "pg";
 import type { World } from "../../../kernel/world.js";
 
-/** Not used for so long: given back to the pool, which ends what is idle. */
+/** After this time without use, a connection is given back to the pool, which ends what is idle. */
 const KEPT_MS = 1000;
 
 interface Spare {
@@ -47,7 +47,7 @@ export class SpareConnections {
     }
   }
 
-  /** In place of giving it back to the pool; there it goes when somebody waits for one. */
+  /** In place of giving it back to the pool; it goes there when a caller waits for one. */
   keep(client: pg.PoolClient): void {
     if (this.#closed || this.#pool.waitingCount > 0) {
       client.release();

@@ -25,7 +25,7 @@ const TRANSIENT_STATES = new Set([
   "25006", // read only: a standby, or a server about to fail over
   "READ_ONLY_SERVER", // ours: found before anything was written
   "25P03", // idle in transaction timeout
-  "26000", // a prepared statement is gone: somebody discarded it on a shared connection
+  "26000", // a prepared statement is gone: it was discarded on a shared connection
 ]);
 /** Authorisation, system errors, configuration, and what a server says whose files are damaged. */
 const REFUSED_CLASSES = new Set(["28", "58", "F0", "XX"]);
@@ -111,7 +111,7 @@ export function connectionSurvives(error: unknown): boolean {
   return isServerState(code) && !/^(08|57P|25P|25006|26000)/.test(code) && !isOutdated(error);
 }
 
-/** A migration has added a column since the statement was prepared on this connection; a new one prepares it anew. */
+/** A migration has added a column since the statement was prepared on this connection; a new one prepares it again. */
 function isOutdated(error: unknown): boolean {
   return sqlState(error) === "0A000" && (error as { routine?: unknown }).routine === "RevalidateCachedQuery";
 }

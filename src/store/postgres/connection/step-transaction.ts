@@ -1,4 +1,4 @@
-// What the work of a transaction step is given: its statements, one at a time, as long as it runs; and what became of the connection.
+// The transaction that a user's step is given: its statements run one at a time while the step runs, and the end of the connection is noticed.
 
 import type pg from "pg";
 import { checkStatement, EndedByHand, SeveralStatements, TransactionEnded } from "../../check/transaction.js";
@@ -7,7 +7,7 @@ import { faultOf, isServerState, sqlState } from "./sqlstate.js";
 
 /**
  * What a statement of the work may meet that is not its own doing. Other errors that pass are: a limit on its time or its files,
- * a server that it called by itself, a transaction that it made read-only.
+ * a server that it called, a transaction that it made read-only.
  */
 const INTERRUPTIONS = new Set(["40001", "40P01", "53000", "53100", "53200", "57P01", "57P02", "57P03", "57P05"]);
 /** The server ended a transaction in which nothing happened. */
@@ -16,7 +16,7 @@ const INSIDE = "T";
 
 export interface StepTransactionOptions {
   readonly client: pg.PoolClient;
-  /** On connections of ours the server ends long statements; this side waits a little longer, to hear of it. Null elsewhere. */
+  /** On connections of ours the server ends long statements; this side waits a little longer, for the server's error. Null elsewhere. */
   readonly statementMs: number | null;
 }
 
@@ -77,7 +77,7 @@ export class StepTransaction implements Transaction {
     return result;
   }
 
-  /** Nobody may use it any more: the next who borrows the connection has a transaction of their own. */
+  /** It may not be used any more: the next user of the connection has another transaction. */
   close(): void {
     this.#open = false;
   }

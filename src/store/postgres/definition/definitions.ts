@@ -19,10 +19,11 @@ const NAMED = "env = $1 and kind = $2 and name = $3";
 
 /**
  * The row is judged as it is met: of two that save over one version, one does. The same body again changes nothing. One that
- * was removed goes on counting: a run that is pinned to its version 1 is not another one's.
+ * was removed keeps its count: a run that is pinned to its version 1 is not another one's.
  */
 const saveDefinition = statement(
   "save_definition",
+  "Saves a definition over the version that the caller read.",
   ({ schema: s, now }) => `
 with saved as (
   insert into ${s}.definitions as d (env, kind, name, version, enabled, body, by, at)
@@ -41,11 +42,13 @@ returning version`,
 /** A statement of its own: the one that saves sees the row as it was before. */
 const findDefinition = statement(
   "find_definition",
+  "Reads one definition.",
   ({ schema: s }) => `select version, body from ${s}.definitions where ${NAMED}`,
 );
 
 const enableDefinition = statement(
   "enable_definition",
+  "Enables or disables a definition.",
   ({ schema: s, now }) => `
 with changed as (
   update ${s}.definitions set enabled = $4, by = $5, at = ${now} where ${NAMED} and enabled <> $4
@@ -55,12 +58,14 @@ select version from ${s}.definitions where ${NAMED}`,
 
 const removeDefinition = statement(
   "remove_definition",
+  "Removes a definition and keeps its version number.",
   ({ schema: s }) => `delete from ${s}.definitions where ${NAMED}`,
 );
 
 /** One row at least, with the revision. Bodies are sent only when it is another one. */
 const listDefinitions = statement(
   "list_definitions",
+  "Lists definitions, with their bodies if the revision has changed.",
   ({ schema: s }) => `
 with mine as materialized (
   select * from ${s}.definitions where env = $1
@@ -76,6 +81,7 @@ order by d.kind collate "C", d.name collate "C"`,
 /** One look at the index of waiting runs for each of their groups. */
 const olderDefinitions = statement(
   "older_definitions",
+  "Lists older versions of definitions that waiting runs still need.",
   ({ schema: s }) => `
 select h.env, h.kind, h.name, h.version, h.body
 from ${s}.definition_versions h

@@ -1,69 +1,67 @@
 // Debounce: the last event of each subject in a row of its own, and one run per subject that takes it when all is quiet.
 
-import { writeTicket } from "../../../kernel/run/debounce-ticket.js";
+import { type DebounceTicket, writeTicket } from "../../../kernel/run/debounce-ticket.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
 import { checkDebounced } from "../../check/event/subscription.js";
 import { type DebounceAnswer, type NewDebounced, UNSEEN_MS } from "../../contract/event/events.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
+import { oneOf, rowset, text } from "../connection/rowset.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
 import { ENDED } from "../run/ended-states.js";
 import type { Groups } from "../run/groups.js";
 import {
-  ASIDE,
-  asideParts,
-  columnsOf,
   insert,
   intoRuns,
-  limitedColumnsOf,
-  type Places,
+  LIMITED,
+  limitColumnsOf,
+  limitParts,
+  type PlacedRun,
+  place,
   RUN,
-  RUN_COLUMNS,
 } from "../run/insert-runs.js";
 
-/** Of the subject: its env, subscription, name, and the ticket. */
-const SUBJECT = ["text", "text", "text", "text"];
-const ASKED = [...RUN, "bool", ...ASIDE, ...SUBJECT];
-const ASKED_COLUMNS = `${RUN_COLUMNS}, limited, env, subscription, subject, ticket`;
-const ASIDE_FROM = RUN.length + 2;
-const SUBJECT_FROM = ASIDE_FROM + ASIDE.length;
+interface GatheringRun extends PlacedRun {
+  readonly ticket: DebounceTicket;
+}
 
-/** Limits are as many as they are: they cannot stand in one unnest with the events. */
-const asked = () => {
-  const arrays = [
-    ...Array.from({ length: RUN.length + 1 }, (_, i) => i + 1),
-    ...SUBJECT.map((_, i) => SUBJECT_FROM + i),
-  ];
-  return `unnest(${arrays.map((n) => `(select $${n}::${ASKED[n - 1]}[])`).join(", ")}) as n(${ASKED_COLUMNS})`;
-};
+const GATHERING_RUNS = rowset<GatheringRun>()({
+  ...RUN,
+  ...LIMITED,
+  env: text(({ run }) => run.group.env),
+  subscription: text(({ ticket }) => ticket.subscription),
+  subject: text(({ ticket }) => ticket.subject),
+  ticket: text(({ ticket }) => writeTicket(ticket)),
+});
+const ASKED = GATHERING_RUNS.from(1);
 
 const intoJournal = ({ schema: s }: Dialect) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, key, codec, data, at)
   select id, 1, 0, 'start', name, ticket, codec, data, t.now from new, t on conflict do nothing`;
 
 const insertRest = (d: Dialect) => `r as (${intoRuns(d, "on conflict do nothing", true)}
-)${asideParts(d, ASIDE_FROM)}, j as (${intoJournal(d)}
+)${limitParts(d, ASKED)}, j as (${intoJournal(d)}
 )`;
 
 /**
- * Rows are taken in one order. Whoever takes an event away holds its row (settle_debounced): an event that comes meanwhile
+ * Rows are taken in one order. The statement that takes an event away holds its row (settle_debounced): an event that comes meanwhile
  * waits for that, finds no row, and makes the next run. A run that is there already is a repeated call. A run that was
  * cancelled or died before it could begin gathers no more; one that cannot be seen was made since this statement began
  * (taken for dead, 40 emitters on a new subject made three runs).
  */
 export const gatherEvents = statement(
   "gather_events",
+  "Stores debounced events and inserts one run for each new subject.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), asked as materialized (
-  select * from ${asked()} where (select r.id from ${d.schema}.runs r where r.id = n.id limit 1) is null
+  select * from ${ASKED.as("n")} where (select r.id from ${d.schema}.runs r where r.id = n.id limit 1) is null
 ), g as (
   insert into ${d.schema}.debounces as d (env, subscription, subject, run_id, last_at, codec, data)
   select env, subscription, subject, id, t.now, codec, data from asked, t order by env, subscription, subject
@@ -81,9 +79,10 @@ select env, subscription, subject, run_id from g`,
 /** Only INSERTs: each event makes a run, and when they are claimed, the first one gathers the others. */
 export const insertGathering = statement(
   "insert_gathering",
+  "Inserts one run for each debounced event, in the caller's transaction.",
   (d) => `
 with t as materialized (select ${d.now} as now
-), new as materialized (select * from ${asked()}
+), new as materialized (select * from ${ASKED.as("n")}
 ), ${insertRest(d)}
 select null`,
 );
@@ -144,7 +143,7 @@ async function gather(
   const rows = await send(db, groups, gatherings, inserted);
   const gathers = new Map(rows.map((row) => [JSON.stringify([row.env, row.subscription, row.subject]), row.run_id]));
   const made = events.filter((event) => gathers.get(textOf(event)) === event.run.id);
-  // Who sleeps until the next run is due should know of it.
+  // A node that sleeps until the next run is due has to know of it.
   if (made.length > 0) db.onWork(await groups.ids(made.map(({ run }) => run.group)));
   // Not among the rows: a repeated call, whose run is there.
   return events.map((event) => ({ outcome: "gathered", runId: gathers.get(textOf(event)) ?? event.run.id }));
@@ -152,7 +151,7 @@ async function gather(
 
 type Row = { env: string; subscription: string; subject: string; run_id: string };
 
-/** Whole or not at all: with runs beside them, in a transaction. Everybody takes keys first and subjects then. */
+/** Whole or not at all: together with plain runs, in a transaction. Keys are always taken before subjects. */
 async function send(
   db: Database,
   groups: Groups,
@@ -174,7 +173,7 @@ async function send(
   return rows;
 }
 
-/** Claimable at once, so that they find each other before the window is over. */
+/** Claimable at once, so that they find each other before the window has passed. */
 async function insertIn(
   db: Database,
   groups: Groups,
@@ -195,16 +194,9 @@ async function insertIn(
 export function columnsFor(groups: Groups, events: readonly NewDebounced[], delayMs: (event: NewDebounced) => number) {
   const runs: NewRun[] = events.map((event) => ({ ...event.run, delayMs: delayMs(event) }));
   return async () => {
-    const ids = await groups.ids(runs.map((run) => run.group));
-    const places: Places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: i }]));
-    return [
-      ...columnsOf(runs, places),
-      ...limitedColumnsOf(runs),
-      events.map(({ run }) => run.group.env),
-      events.map(({ ticket }) => ticket.subscription),
-      events.map(({ ticket }) => ticket.subject),
-      events.map(({ ticket }) => writeTicket(ticket)),
-    ];
+    const placed = await place(groups, runs);
+    const rows = placed.map((one, i) => ({ ...one, ticket: events[i]!.ticket }));
+    return [...GATHERING_RUNS.arrays(rows), ...limitColumnsOf(runs)];
   };
 }
 

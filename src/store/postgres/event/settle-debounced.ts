@@ -1,4 +1,4 @@
-// What becomes of a claimed run that gathers: it begins with the last event, waits on, or hands its event to another.
+// Decides what a claimed run that gathers events does: start with the last event, keep waiting, or merge into another run.
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import type { DebounceTicket } from "../../../kernel/run/debounce-ticket.js";
@@ -17,9 +17,12 @@ const ROW = "(x.env, x.subscription, x.subject) = ((select env from mine), $5::t
  * statement with the fence: in two, an event that came between them would be lost. One that waits on does so as a delayed
  * start, which no message cuts short; with limits it parks instead, so that it gives its slots up.
  */
-export const settleDebounced = statement("settle_debounced", (d) => {
-  const { schema: s } = d;
-  return `
+export const settleDebounced = statement(
+  "settle_debounced",
+  "Decides what a claimed run that gathers events does: begin, wait or merge.",
+  (d) => {
+    const { schema: s } = d;
+    return `
 with t as materialized (select ${d.now} as now
 ), mine as materialized (
   select r.id, r.created_at, g.env, j.codec, j.data
@@ -64,11 +67,13 @@ with t as materialized (select ${d.now} as now
   where i.run_id = (select run_id from ok where outcome = 'merged') and i.taken_seq is null
 )
 select outcome from ok`;
-});
+  },
+);
 
 /** The first to be claimed of those that were inserted in callers' transactions. */
 const beginGathering = statement(
   "begin_gathering",
+  "Stores the event of a gathering run that was inserted in a caller's transaction.",
   ({ schema: s }) => `
 insert into ${s}.debounces (env, subscription, subject, run_id, last_at, codec, data)
 select g.env, $5::text, $6::text, r.id, r.created_at, j.codec, j.data
@@ -82,6 +87,7 @@ on conflict do nothing`,
 /** Whether the claim is held, and what the very same call wrote before its reply was lost. */
 const whyNotSettled = statement(
   "why_not_settled",
+  "Finds out why a gathering run was not settled.",
   ({ schema: s }) => `
 select r.epoch = $2 and r.token = $3::uuid and r.seq = $4 as held,
   (select kind from ${s}.journal j where j.run_id = $1 and j.seq = $4 + 1 and j.epoch = $2 and j.token = $3::uuid) as kind

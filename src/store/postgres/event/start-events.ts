@@ -1,24 +1,30 @@
-// Accepts events: finds who is started by them and makes their runs, in one statement. An event goes out once, however many runs
-// it makes; what each of them differs in is worked out where the subscriptions are.
+// Accepts events: finds their subscriptions and inserts the runs, in one statement. An event is sent once, however many runs it
+// starts; what differs between them is computed where the subscriptions are.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import { eventRun, eventRunId } from "../../../kernel/run/event-run.js";
 import { checkEvent } from "../../check/event/subscription.js";
 import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../../contract/event/events.js";
-import { oneOf, unnest } from "../connection/batch.js";
 import type { Behind, Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
-import { type Hints, leaveHint } from "../connection/hints.js";
+import { type Hints, hintBehind, leaveHint } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
+import { oneOf, rowset, text, uuid } from "../connection/rowset.js";
 import { type KeyedRun, keyHash } from "../key/run-keys.js";
 import type { Groups } from "../run/groups.js";
 import { insert, intoJournal, intoRuns, UNIQUE_VIOLATION } from "../run/insert-runs.js";
-import { groupOf, match, type SubscriptionRow, subscriptionOf } from "./subscriptions.js";
+import { EVENT, groupOf, match, type SubscriptionRow, subscriptionOf } from "./subscriptions.js";
 
-const EVENT = ["uuid", "text", "text", "text", "text", "text", "text", "text", "text"];
-const EVENT_COLUMNS = "id, env, stack, event, plain, key, payload_hash, codec, data";
+const EVENTS = rowset<EventToStart>()({
+  ...EVENT,
+  id: uuid(({ id }) => id),
+  key: text(({ key }) => key),
+  payload_hash: text(({ payloadHash }) => payloadHash),
+  codec: text(({ input }) => input.codec),
+  data: text(({ input }) => input.data),
+});
 /** As eventRunId makes it. */
 const RUN_ID =
   "(left(e.id::text, 24) || left(encode(sha256(convert_to(e.id::text || u.id, 'UTF8')), 'hex'), 12))::uuid";
@@ -28,13 +34,16 @@ const RUN_ID =
  * Keys go first and in order, as everywhere; a run goes in with its key or not at all. Nothing of the batch is joined: what a
  * run needs of its event is carried along (`m`).
  */
-export const startEvents = statement("start_events", (d) => {
-  const { schema: s } = d;
-  return `
+export const startEvents = statement(
+  "start_events",
+  "Matches events with subscriptions and inserts the runs they start.",
+  (d) => {
+    const { schema: s } = d;
+    return `
 with t as materialized (select ${d.now} as now
 ), e as materialized (
   select n.*, n.plain::jsonb as payload, n.ord::int - 1 as position
-  from ${unnest(1, EVENT)} with ordinality as n(${EVENT_COLUMNS}, ord)
+  from ${EVENTS.from(1).as("n", "ord")}
 ), m as materialized (
   select e.position, e.env, e.key, e.payload_hash, e.codec, e.data, x.*
   from e cross join lateral (
@@ -70,7 +79,8 @@ from f
 cross join lateral (select * from ${s}.subscriptions u where u.env = f.env and u.id = f.subscription limit 1) u
 left join lateral (select g.id, g.limits from ${s}.claim_groups g where ${groupOf("g", "u")} limit 1) g on true
 order by u.id`;
-});
+  },
+);
 
 interface Row extends SubscriptionRow {
   /** The places of the events it is for, and of those whose run was made. */
@@ -142,7 +152,7 @@ async function send(
 
 type Started = Extract<StartAnswer, { outcome: "started" }>["runs"][number];
 
-/** Keys that somebody has: another event, this very one in a call whose answer was lost, or a run that needs it no more. */
+/** Keys that are taken: by another event, this very one in a call whose answer was lost, or a run that needs it no more. */
 async function insertOthers(
   db: Database,
   groups: Groups,
@@ -161,7 +171,7 @@ async function insertOthers(
 
 async function find(db: Database, hints: Hints, events: readonly EventToStart[]): Promise<Found[]> {
   const found = events.map((): Found => ({ matched: [], made: [], unnumbered: false }));
-  const behind = hints.behind();
+  const behind = hintBehind(db);
   const rows = await makeRuns(db, events, behind);
   if (!rows) {
     // Made by this very call before its answer was lost, and its key freed since: each run is looked for.
@@ -183,20 +193,8 @@ async function find(db: Database, hints: Hints, events: readonly EventToStart[])
 }
 
 async function makeRuns(db: Database, events: readonly EventToStart[], behind: Behind | null): Promise<Row[] | null> {
-  const each = <T>(value: (event: EventToStart) => T) => events.map(value);
-  const values = [
-    each((one) => one.id),
-    each((one) => one.env),
-    each((one) => one.stack ?? ""),
-    each((one) => one.event),
-    each((one) => one.plain),
-    each((one) => one.key),
-    each((one) => one.payloadHash),
-    each((one) => one.input.codec),
-    each((one) => one.input.data),
-  ];
   try {
-    return await db.run<Row>(startEvents, values, { behind });
+    return await db.run<Row>(startEvents, EVENTS.arrays(events), { behind });
   } catch (error) {
     if (error instanceof DataRefused && error.sqlState === UNIQUE_VIOLATION) return null;
     throw error;

@@ -14,55 +14,68 @@ import {
 } from "../../contract/event/events.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { type Columns, float8, int, rowset, text } from "../connection/rowset.js";
 
-const COLUMNS =
-  "scope, stack, event, program, queue, version, filters, subject, debounce_ms, lifetime, key_ms, crash_limit, threshold, half_open_ms";
-const DECLARED = [
-  "text",
-  "text",
-  "text",
-  "text",
-  "text",
-  "text",
-  "text",
-  "text",
-  "text",
-  "float8",
-  "text",
-  "float8",
-  "int",
-  "int",
-  "float8",
-];
-const CHANGED = COLUMNS.split(", ").map((name) => `${name} = excluded.${name}`);
+const DECLARED = rowset<Subscription>()({
+  id: text(({ id }) => id),
+  scope: text(({ scope }) => scope),
+  stack: text(({ stack }) => stack ?? ""),
+  event: text(({ event }) => event),
+  program: text(({ program }) => program),
+  queue: text(({ queue }) => queue),
+  version: text(({ version }) => version ?? ""),
+  filters: text(({ where }) => JSON.stringify(where)),
+  subject: text(({ subject }) => (subject === null ? null : JSON.stringify(subject))),
+  debounce_ms: float8(({ debounceMs }) => debounceMs),
+  lifetime: text(({ lifetime }) => (typeof lifetime === "object" ? "timed" : lifetime)),
+  key_ms: float8(({ lifetime }) => (typeof lifetime === "object" ? lifetime.forMs : null)),
+  crash_limit: int(({ crashLimit }) => crashLimit),
+  threshold: int(({ breaker }) => breaker?.threshold ?? null),
+  half_open_ms: float8(({ breaker }) => breaker?.halfOpenMs ?? null),
+});
+const declared = DECLARED.from(4);
+const COLUMNS = declared.names;
+
+export const EVENT = {
+  env: text(({ env }) => env),
+  stack: text(({ stack }) => stack ?? ""),
+  event: text(({ event }) => event),
+  plain: text(({ plain }) => plain),
+} satisfies Columns<EventToMatch>;
+const EVENTS = rowset<EventToMatch>()(EVENT);
+
+const CHANGED = COLUMNS.split(", ")
+  .filter((name) => name !== "id")
+  .map((name) => `${name} = excluded.${name}`);
 
 /**
- * Rows that say so already are left alone: nodes that start together do not wait for each other. `$16`: a node that starts
+ * Rows that say so already are left alone: nodes that start together do not wait for each other. `$3`: a node that starts
  * has the newest code. Later it only puts back what is missing: while two versions of the code run, each would undo the other.
  */
 const declareSubscriptions = statement(
   "declare_subscriptions",
+  "Declares the subscriptions of a node.",
   ({ schema: s }) => `
 with new as materialized (
   select n.id, n.scope, n.stack, n.event, n.program, n.queue, n.version,
     array(select f from jsonb_array_elements(n.filters::jsonb) with ordinality as f(f, ord) order by ord) as filters,
     n.subject, n.debounce_ms, n.lifetime, n.key_ms, n.crash_limit, n.threshold, n.half_open_ms
-  from ${unnest(1, DECLARED)} as n(id, ${COLUMNS})
+  from ${declared.as("n")}
 ), written as (
-  insert into ${s}.subscriptions as s (env, id, ${COLUMNS}) select $17, id, ${COLUMNS} from new order by id
+  insert into ${s}.subscriptions as s (env, ${COLUMNS}) select $1, ${COLUMNS} from new order by id
   on conflict (env, id) do update set ${CHANGED.join(", ")}
-  where $16 and row(s.*) is distinct from row(excluded.*)
+  where $3 and row(s.*) is distinct from row(excluded.*)
 )
-insert into ${s}.subscribers (env, subscription, incarnation) select $17, id, $18::uuid from new order by id
+insert into ${s}.subscribers (env, subscription, incarnation) select $1, id, $2::uuid from new order by id
 on conflict do nothing`,
 );
 
 const withdrawSubscriptions = statement(
   "withdraw_subscriptions",
+  "Withdraws subscriptions that a node no longer has.",
   ({ schema: s }) => `
 delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription = any($3::text[])`,
 );
@@ -75,18 +88,20 @@ const heardWithin = (now: string, ms: string) => `n.seen_at >= ${now} - ${interv
  */
 const dropSubscriptions = statement(
   "drop_subscriptions",
+  "Withdraws what an earlier start of a node declared and this one does not.",
   ({ schema: s }) => `
 delete from ${s}.subscribers where env = $1 and incarnation = $2::uuid and subscription <> all($3::text[])`,
 );
 
 /**
- * Nobody declares it, and somebody alive has its program and has said what it declares: its code was changed. (One that was
+ * No node declares it, and a live node has its program and has said what it declares: its code was changed. (One that was
  * about to say so let another, which stopped in that moment, take away what both declare.) A subscriber whose node is gone is
  * forgotten; should that node come back, it declares itself again. Who asks is there, whatever its heartbeat says: with
  * heartbeats every 20 ms, a node that had just started took its own subscription for a dead one's.
  */
 const retireSubscriptions = statement(
   "retire_subscriptions",
+  "Removes subscriptions that no node declares any more.",
   ({ schema: s, now }) => `
 with marked as (
   update ${s}.nodes n set declares = true where n.incarnation = $2::uuid and not n.declares
@@ -114,7 +129,8 @@ delete from ${s}.subscriptions u using undeclared x where u.env = $1 and u.id = 
 
 const listSubscriptions = statement(
   "list_subscriptions",
-  ({ schema: s }) => `select env, id, ${COLUMNS} from ${s}.subscriptions where env = $1 order by id`,
+  "Lists the subscriptions of an env.",
+  ({ schema: s }) => `select env, ${COLUMNS} from ${s}.subscriptions where env = $1 order by id`,
 );
 
 /** The claim group of a subscription's runs. */
@@ -127,10 +143,11 @@ export const groupOf = (g: string, u: string) =>
  */
 export const matchEvents = statement(
   "match_events",
+  "Finds the subscriptions that events are for.",
   ({ schema: s }) => `
 with e as materialized (
   select env, stack, event, plain::jsonb as payload, ord::int
-  from ${unnest(1, ["text", "text", "text", "text"])} with ordinality as e(env, stack, event, plain, ord)
+  from ${EVENTS.from(1).as("e", "ord")}
 ), m as materialized (
   select e.env, x.id, array_agg(e.ord order by e.ord) as ords
   from e cross join lateral (
@@ -179,7 +196,7 @@ export async function subscribe(db: Database, declaration: Declaration): Promise
   const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
   if (subscriptions.length > 0) {
-    await db.run(declareSubscriptions, [...columnsOf(subscriptions), starting, env, incarnation]);
+    await db.run(declareSubscriptions, [env, incarnation, starting, ...DECLARED.arrays(subscriptions)]);
   }
   const said = subscriptions.map(({ id }) => id);
   if (starting) await db.run(dropSubscriptions, [env, incarnation, said]);
@@ -197,39 +214,12 @@ export async function match(
   tx?: Transaction,
 ): Promise<readonly (readonly Matched[])[]> {
   if (events.length === 0) return [];
-  const values = [
-    events.map((e) => e.env),
-    events.map((e) => e.stack ?? ""),
-    events.map((e) => e.event),
-    events.map((e) => e.plain),
-  ];
   const found: Matched[][] = events.map(() => []);
-  for (const { ords, limits, ...row } of await db.run<MatchedRow>(matchEvents, values, { tx })) {
+  for (const { ords, limits, ...row } of await db.run<MatchedRow>(matchEvents, EVENTS.arrays(events), { tx })) {
     const one: Matched = { ...subscriptionOf(row), limits: JSON.parse(limits) as LimitRule[] };
     for (const ord of ords) found[ord - 1]!.push(one);
   }
   return found;
-}
-
-function columnsOf(subscriptions: readonly Subscription[]): unknown[][] {
-  const each = <T>(value: (one: Subscription) => T) => subscriptions.map(value);
-  return [
-    each((one) => one.id),
-    each((one) => one.scope),
-    each((one) => one.stack ?? ""),
-    each((one) => one.event),
-    each((one) => one.program),
-    each((one) => one.queue),
-    each((one) => one.version ?? ""),
-    each((one) => JSON.stringify(one.where)),
-    each((one) => (one.subject === null ? null : JSON.stringify(one.subject))),
-    each((one) => one.debounceMs),
-    each(({ lifetime }) => (typeof lifetime === "object" ? "timed" : lifetime)),
-    each(({ lifetime }) => (typeof lifetime === "object" ? lifetime.forMs : null)),
-    each((one) => one.crashLimit),
-    each(({ breaker }) => breaker?.threshold ?? null),
-    each(({ breaker }) => breaker?.halfOpenMs ?? null),
-  ];
 }
 
 export function subscriptionOf(row: SubscriptionRow): Subscription {

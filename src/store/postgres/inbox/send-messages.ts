@@ -7,25 +7,40 @@ import { isEnded } from "../../../kernel/run/run-state.js";
 import { checkMessage } from "../../check/inbox/message.js";
 import type { Message, MessageKind, NewMessage, SendAnswer } from "../../contract/inbox/inbox.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
+import { type Columns, rowset, text, uuid } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
-import { ring } from "./ring.js";
+import { wakeRuns } from "./wake-runs.js";
+
+const KEY = {
+  run_id: uuid(({ runId }) => runId),
+  key: text(({ key }) => key),
+} satisfies Columns<NewMessage>;
+const KEYS = rowset<NewMessage>()(KEY);
+const MESSAGES = rowset<NewMessage>()({
+  ...KEY,
+  message_id: uuid(({ messageId }) => messageId),
+  kind: text(({ kind }) => kind),
+  name: text(({ name }) => name),
+  codec: text(({ payload }) => payload?.codec ?? null),
+  data: text(({ payload }) => payload?.data ?? null),
+  sender: text(({ sender }) => sender),
+});
 
 /**
- * Only INSERTs: it may stand in a caller's transaction. Sorted, so that two senders of the same keys never deadlock;
+ * Only INSERTs: it may run in a caller's transaction. Sorted, so that two senders of the same keys never deadlock;
  * numbered before that, in the order in which they were sent.
  */
 export const sendMessages = statement(
   "send_messages",
+  "Puts messages into inboxes, each key once per run.",
   ({ schema: s, now }) => `
 with m as materialized (
   select nextval('${s}.inbox_id') as id, m.*
-  from ${unnest(1, ["uuid", "text", "uuid", "text", "text", "text", "text", "text"])}
-    as m(run_id, key, message_id, kind, name, codec, data, sender)
+  from ${MESSAGES.from(1).as("m")}
 )
 insert into ${s}.inbox (id, run_id, key, message_id, kind, name, codec, data, sender, at)
 select m.id, m.run_id, m.key, m.message_id, m.kind, m.name, m.codec, m.data, m.sender, ${now}
@@ -38,9 +53,10 @@ returning run_id, key, message_id`,
 
 const whyNotSent = statement(
   "why_not_sent",
+  "Finds out why messages were not accepted.",
   ({ schema: s }) => `
 select r.state, i.message_id, i.kind, i.sender
-from ${unnest(1, ["uuid", "text"])} with ordinality as m(run_id, key, ord)
+from ${KEYS.from(1).as("m", "ord")}
 left join lateral (select state from ${s}.runs r where r.id = m.run_id limit 1) r on true
 left join lateral (select * from ${s}.inbox i where i.run_id = m.run_id and i.key = m.key limit 1) i on true
 order by m.ord`,
@@ -48,6 +64,7 @@ order by m.ord`,
 
 const unreadMessages = statement(
   "unread_messages",
+  "Reads the unread messages of a run, the oldest first.",
   ({ schema: s }) => `
 select run_id, key, message_id, kind, name, codec, data, sender, ${ms("at")} as at
 from ${s}.inbox where run_id = $1 and taken_seq is null order by id`,
@@ -89,12 +106,14 @@ export async function send(
 
 async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Transaction): Promise<SendAnswer[]> {
   if (messages.length === 0) return [];
-  const rows = await db.run<{ run_id: string; key: string; message_id: string }>(sendMessages, columnsOf(messages), {
-    tx,
-  });
-  // In the caller's transaction nobody else can see the message yet: the ring would come too early.
+  const rows = await db.run<Pick<MessageRow, "run_id" | "key" | "message_id">>(
+    sendMessages,
+    MESSAGES.arrays(messages),
+    { tx },
+  );
+  // In the caller's transaction no other can see the message yet: it is too early to wake the run.
   if (!tx && rows.length > 0)
-    await ring(
+    await wakeRuns(
       db,
       rows.map((row) => row.run_id),
     );
@@ -102,7 +121,7 @@ async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Tran
   const open = messages.filter((m) => !accepted.has(`${m.runId} ${m.messageId} ${m.key}`));
   const reasons = new Map<NewMessage, SendAnswer>();
   if (open.length > 0) {
-    const why = await db.run<WhyRow>(whyNotSent, [open.map((m) => m.runId), open.map((m) => m.key)], { tx });
+    const why = await db.run<WhyRow>(whyNotSent, KEYS.arrays(open), { tx });
     open.forEach((message, i) => {
       reasons.set(message, reasonOf(message, why[i]!));
     });
@@ -130,17 +149,4 @@ export async function unread(db: Database, runId: string): Promise<readonly Mess
     sender: row.sender,
     at: row.at,
   }));
-}
-
-function columnsOf(messages: readonly NewMessage[]): unknown[][] {
-  return [
-    messages.map((m) => m.runId),
-    messages.map((m) => m.key),
-    messages.map((m) => m.messageId),
-    messages.map((m) => m.kind),
-    messages.map((m) => m.name),
-    messages.map((m) => m.payload?.codec ?? null),
-    messages.map((m) => m.payload?.data ?? null),
-    messages.map((m) => m.sender),
-  ];
 }

@@ -1,11 +1,11 @@
-// Makes parked runs claimable whose time has come, or whose inbox has what they wait for. Level-triggered: it also
-// finds the messages whose ring was lost, and those that arrived in a caller's own transaction.
+// Wakes parked runs whose time has come, or whose inbox has what they wait for. Level-triggered: it also finds messages
+// for which no run was woken, and those that arrived in a caller's own transaction.
 
 import { checkLimit, refuse } from "../../check/value.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { isStuck, NO_RUNS, stuckParts } from "../connection/locked-beside.js";
+import { isStuck, NO_RUNS, stuckParts } from "../connection/stuck-runs.js";
 import { ENDED } from "../run/ended-states.js";
 
 /** Runs with unread messages that one call looks at, and messages that it closes. With fewer, each call sees them all. */
@@ -16,12 +16,12 @@ const FIRST = "00000000-0000-0000-0000-000000000000";
  * CTEs that end in `awake`, given one `t` with the time.
  *
  * Mail is looked at in windows over the runs that have some, one after the other and round again: where the next begins
- * stands in `meta`, written only while there is more than a window holds and nobody has that row locked (310,000 unread messages of runs that wait for
+ * is in `meta`, written only while there is more than a window holds and that row is not locked (310,000 unread messages of runs that wait for
  * a worker took 690 ms, every second, on every node). Each run is found by one step down the index: asked for all of a
  * window at once, a planner without statistics sorted all unread messages.
  *
  * Messages that met their run's end are closed here, too: the ending statement's snapshot may be older than a message
- * that was accepted a moment before, and it would be counted as unread for ever. Locked ones are left to whoever closes
+ * that was accepted a moment before, and it would be counted as unread for ever. Locked ones are left to the statement that closes
  * or prunes them: waiting for one while holding others, two of these met in a deadlock.
  *
  * `is not distinct from` where rows are found by id: beside the partial index, `=` read all parked runs.
@@ -85,6 +85,7 @@ function wakeParts(d: Dialect, limit: string): string {
 
 export const wakeParked = statement(
   "wake_parked",
+  "Wakes parked runs whose time has come or whose inbox has what they wait for.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${wakeParts(d, "$1")}

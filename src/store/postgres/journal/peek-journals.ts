@@ -4,18 +4,24 @@ import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import { GIVEN, type Given, type Peek, type Peeked } from "../../contract/journal/journal.js";
 import type { RunGlance } from "../../contract/run/runs.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
+import { bool, IDS, rowset, uuid } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./read-journal.js";
 
+const PEEKS = rowset<Peek>()({
+  run_id: uuid(({ runId }) => (isUuid(runId) ? runId : null)),
+  starts: bool(({ what }) => what === "start"),
+});
+
 export const peekJournals = statement(
   "peek_journals",
+  "Reads the input or the end of each of several runs.",
   ({ schema: s }) => `
 select w.ord::int, r.state, ${ENTRY_COLUMNS}
-from ${unnest(1, ["uuid", "bool"])} with ordinality as w(run_id, starts, ord)
+from ${PEEKS.from(1).as("w", "ord")}
 cross join lateral (select state, seq, base_seq from ${s}.runs r where r.id = w.run_id limit 1) r
 left join lateral (
   select * from ${s}.journal j
@@ -26,13 +32,14 @@ left join lateral (
 /** Of a long end, neither its codec nor its data is read. */
 export const glanceRuns = statement(
   "glance_runs",
+  "Reads state and short end of several runs.",
   ({ schema: s }) => `
 select w.ord::int, r.state, r.seq as run_seq, r.misfits, ${ENTRY_COLUMNS}
-from ${unnest(1, ["uuid"])} with ordinality as w(run_id, ord)
-cross join lateral (select state, seq, misfits from ${s}.runs r where r.id = w.run_id limit 1) r
+from ${IDS.from(1).as("w", "ord")}
+cross join lateral (select state, seq, misfits from ${s}.runs r where r.id = w.id limit 1) r
 left join lateral (
   select * from ${s}.journal j
-  where j.run_id = w.run_id and j.seq = case when r.state in ${ENDED} then r.seq end
+  where j.run_id = w.id and j.seq = case when r.state in ${ENDED} then r.seq end
     and coalesce(octet_length(j.data), 0) <= ${GIVEN.bytes} limit 1
 ) j on true`,
 );
@@ -82,9 +89,7 @@ export function givenOf(rows: readonly GivenRow[]): readonly Given[] {
 }
 
 export async function peek(db: Database, wanted: readonly Peek[]): Promise<readonly (Peeked | null)[]> {
-  const known = wanted.map(({ runId }) => (isUuid(runId) ? runId : null));
-  const values = [known, wanted.map(({ what }) => what === "start")];
-  const rows = await db.run<EntryRow & { ord: number; state: RunState }>(peekJournals, values);
+  const rows = await db.run<EntryRow & { ord: number; state: RunState }>(peekJournals, PEEKS.arrays(wanted));
   const answers: (Peeked | null)[] = wanted.map(() => null);
   for (const row of rows) answers[row.ord - 1] = { state: row.state, entry: row.seq === null ? null : entryOf(row) };
   return answers;
@@ -98,7 +103,7 @@ interface GlanceRow extends EntryRow {
 }
 
 export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
-  const values = [runIds.map((id) => (isUuid(id) ? id : null))];
+  const values = IDS.arrays(runIds.map((id) => (isUuid(id) ? id : null)));
   const rows = await db.run<GlanceRow>(glanceRuns, values);
   const answers: (RunGlance | null)[] = runIds.map(() => null);
   for (const row of rows) {

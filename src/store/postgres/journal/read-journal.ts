@@ -13,6 +13,7 @@ export const ENTRY_COLUMNS = `j.seq, j.epoch, j.kind, j.name, j.key, j.codec, j.
 /** One snapshot: the run's sequence and its entries belong together. */
 export const readJournal = statement(
   "read_journal",
+  "Reads a run's journal together with its state.",
   ({ schema: s }) => `
 with r as materialized (select id, seq, base_seq from ${s}.runs where id = $1)
 select r.seq as run_seq, r.base_seq, ${ENTRY_COLUMNS}

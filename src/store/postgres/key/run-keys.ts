@@ -1,24 +1,41 @@
-// Dedupe keys: what a key is found by, who holds it, and how one that is of no use any more is freed.
+// Dedupe keys: how a key is found, which run holds it, and how one that is no longer needed is freed.
 
 import { hash } from "node:crypto";
 import type { NewKey, NewRun } from "../../../kernel/run/new-run.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { type Columns, float8, rowset, text, uuid } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
-
-export const KEY = ["uuid", "text", "text", "text", "text", "text", "float8"];
-export const KEY_COLUMNS = "key_hash, env, scope, key, payload_hash, lifetime, key_ms";
 
 export type KeyedRun = NewRun & { readonly key: NewKey };
 
+export const KEY = {
+  key_hash: uuid(({ run }) => hashOf(run)),
+  env: text(({ run }) => run.group.env),
+  scope: text(({ run }) => run.key.scope),
+  key: text(({ run }) => run.key.key),
+  payload_hash: text(({ run }) => run.key.payloadHash),
+  lifetime: text(({ run: { key } }) => (typeof key.lifetime === "object" ? "timed" : key.lifetime)),
+  key_ms: float8(({ run: { key } }) => (typeof key.lifetime === "object" ? key.lifetime.forMs : null)),
+} satisfies Columns<{ readonly run: KeyedRun }>;
+
+const ASKED = rowset<KeyedRun>()({ hash: uuid((run) => hashOf(run)), id: uuid((run) => run.id) });
+
+interface StaleKey {
+  readonly run: KeyedRun;
+  readonly holder: string;
+}
+
+const STALE = rowset<StaleKey>()({ hash: uuid(({ run }) => hashOf(run)), run_id: uuid(({ holder }) => holder) });
+
 /**
  * Who has the keys, and whether the run itself is there already (a repeated call). A statement of its own: in the
- * inserting one, 13 % of racing calls saw nobody.
+ * inserting one, 13 % of racing calls saw no holder.
  */
-const selectKeys = statement(
-  "select_keys",
+const findKeys = statement(
+  "find_keys",
+  "Finds out which runs hold keys, and whether these keys are free again.",
   ({ schema: s, now }) => `
 select k.run_id, k.payload_hash, o.id is not null as present,
   case k.lifetime
@@ -26,7 +43,7 @@ select k.run_id, k.payload_hash, o.id is not null as present,
     when 'live' then coalesce(r.state in ${ENDED}, true)
     else r.state is null or r.archived_at is not null
   end as stale
-from ${unnest(1, ["uuid", "uuid"])} with ordinality as w(hash, id, ord)
+from ${ASKED.from(1).as("w", "ord")}
 left join lateral (select id from ${s}.runs o where o.id = w.id limit 1) o on true
 left join lateral (select * from ${s}.run_keys k where k.hash = w.hash limit 1) k on true
 left join lateral (select state, archived_at from ${s}.runs r where r.id = k.run_id limit 1) r on true
@@ -36,8 +53,9 @@ order by w.ord`,
 /** On our own connection, never in the caller's transaction; only if the key still belongs to the stale run. */
 const deleteKeys = statement(
   "delete_keys",
+  "Frees keys whose runs no longer need them.",
   ({ schema: s }) => `
-with w as (select * from ${unnest(1, ["uuid", "uuid"])} as w(hash, run_id)),
+with w as (select * from ${STALE.from(1).as("w")}),
 l as materialized (select k.hash from ${s}.run_keys k join w using (hash, run_id) order by 1 for update of k)
 delete from ${s}.run_keys k using l where k.hash = l.hash`,
 );
@@ -51,12 +69,11 @@ export interface Holder {
 }
 
 export function holdersOf(db: Database, runs: readonly KeyedRun[], tx?: Transaction): Promise<Holder[]> {
-  return db.run<Holder>(selectKeys, [runs.map(hashOf), runs.map((r) => r.id)], { tx });
+  return db.run<Holder>(findKeys, ASKED.arrays(runs), { tx });
 }
 
-export async function freeKeys(db: Database, stale: readonly { run: KeyedRun; holder: string }[]): Promise<void> {
-  const values = [stale.map(({ run }) => hashOf(run)), stale.map(({ holder }) => holder)];
-  await db.run(deleteKeys, values, { line: "aside" });
+export async function freeKeys(db: Database, stale: readonly StaleKey[]): Promise<void> {
+  await db.run(deleteKeys, STALE.arrays(stale), { line: "aside" });
 }
 
 /**
@@ -71,17 +88,4 @@ function hashOf({ group, key }: KeyedRun): string {
 export function keyHash(env: string, scope: string, key: string): string {
   const bytes = [env, scope, key].map((text) => `convert_to(${text}, 'UTF8')`).join(" || '\\x00'::bytea || ");
   return `left(encode(sha256(${bytes}), 'hex'), 32)::uuid`;
-}
-
-export function keyColumnsOf(runs: readonly KeyedRun[]): unknown[][] {
-  const lifetime = (run: KeyedRun) => (typeof run.key.lifetime === "object" ? "timed" : run.key.lifetime);
-  return [
-    runs.map(hashOf),
-    runs.map((r) => r.group.env),
-    runs.map((r) => r.key.scope),
-    runs.map((r) => r.key.key),
-    runs.map((r) => r.key.payloadHash),
-    runs.map(lifetime),
-    runs.map((r) => (typeof r.key.lifetime === "object" ? r.key.lifetime.forMs : null)),
-  ];
 }

@@ -1,4 +1,4 @@
-// Named leases: one row per key, taken, prolonged and given up by single conditional statements.
+// Named leases: one row per key, acquired, renewed and finished by single conditional statements.
 
 import { checkAcquire, mayBeFence, mayBeLease } from "../../check/lease/lease.js";
 import { checkDelay, checkLimit, checkText, refuse } from "../../check/value.js";
@@ -22,13 +22,14 @@ const COLUMNS = (now: string) => `
 const MINE = "l.token is not distinct from excluded.token";
 
 /**
- * Takes the key when it is new, finished, or its time is over; a steal and a failure raise the attempt, an orderly end
+ * Takes the key when it is new, finished, or expired; a steal and a failure raise the attempt, an orderly end
  * sets it back. Asked again with the token that holds it, after its time, it is renewed and stays what it was. Who held
  * it before is read first, under the row's lock: the count makes the INSERT wait for that. A new key begins above the epochs of
  * all keys that were removed: it may have been one of them.
  */
 const acquireLease = statement(
   "acquire_lease",
+  "Acquires a lease if it is new, finished or expired.",
   ({ schema: s, now }) => `
 with before as materialized (
   select * from ${s}.leases where env = $1 and key = $2 for no key update
@@ -52,9 +53,10 @@ select taken.epoch, taken.attempt, before.owner as before_owner, before.state as
 from t left join taken on true left join before on true`,
 );
 
-/** Also after the lease was over, as long as nobody took it: the token is still the owner's then. */
+/** Also after the lease has expired, as long as no other owner took it: the token is still the owner's then. */
 const renewLease = statement(
   "renew_lease",
+  "Renews a lease.",
   ({ schema: s, now }) => `
 update ${s}.leases set lease_until = ${now} + ${interval("$5::float8")}
 where env = $1 and key = $2 and epoch = $3 and token = $4 returning key`,
@@ -63,6 +65,7 @@ where env = $1 and key = $2 and epoch = $3 and token = $4 returning key`,
 /** The finisher's token stays, so that the same call repeated finds its own effect. */
 const finishLease = statement(
   "finish_lease",
+  "Ends a lease as done or failed.",
   ({ schema: s, now }) => `
 with done as (
   update ${s}.leases set state = $5, detail = $6, token = null, finished_token = $4, finished_at = ${now}
@@ -76,6 +79,7 @@ select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and finis
 
 const ownsLease = statement(
   "owns_lease",
+  "Checks that a token still holds a lease.",
   ({ schema: s, now }) => `
 select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and token = $4 and lease_until > ${now}`,
 );
@@ -83,6 +87,7 @@ select key from ${s}.leases where env = $1 and key = $2 and epoch = $3 and token
 /** Takes the late owner's token away; the row stays claimed and over, so the next acquire is a steal. */
 const reclaimLeases = statement(
   "reclaim_leases",
+  "Takes expired leases from their owners.",
   ({ schema: s, now }) => `
 with over as materialized (
   select env, key from ${s}.leases
@@ -99,6 +104,7 @@ select ${COLUMNS(now)} from freed l order by l.lease_until, l.key`,
 
 const getLease = statement(
   "get_lease",
+  "Reads one lease.",
   ({ schema: s, now }: Dialect) => `select ${COLUMNS(now)} from ${s}.leases l where l.env = $1 and l.key = $2`,
 );
 
@@ -172,7 +178,7 @@ async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAn
       const stolen = before_owner !== null && before_state === "claimed" && !mine;
       return stolen ? { outcome: "stolen", lease, previousOwner: before_owner } : { outcome: "acquired", lease };
     }
-    // Somebody inserted the key between our look and our insert: look again.
+    // Another owner inserted the key between our read and our insert: read again.
     if (before_owner === null) continue;
     if (mine) {
       return {

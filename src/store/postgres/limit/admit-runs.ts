@@ -1,12 +1,12 @@
-// Lets held runs go on as far as their limits allow. The judging is done under locks, by admit_runs in the database; here
-// is which lines are worth a lock, and that a run which has passed one stage is led to the next.
+// Admits held runs as far as their limits allow. The function admit_runs in the database decides under locks; this file
+// chooses the lines that are worth a lock, and leads a run that has passed one stage to the next.
 
 import type { Overflow } from "../../../kernel/run/new-run.js";
 import { checkLimit, checkText, checkUuid, refuse } from "../../check/value.js";
 import type { Admission } from "../../contract/run/runs.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
+import { IDS, rowset, text } from "../connection/rowset.js";
 import { DUE_SLACK } from "../migrations/0001-limits.js";
 
 /** Starts of a rate are given out so far ahead: few enough that priority still means something, more than a round of housekeeping. */
@@ -15,9 +15,9 @@ const AHEAD = "interval '2 seconds'";
 const MOST_KEYS = 200;
 
 /**
- * Of the keys in a CTE `asked`, those where somebody is due and there seems to be room, or where not everybody may wait: any
+ * Of the keys in a CTE `asked`, those where a run is due and there seems to be room, or where not every run may wait: any
  * other full line costs no lock. Seen
- * without a lock, this may be out of date; but whoever frees a place or joins a line asks again, after it has committed.
+ * without a lock, this may be out of date; but every statement that frees a place or joins a line is followed by this one, after it has committed.
  */
 const admitted = ({ schema: s }: Dialect) => `
 select a.run_id, a.claim_group, a.state, ceil(extract(epoch from a.start_at - t.now) * 1000)::float8 as in_ms,
@@ -36,34 +36,39 @@ from t cross join lateral ${s}.admit_runs(array(
   end or exists (select from ${s}.run_limits o where o.key = a.key and o.state = 'waits' and o.overflow is not null)
 ), t.now, ${AHEAD}) a`;
 
-/** A held run asks for the line it stands in; one that gave up its places, for all of them. */
-export const admitBesides = statement(
-  "admit_besides",
+/** A held run asks for the line it is in; one that gave up its places, for all of them. */
+export const admitForRuns = statement(
+  "admit_for_runs",
+  "Admits held runs from the lines in which these runs wait or had a place.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), asked as materialized (
-  select distinct l.key from ${unnest(1, ["uuid"])} as w(run_id)
-  cross join lateral (select state from ${d.schema}.runs r where r.id = w.run_id limit 1) r
-  cross join lateral (select key, state from ${d.schema}.run_limits l where l.run_id = w.run_id limit 100) l
+  select distinct l.key from ${IDS.from(1).as("w")}
+  cross join lateral (select state from ${d.schema}.runs r where r.id = w.id limit 1) r
+  cross join lateral (select key, state from ${d.schema}.run_limits l where l.run_id = w.id limit 100) l
   where l.state = 'waits' or r.state <> 'held'
 )${admitted(d)}`,
 );
 
+const KEYS = rowset<string>()({ key: text((key) => key) });
+
 export const admitKeys = statement(
   "admit_keys",
+  "Admits held runs from the lines of these limit keys.",
   (d) => `
 with t as materialized (select ${d.now} as now
-), asked as materialized (select key from ${unnest(1, ["text"])} as w(key)
+), asked as materialized (select key from ${KEYS.from(1).as("w")}
 )${admitted(d)}`,
 );
 
 /**
- * The next lines in which somebody waits, one after the other and round again: with 10,000 keys each has its turn. Each is
- * found by one step down the index; where the next call begins stands in meta, written only while there are more. A key begins with
+ * The next lines in which runs wait, one after the other and round again: with 10,000 keys each has its turn. Each is
+ * found by one step down the index; where the next call begins is in meta, written only while there are more. A key begins with
  * its env and a slash, and the next character is a zero: other envs' lines are never read.
  */
 export const nextLines = statement(
   "next_lines",
+  "Finds the next limit keys in which runs wait.",
   ({ schema: s }) => `
 with recursive place as materialized (
   select coalesce((select value from ${s}.meta where key = $2 || ' limit_place'), $2 || '/') as at
@@ -118,7 +123,7 @@ export async function admit(db: Database, whom: Admission): Promise<number> {
 async function admitAlong(db: Database, runIds: readonly string[]): Promise<number> {
   let admitted = 0;
   for (let from = 0; from < runIds.length; from += MOST_KEYS) {
-    admitted += await settle(db, await db.run<Row>(admitBesides, [runIds.slice(from, from + MOST_KEYS)]));
+    admitted += await settle(db, await db.run<Row>(admitForRuns, [runIds.slice(from, from + MOST_KEYS)]));
   }
   return admitted;
 }

@@ -3,21 +3,34 @@
 import { isUuid } from "../../../kernel/id.js";
 import { checkBreaker, checkProbe } from "../../check/limit/breaker.js";
 import { refuse } from "../../check/value.js";
-import { type BreakerRecord, type BreakerStore, PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
-import { unnest } from "../connection/batch.js";
+import {
+  type BreakerQuestion,
+  type BreakerRecord,
+  type BreakerStore,
+  PROBE_GRACE_MS,
+} from "../../contract/limit/breakers.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { float8, int, rowset, text } from "../connection/rowset.js";
+import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
 import { ENDED } from "../run/ended-states.js";
-import { SHELVES, shelf } from "../run/shelf.js";
+
+const QUESTIONS = rowset<BreakerQuestion>()({
+  env: text(({ env }) => env),
+  program: text(({ program }) => program),
+  threshold: int(({ threshold }) => threshold),
+  half_open_ms: float8(({ halfOpenMs }) => halfOpenMs),
+});
 
 /**
  * For each question a few steps down the index: the last success of each of the program's groups, and as many failures after
  * it as the threshold asks for. (The failures are read by a function
- * that may not sort: few of them expected, a planner sorted all of the program's.) Whoever ended in the very instant of a success counts as before it.
+ * that may not sort: few of them expected, a planner sorted all of the program's.) A run that ended in the very instant of a success counts as before it.
  */
 export const readBreakers = statement(
   "read_breakers",
+  "Reads the state of circuit breakers from how runs have ended.",
   ({ schema: s, now }) => `
 select b.failures, b.opening, b.failures >= q.threshold as open,
   b.last_at + ${interval("q.half_open_ms")} <= ${now} as due, p.n,
@@ -26,7 +39,7 @@ select b.failures, b.opening, b.failures >= q.threshold as open,
     when r.state is null then p.at <= ${now} - interval '${PROBE_GRACE_MS} milliseconds'
     else r.state in ${ENDED}
   end as free
-from ${unnest(1, ["text", "text", "int", "float8"])} with ordinality as q(env, program, threshold, half_open_ms, ord)
+from ${QUESTIONS.from(1).as("q", "ord")}
 cross join lateral (
   select array(select g.id from ${s}.claim_groups g where g.env = q.env and g.program = q.program) as ids
 ) g
@@ -34,7 +47,7 @@ cross join lateral (
   select coalesce(max(x.ended_at), '-infinity') as at from unnest(g.ids) as i(id)
   cross join lateral (
     select r.ended_at from ${s}.runs r
-    where r.claim_group = i.id and ${shelf("r")} = ${SHELVES.ended} and r.ended_at > '-infinity' and r.state = 'completed'
+    where r.claim_group = i.id and ${endedPartOf("r")} = ${ENDED_PARTS.ended} and r.ended_at > '-infinity' and r.state = 'completed'
     order by r.ended_at desc, r.id desc limit 1
   ) x
 ) good
@@ -58,16 +71,22 @@ order by q.ord`,
 /** One try per failure that opened it; those of earlier ones are of no use any more, but in a caller's transaction we only INSERT. */
 const takeProbe = statement(
   "take_probe",
+  "Takes the one probe that an open breaker allows.",
   ({ schema: s, now }) => `
 insert into ${s}.breaker_probes (env, program, opening, n, run_id, at) values ($1, $2, $3, $4, $5::uuid, ${now})
 on conflict do nothing returning run_id`,
 );
 const whoProbes = statement(
   "who_probes",
+  "Checks that a run has taken a probe.",
   ({ schema: s }) =>
     `select run_id from ${s}.breaker_probes where env = $1 and program = $2 and opening = $3 and n = $4 and run_id = $5::uuid`,
 );
-const isProbe = statement("is_probe", ({ schema: s }) => `select from ${s}.breaker_probes where run_id = $1 limit 1`);
+const isProbe = statement(
+  "is_probe",
+  "Checks whether a run is a probe.",
+  ({ schema: s }) => `select from ${s}.breaker_probes where run_id = $1 limit 1`,
+);
 
 interface Row {
   failures: number;
@@ -83,13 +102,7 @@ export function breakerStore(db: Database): BreakerStore {
     async read(questions, { tx } = {}) {
       for (const question of questions) refuse(checkBreaker(question));
       if (questions.length === 0) return [];
-      const values = [
-        questions.map((q) => q.env),
-        questions.map((q) => q.program),
-        questions.map((q) => q.threshold),
-        questions.map((q) => q.halfOpenMs),
-      ];
-      return (await db.run<Row>(readBreakers, values, { tx })).map(recordOf);
+      return (await db.run<Row>(readBreakers, QUESTIONS.arrays(questions), { tx })).map(recordOf);
     },
     async takeProbe(request, { tx } = {}) {
       refuse(checkProbe(request));

@@ -1,4 +1,4 @@
-// What nodes declare of their programs: limits, for whoever starts a run without having its code, and what becomes of orphans.
+// What nodes declare of their programs: limits, for callers that start a run without having its code, and the recovery policy.
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -7,6 +7,7 @@ import { refuse } from "../../check/value.js";
 import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
+import { int, rowset, text } from "../connection/rowset.js";
 import { isSilent } from "../node/presence-sql.js";
 import type { Groups } from "../run/groups.js";
 
@@ -17,6 +18,14 @@ const OTHERWISE = "(g.limits, g.recovery) is distinct from (d.limits, d.recovery
 /** Node `n` lives and takes runs of the group: what it declared stands. One that was busy for a moment is not gone. */
 const stands = (now: string) => `(n.stopped_at is null and (${isSilent(now)}) is not true and g.id = any(n.claims))`;
 
+const DECLARED = rowset<DeclaredProgram & { readonly groupId: number }>()({
+  id: int(({ groupId }) => groupId),
+  env: text(({ group }) => group.env),
+  limits: text(({ limits }) => JSON.stringify(limits)),
+  recovery: text(({ recovery = "resume" }) => recovery),
+});
+const declared = DECLARED.from(2);
+
 /**
  * Only of groups of its env that the node serves and takes runs of now: others do not change what holds there. Of two nodes the one that started
  * later decides; the older one when that one is gone. A declarer whose row cannot be seen has registered since this statement
@@ -24,10 +33,11 @@ const stands = (now: string) => `(n.stopped_at is null and (${isSilent(now)}) is
  */
 export const declarePrograms = statement(
   "declare_programs",
+  "Declares limits and recovery policy of a node's programs, and reports conflicts.",
   ({ schema: s, now }: Dialect) => `
 with d as materialized (
   select d.id, d.limits, d.recovery, n.incarnation, n.identity, n.started_at
-  from ${s}.nodes n, unnest($2::int[], $3::text[], $4::text[], $5::text[]) as d(id, env, limits, recovery)
+  from ${s}.nodes n, ${declared.as("d")}
   where d.env = n.env and n.incarnation = $1::uuid and n.stopped_at is null and d.id = any(n.claims) and d.id = any(n.serves)
 ), noted as (
   update ${s}.nodes n set declared = x.declared
@@ -51,10 +61,14 @@ with d as materialized (
 )
 select was.*, c.id is not null as changed from was left join changed c on c.id = was.id
 where was.stands or c.id is null
-order by array_position($2::int[], was.id)`,
+order by array_position(${declared.array("id")}, was.id)`,
 );
 
-const readLimits = statement("read_limits", ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`);
+const readLimits = statement(
+  "read_limits",
+  "Reads the limits that are declared for a claim group.",
+  ({ schema: s }) => `select limits from ${s}.claim_groups where id = $1`,
+);
 
 interface ConflictRow {
   id: number;
@@ -76,14 +90,7 @@ export async function declare(
   let ids: readonly number[] = [];
   const values = async () => {
     ids = await groups.ids(programs.map(({ group }) => group));
-    const limits = programs.map((program) => JSON.stringify(program.limits));
-    return [
-      incarnation,
-      ids,
-      programs.map(({ group }) => group.env),
-      limits,
-      programs.map(({ recovery = "resume" }) => recovery),
-    ];
+    return [incarnation, ...DECLARED.arrays(programs.map((program, i) => ({ ...program, groupId: ids[i]! })))];
   };
   const rows = await db.run<ConflictRow>(declarePrograms, values);
   return rows.map(({ id, identity, of_limits, of_recovery, declarer, changed }): DeclarationConflict => {

@@ -10,12 +10,14 @@ import { ms } from "../connection/instant.js";
 
 const pauseQueue = statement(
   "pause_queue",
+  "Pauses a queue.",
   ({ schema: s, now }) =>
     `insert into ${s}.paused_queues (env, queue, at, by) values ($1, $2, ${now}, $3) on conflict do nothing`,
 );
 
 const resumeQueue = statement(
   "resume_queue",
+  "Resumes a queue and returns its groups.",
   ({ schema: s }) => `
 with resumed as (delete from ${s}.paused_queues where env = $1 and queue = $2)
 select id from ${s}.claim_groups where env = $1 and queue = $2`,
@@ -23,6 +25,7 @@ select id from ${s}.claim_groups where env = $1 and queue = $2`,
 
 const listQueues = statement(
   "list_queues",
+  "Lists queues with the number of runs in each state.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now
 ), live as (

@@ -1,4 +1,4 @@
-// Creates instances and appends to them, many in one statement, each judged by itself.
+// Creates instances and appends to them, many in one statement, each judged alone.
 
 import { checkAppends, checkCreates } from "../../check/machine/machine.js";
 import type {
@@ -12,12 +12,13 @@ import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { isolate } from "../connection/isolate.js";
 import type { Groups } from "../run/groups.js";
-import { changeColumns, headColumns, transposed } from "./machine-columns.js";
+import { appendColumns, createColumns, unfitColumns } from "./machine-columns.js";
 import {
-  APPEND_TIMER_PARAMETERS,
   appendInstances,
   createInstances,
+  REFUSED,
   refusedAppends,
+  TRIED,
   unfitParts,
   whoseInstances,
 } from "./machine-sql.js";
@@ -62,18 +63,7 @@ async function sendCreates(
   tx?: Transaction,
 ): Promise<readonly CreateAnswer[]> {
   if (instances.length === 0) return [];
-  const values = async () => [
-    ...(await headColumns(groups, instances, () => 0)),
-    instances.map(({ id }) => id),
-    instances.map(({ inputHash }) => inputHash),
-    instances.map(({ redact }) => JSON.stringify(redact)),
-    instances.map(({ status }) => status),
-    instances.map(({ version }) => version),
-    instances.map(({ value }) => value),
-    instances.map(({ snapshot }) => snapshot.codec),
-    instances.map(({ snapshot }) => snapshot.data),
-    ...(await changeColumns(groups, instances)),
-  ];
+  const values = () => createColumns(groups, instances);
   const rows = await db.run<{ key: string }>(createInstances, values, { tx });
   const created = new Set(rows.map(({ key }) => key));
   const losers = instances.filter(({ key }) => !created.has(key));
@@ -87,8 +77,7 @@ async function sendCreates(
 }
 
 function whose(db: Database, losers: readonly NewInstance[], tx?: Transaction) {
-  const values = [losers.map(({ key }) => key), losers.map(({ token }) => token)];
-  return db.run<{ input_hash: string | null; mine: boolean | null }>(whoseInstances, values, { tx });
+  return db.run<{ input_hash: string | null; mine: boolean | null }>(whoseInstances, TRIED.arrays(losers), { tx });
 }
 
 export async function append(
@@ -116,8 +105,8 @@ export async function append(
 }
 
 /**
- * The first ones that have no timer in common: one statement cannot remove a row and set it anew. (Somebody tells an instance
- * something else while that one takes what it was told before.) The others come after them, in their order.
+ * The first ones that have no timer in common: one statement cannot remove a row and insert it again. (A sender replaces an event
+ * while the instance takes the one before.) The others come after them, in their order.
  */
 function apart(appends: readonly Append[]): readonly Append[] {
   const touched = new Set<string>();
@@ -130,26 +119,7 @@ function apart(appends: readonly Append[]): readonly Append[] {
 }
 
 async function sendAppends(db: Database, groups: Groups, appends: readonly Append[]): Promise<readonly AppendAnswer[]> {
-  const values = async () => [
-    ...(await headColumns(groups, appends, (one) => (one as Append).expectedSeq)),
-    appends.map(({ status }) => status),
-    appends.map(({ version }) => version),
-    appends.map(({ value }) => value),
-    appends.map(({ snapshot }) => snapshot?.codec ?? null),
-    appends.map(({ snapshot }) => snapshot?.data ?? null),
-    ...(await changeColumns(groups, appends)),
-    ...firedColumns(appends),
-    ...transposed(
-      APPEND_TIMER_PARAMETERS.cancelled,
-      appends.flatMap(({ cancelled, fired, timers, told }, a) => {
-        const set = new Set([...timers, ...told].map(({ id }) => id));
-        const over = new Map<string, number | null>(cancelled.map((id) => [id, null]));
-        // One that fires and is set anew is replaced, not removed.
-        for (const { id, generation } of fired) if (!set.has(id)) over.set(id, generation);
-        return [...over].map(([id, generation]) => [a + 1, id, generation]);
-      }),
-    ),
-  ];
+  const values = () => appendColumns(groups, appends);
   const rows = await db.run<{ ord: number; seq: string }>(appendInstances, values);
   const answers = new Map<Append, AppendAnswer>();
   for (const { ord, seq } of rows) answers.set(appends[ord - 1]!, { outcome: "accepted", seq: Number(seq) });
@@ -159,13 +129,6 @@ async function sendAppends(db: Database, groups: Groups, appends: readonly Appen
   return appends.map((one) => answers.get(one)!);
 }
 
-function firedColumns(appends: readonly Append[]): unknown[][] {
-  return transposed(
-    APPEND_TIMER_PARAMETERS.fired,
-    appends.flatMap(({ fired }, a) => fired.map(({ id, generation }) => [a + 1, id, generation])),
-  );
-}
-
 interface Refused {
   seq: string | null;
   status: InstanceStatus;
@@ -173,18 +136,8 @@ interface Refused {
 }
 
 async function whyRefused(db: Database, appends: readonly Append[]): Promise<readonly AppendAnswer[]> {
-  const rows = await db.run<Refused>(refusedAppends, [
-    appends.map(({ key }) => key),
-    appends.map(({ token }) => token),
-    appends.map(({ expectedSeq }) => expectedSeq),
-  ]);
-  const unfit = await db.run<{ what: "taken" | "gone"; ord: number; key: string }>(unfitParts, [
-    ...transposed(
-      3,
-      appends.flatMap(({ key, events }, a) => events.flatMap((e) => (e.key === null ? [] : [[a + 1, key, e.key]]))),
-    ),
-    ...firedColumns(appends),
-  ]);
+  const rows = await db.run<Refused>(refusedAppends, REFUSED.arrays(appends));
+  const unfit = await db.run<{ what: "taken" | "gone"; ord: number; key: string }>(unfitParts, unfitColumns(appends));
   return appends.map(({ expectedSeq, events }, a): AppendAnswer => {
     const { seq, status, recorded } = rows[a]!;
     if (seq === null) return { outcome: "unknown" };

@@ -1,91 +1,171 @@
-// Changes of instances as the arrays that the statements unnest. `ord` counts the instances of the batch from 1.
+// Changes of instances as parameters of the statements. `ord` is the place of the instance in its batch, counted from 1.
 
-import type { Append, Change, NewInstance, NewTold } from "../../contract/machine/machines.js";
+import type {
+  Append,
+  Change,
+  NewInstance,
+  NewInstanceEvent,
+  NewTimer,
+  NewTold,
+} from "../../contract/machine/machines.js";
+import { bigint, type Columns, float8, int, rowset, text, uuid } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
-import { columnsOf, RUN } from "../run/insert-runs.js";
+import { type PlacedRun, place, RUN } from "../run/insert-runs.js";
 
-export const EVENT = ["int", "int", "text", "text", "text", "text", "text", "text"];
-export const EVENT_COLUMNS = "ord, i, kind, name, key, codec, data, by";
-export const TIMER = ["int", "uuid", "bigint", "text", "text", "text", "text", "float8"];
-export const TIMER_COLUMNS = "ord, id, generation, kind, name, codec, data, delay_ms";
-export const TOLD = ["int", "uuid", "bigint", "uuid", "int", "text", "text", "text", "float8"];
-export const TOLD_COLUMNS = "ord, id, generation, instance, claim_group, name, codec, data, delay_ms";
-export const EFFECT = [...RUN, "int"];
-/** What every change has, in this order. */
-export const CHANGE_PARAMETERS = EVENT.length + TIMER.length + TOLD.length + EFFECT.length;
+/** A part of a change, with the place of its instance. */
+interface Of<Part> {
+  readonly ord: number;
+  readonly part: Part;
+}
 
-/** Key, group, token, base, count: the first five arrays of every statement. */
-export async function headColumns(
-  groups: Groups,
-  changes: readonly (Append | NewInstance)[],
-  baseOf: (change: Append | NewInstance) => number,
-): Promise<unknown[][]> {
+interface Grouped<Part> {
+  readonly part: Part;
+  readonly group: number;
+}
+
+/** What every change has: whose it is, and the events it adds after `base`. */
+const HEAD = {
+  key: uuid(({ part }) => part.key),
+  claim_group: int(({ group }) => group),
+  token: uuid(({ part }) => part.token),
+} satisfies Columns<Grouped<Append | NewInstance>>;
+
+export const CREATED = rowset<Grouped<NewInstance>>()({
+  ...HEAD,
+  base: bigint(() => 0),
+  n: int(({ part }) => part.events.length),
+  id: text(({ part }) => part.id),
+  input_hash: text(({ part }) => part.inputHash),
+  redact: text(({ part }) => JSON.stringify(part.redact)),
+  status: text(({ part }) => part.status),
+  version: text(({ part }) => part.version),
+  value: text(({ part }) => part.value),
+  codec: text(({ part }) => part.snapshot.codec),
+  data: text(({ part }) => part.snapshot.data),
+});
+
+export const APPENDED = rowset<Grouped<Append>>()({
+  ...HEAD,
+  base: bigint(({ part }) => part.expectedSeq),
+  n: int(({ part }) => part.events.length),
+  status: text(({ part }) => part.status),
+  version: text(({ part }) => part.version),
+  value: text(({ part }) => part.value),
+  codec: text(({ part }) => part.snapshot?.codec ?? null),
+  data: text(({ part }) => part.snapshot?.data ?? null),
+});
+
+/** `i` is the place of the event in its change, counted from 1. */
+export const EVENTS = rowset<Of<NewInstanceEvent> & { readonly i: number }>()({
+  ord: int(({ ord }) => ord),
+  i: int(({ i }) => i),
+  kind: text(({ part }) => part.kind),
+  name: text(({ part }) => part.name),
+  key: text(({ part }) => part.key),
+  codec: text(({ part }) => part.payload.codec),
+  data: text(({ part }) => part.payload.data),
+  by: text(({ part }) => part.by),
+});
+
+export const TIMERS = rowset<Of<NewTimer>>()({
+  ord: int(({ ord }) => ord),
+  id: uuid(({ part }) => part.id),
+  generation: bigint(({ part }) => part.generation),
+  kind: text(({ part }) => part.kind),
+  name: text(({ part }) => part.name),
+  codec: text(({ part }) => part.payload.codec),
+  data: text(({ part }) => part.payload.data),
+  delay_ms: float8(({ part }) => part.delayMs),
+});
+
+/** Events that are sent to other instances. */
+export const SENT = rowset<Of<NewTold> & Grouped<NewTold>>()({
+  ord: int(({ ord }) => ord),
+  id: uuid(({ part }) => part.id),
+  generation: bigint(({ part }) => part.generation),
+  instance: uuid(({ part }) => part.instanceKey),
+  claim_group: int(({ group }) => group),
+  name: text(({ part }) => part.name),
+  codec: text(({ part }) => part.payload.codec),
+  data: text(({ part }) => part.payload.data),
+  delay_ms: float8(({ part }) => part.delayMs),
+});
+
+export const EFFECTS = rowset<PlacedRun & { readonly ord: number }>()({ ...RUN, ord: int(({ ord }) => ord) });
+
+/** Timers that are removed, or have to be there. No generation: whichever there is. */
+export const TIMER_FENCES = rowset<Of<{ readonly id: string; readonly generation: number | null }>>()({
+  ord: int(({ ord }) => ord),
+  id: uuid(({ part }) => part.id),
+  generation: bigint(({ part }) => part.generation),
+});
+
+/** Keys of events that may have been accepted before. */
+export const EVENT_KEYS = rowset<Of<{ readonly instance: string; readonly key: string }>>()({
+  ord: int(({ ord }) => ord),
+  instance: uuid(({ part }) => part.instance),
+  key: text(({ part }) => part.key),
+});
+
+export async function createColumns(groups: Groups, instances: readonly NewInstance[]): Promise<unknown[][]> {
+  return [...CREATED.arrays(await grouped(groups, instances)), ...(await changeColumns(groups, instances))];
+}
+
+export async function appendColumns(groups: Groups, appends: readonly Append[]): Promise<unknown[][]> {
   return [
-    changes.map(({ key }) => key),
-    await groups.ids(changes.map(({ group }) => group)),
-    changes.map(({ token }) => token),
-    changes.map(baseOf),
-    changes.map(({ events }) => events.length),
+    ...APPENDED.arrays(await grouped(groups, appends)),
+    ...(await changeColumns(groups, appends)),
+    ...TIMER_FENCES.arrays(partsOf(appends, ({ fired }) => fired)),
+    ...TIMER_FENCES.arrays(partsOf(appends, removedBy)),
   ];
 }
 
-export async function changeColumns(groups: Groups, changes: readonly Change[]): Promise<unknown[][]> {
+/** The parameters of the question which parts of these appends do not fit. */
+export function unfitColumns(appends: readonly Append[]): unknown[][] {
+  const keys = ({ key: instance, events }: Append) =>
+    events.flatMap(({ key }) => (key === null ? [] : { instance, key }));
+  return [...EVENT_KEYS.arrays(partsOf(appends, keys)), ...TIMER_FENCES.arrays(partsOf(appends, ({ fired }) => fired))];
+}
+
+/** The parameters that follow those of the instances themselves. */
+async function changeColumns(groups: Groups, changes: readonly Change[]): Promise<unknown[][]> {
+  const effects = partsOf(changes, ({ effects }) => effects);
+  const runs = await place(
+    groups,
+    effects.map(({ part }) => part),
+  );
   return [
-    ...eventColumns(changes),
-    ...timerColumns(changes),
-    ...(await toldColumns(
+    ...EVENTS.arrays(changes.flatMap(({ events }, c) => events.map((part, i) => ({ ord: c + 1, i: i + 1, part })))),
+    ...TIMERS.arrays(partsOf(changes, ({ timers }) => timers)),
+    ...(await sentColumns(
       groups,
-      changes.flatMap(({ told }) => told),
-      changes.flatMap(({ told }, c) => told.map(() => c + 1)),
+      partsOf(changes, ({ told }) => told),
     )),
-    ...(await effectColumns(groups, changes)),
+    ...EFFECTS.arrays(runs.map((run, i) => ({ ...run, ord: effects[i]!.ord }))),
   ];
 }
 
-function eventColumns(changes: readonly Change[]): unknown[][] {
-  return transposed(
-    EVENT.length,
-    changes.flatMap(({ events }, c) =>
-      events.map(({ kind, name, key, payload, by }, i) => [
-        ...[c + 1, i + 1, kind, name, key, payload.codec, payload.data, by],
-      ]),
-    ),
-  );
+export async function sentColumns(groups: Groups, sent: readonly Of<NewTold>[]): Promise<unknown[][]> {
+  const ids = await groups.ids(sent.map(({ part }) => part.group));
+  return SENT.arrays(sent.map((one, i) => ({ ...one, group: ids[i]! })));
 }
 
-function timerColumns(changes: readonly Change[]): unknown[][] {
-  return transposed(
-    TIMER.length,
-    changes.flatMap(({ timers }, c) =>
-      timers.map(({ id, generation, kind, name, payload, delayMs }) => [
-        ...[c + 1, id, generation, kind, name, payload.codec, payload.data, delayMs],
-      ]),
-    ),
-  );
+/** A timer that fires and is set again is replaced, not removed. */
+function removedBy({ cancelled, fired, timers, told }: Append) {
+  const set = new Set([...timers, ...told].map(({ id }) => id));
+  const removed = new Map<string, number | null>(cancelled.map((id) => [id, null]));
+  for (const { id, generation } of fired) if (!set.has(id)) removed.set(id, generation);
+  return [...removed].map(([id, generation]) => ({ id, generation }));
 }
 
-export async function toldColumns(
+async function grouped<Part extends Append | NewInstance>(
   groups: Groups,
-  told: readonly NewTold[],
-  ords: readonly number[],
-): Promise<unknown[][]> {
-  const ids = await groups.ids(told.map(({ group }) => group));
-  return transposed(
-    TOLD.length,
-    told.map(({ id, generation, instanceKey, name, payload, delayMs }, i) => [
-      ...[ords[i], id, generation, instanceKey, ids[i], name, payload.codec, payload.data, delayMs],
-    ]),
-  );
+  parts: readonly Part[],
+): Promise<Grouped<Part>[]> {
+  const ids = await groups.ids(parts.map(({ group }) => group));
+  return parts.map((part, i) => ({ part, group: ids[i]! }));
 }
 
-async function effectColumns(groups: Groups, changes: readonly Change[]): Promise<unknown[][]> {
-  const runs = changes.flatMap(({ effects }) => effects);
-  const ids = await groups.ids(runs.map(({ group }) => group));
-  const places = new Map(runs.map((run, i) => [run, { group: ids[i]!, position: i }]));
-  return [...columnsOf(runs, places), changes.flatMap(({ effects }, c) => effects.map(() => c + 1))];
-}
-
-/** Rows as columns; so many columns also when there is no row. */
-export function transposed(width: number, rows: readonly (readonly unknown[])[]): unknown[][] {
-  return Array.from({ length: width }, (_, k) => rows.map((row) => row[k]));
+function partsOf<Whole, Part>(wholes: readonly Whole[], parts: (whole: Whole) => readonly Part[]): Of<Part>[] {
+  return wholes.flatMap((whole, w) => parts(whole).map((part) => ({ ord: w + 1, part })));
 }

@@ -2,71 +2,77 @@
 // for the rows that were written: events, timers and effects of a step are there together or not at all. (With the timer's row
 // first, sends and fires of 20 instances deadlocked 52 times in 5 s.)
 
-import { at, oneOf, unnest } from "../connection/batch.js";
+import type { Append } from "../../contract/machine/machines.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { intoJournal, intoRuns, RUN_COLUMNS } from "../run/insert-runs.js";
-import {
-  CHANGE_PARAMETERS,
-  EFFECT,
-  EVENT,
-  EVENT_COLUMNS,
-  TIMER,
-  TIMER_COLUMNS,
-  TOLD,
-  TOLD_COLUMNS,
-} from "./machine-columns.js";
+import { bigint, type HasColumns, oneOf, rowset, uuid } from "../connection/rowset.js";
+import { intoJournal, intoRuns } from "../run/insert-runs.js";
+import { APPENDED, CREATED, EFFECTS, EVENT_KEYS, EVENTS, SENT, TIMER_FENCES, TIMERS } from "./machine-columns.js";
 
-const HEAD = ["uuid", "int", "uuid", "bigint", "int"];
-const CREATED = [...HEAD, "text", "text", "text", "text", "text", "text", "text", "text"];
-const APPENDED = [...HEAD, "text", "text", "text", "text", "text"];
-const FIRED = ["int", "uuid", "bigint"];
-const CANCELLED = ["int", "uuid", "bigint"];
+/** The parameters that follow those of the instances themselves. */
+function changesFrom(first: number) {
+  const events = EVENTS.from(first);
+  const timers = TIMERS.from(events.next);
+  const sent = SENT.from(timers.next);
+  return { events, timers, sent, effects: EFFECTS.from(sent.next) };
+}
 
-const keyOf = (ord: string) => at(1, "uuid", ord);
-const groupOf = (ord: string) => at(2, "int", ord);
-const tokenOf = (ord: string) => at(3, "uuid", ord);
-const baseOf = (ord: string) => at(4, "bigint", ord);
-const written = (ord: string) => oneOf(keyOf(ord), "select key from ok");
+const create = (() => {
+  const instances = CREATED.from(1);
+  return { instances, ...changesFrom(instances.next) };
+})();
 
-const ANEW = `(id) do update set instance = excluded.instance, claim_group = excluded.claim_group, generation = excluded.generation,
+const append = (() => {
+  const instances = APPENDED.from(1);
+  const changes = changesFrom(instances.next);
+  const fired = TIMER_FENCES.from(changes.effects.next);
+  return { instances, ...changes, fired, removed: TIMER_FENCES.from(fired.next) };
+})();
+
+interface ChangeParameters extends ReturnType<typeof changesFrom> {
+  readonly instances: HasColumns<"key" | "claim_group" | "token" | "base">;
+}
+
+const RESET = `(id) do update set instance = excluded.instance, claim_group = excluded.claim_group, generation = excluded.generation,
     kind = excluded.kind, name = excluded.name, codec = excluded.codec, data = excluded.data, due_at = excluded.due_at, try_at = excluded.try_at,
     claimed_until = null, attempts = 0, state = 'pending', problem = null`;
 
 /**
- * A told event stands in the line of its instance's timers: where that is served, and not where its sender is. `replace`: told again it
- * begins anew.
+ * A sent event waits among its instance's timers: where that is served, and not where its sender is. `replace`: sent again, it
+ * starts from its new time.
  */
-export const intoTold = ({ schema: s }: Dialect, source: string, only: string, replace: boolean) => `
+export const intoSent = ({ schema: s }: Dialect, sent: SentParameters, only: string, replace: boolean) => `
   insert into ${s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
   select x.id, x.instance, coalesce((select i.claim_group from ${s}.instances i where i.key = x.instance limit 1), x.claim_group),
     x.generation, 'sent', x.name, x.codec, x.data,
     t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}, t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}
-  from ${source} with ordinality as x(${TOLD_COLUMNS}, position), t
+  from ${sent.as("x", "position")}, t
   where ${only}
-  on conflict ${replace ? ANEW : "do nothing"}`;
+  on conflict ${replace ? RESET : "do nothing"}`;
 
-/** Of the changes whose rows stand in `ok`. `replace`: a timer that is set again begins anew. */
-function changeParts(d: Dialect, from: number, replace: boolean): string {
+type SentParameters = ReturnType<typeof SENT.from>;
+
+/** Of the changes whose rows are in `ok`. `replace`: a timer that is set again starts from its new time. */
+function changeParts(d: Dialect, parameters: ChangeParameters, replace: boolean): string {
   const { schema: s } = d;
-  const timers = from + EVENT.length;
-  const told = timers + TIMER.length;
-  const effects = told + TOLD.length;
+  const { instances, events, timers, sent, effects } = parameters;
+  const keyOf = (ord: string) => instances.at("key", ord);
+  const written = (ord: string) => oneOf(keyOf(ord), "select key from ok");
   const due = `t.now + ${interval("x.delay_ms + (x.position - 1) * 0.001")}`;
   return `events as (
   insert into ${s}.instance_events (instance, seq, token, kind, name, key, codec, data, by, at)
-  select ${keyOf("e.ord")}, ${baseOf("e.ord")} + e.i, ${tokenOf("e.ord")}, e.kind, e.name, e.key, e.codec, e.data, e.by, t.now
-  from ${unnest(from, EVENT)} as e(${EVENT_COLUMNS}), t
+  select ${keyOf("e.ord")}, ${instances.at("base", "e.ord")} + e.i, ${instances.at("token", "e.ord")}, e.kind, e.name, e.key, e.codec, e.data, e.by, t.now
+  from ${events.as("e")}, t
   where ${written("e.ord")}
 ), timers as (
   insert into ${s}.timers (id, instance, claim_group, generation, kind, name, codec, data, due_at, try_at)
-  select x.id, ${keyOf("x.ord")}, ${groupOf("x.ord")}, x.generation, x.kind, x.name, x.codec, x.data, ${due}, ${due}
-  from ${unnest(timers, TIMER)} with ordinality as x(${TIMER_COLUMNS}, position), t
+  select x.id, ${keyOf("x.ord")}, ${instances.at("claim_group", "x.ord")}, x.generation, x.kind, x.name, x.codec, x.data, ${due}, ${due}
+  from ${timers.as("x", "position")}, t
   where ${written("x.ord")}
-  on conflict ${replace ? ANEW : "do nothing"}
-), told as (${intoTold(d, unnest(told, TOLD), written("x.ord"), replace)}
+  on conflict ${replace ? RESET : "do nothing"}
+), sent as (${intoSent(d, sent, written("x.ord"), replace)}
 ), new as materialized (
-  select * from ${unnest(effects, EFFECT)} as n(${RUN_COLUMNS}, ord) where ${written("n.ord")}
+  select * from ${effects.as("n")} where ${written("n.ord")}
 ), r as (${intoRuns(d, "on conflict do nothing", false)}
 ), j as (${intoJournal(d, "on conflict do nothing")}
 )`;
@@ -75,6 +81,7 @@ function changeParts(d: Dialect, from: number, replace: boolean): string {
 /** In a caller's transaction, too: INSERTs only. */
 export const createInstances = statement(
   "create_instances",
+  "Creates instances of state machines with their first events, timers and effects.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ok as (
@@ -82,37 +89,40 @@ with t as materialized (select ${d.now} as now
     created_at, updated_at, ended_at)
   select c.key, c.claim_group, c.n, c.n, c.id, c.input_hash, c.redact, c.status, c.version, c.value, c.codec, c.data,
     t.now, t.now, case when c.status <> 'active' then t.now end
-  from ${unnest(1, CREATED)}
-    as c(key, claim_group, token, base, n, id, input_hash, redact, status, version, value, codec, data), t
+  from ${create.instances.as("c")}, t
   order by c.key
   on conflict do nothing
   returning key
-), ${changeParts(d, CREATED.length + 1, false)}
+), ${changeParts(d, create, false)}
 select key from ok`,
 );
+
+/** A call of which the answer may have been lost: whose instance it was for, and its token. */
+export const TRIED = rowset<{ readonly key: string; readonly token: string }>()({
+  key: uuid(({ key }) => key),
+  token: uuid(({ token }) => token),
+});
 
 /** Why instances were not created: who has the id. `mine`: this very call did, before. */
 export const whoseInstances = statement(
   "whose_instances",
+  "Finds out who created instances that are there already.",
   ({ schema: s }) => `
 select i.input_hash, e.token = w.token as mine
-from ${unnest(1, ["uuid", "uuid"])} with ordinality as w(key, token, ord)
+from ${TRIED.from(1).as("w", "ord")}
 left join lateral (select input_hash from ${s}.instances i where i.key = w.key limit 1) i on true
 left join lateral (select token from ${s}.instance_events e where e.instance = w.key and e.seq = 1 limit 1) e on true
 order by w.ord`,
 );
 
-const FIRES = APPENDED.length + CHANGE_PARAMETERS + 1;
-const CANCELS = FIRES + FIRED.length;
-
 /** Rows (ord) of appends with a timer that is not there in this generation, or an event whose key is taken. */
 const unfit = ({ schema: s }: Dialect) => `
-  select f.ord from ${unnest(FIRES, FIRED)} as f(ord, id, generation)
+  select f.ord from ${append.fired.as("f")}
   where (select x.id from ${s}.timers x where x.id = f.id and x.generation = f.generation limit 1) is null
   union all
-  select e.ord from ${unnest(APPENDED.length + 1, EVENT)} as e(${EVENT_COLUMNS})
+  select e.ord from ${append.events.as("e")}
   where e.key is not null
-    and (select v.seq from ${s}.instance_events v where v.instance = ${keyOf("e.ord")} and v.key = e.key limit 1) is not null`;
+    and (select v.seq from ${s}.instance_events v where v.instance = ${append.instances.at("key", "e.ord")} and v.key = e.key limit 1) is not null`;
 
 /**
  * Rows that others have locked are skipped (busy), never waited for. That a fired timer is there is judged by the statement's
@@ -121,39 +131,47 @@ const unfit = ({ schema: s }: Dialect) => `
  */
 export const appendInstances = statement(
   "append_instances",
+  "Appends steps to instances, with their timers and effects.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), a as materialized (
-  select a.* from ${unnest(1, APPENDED)} with ordinality
-    as a(key, claim_group, token, seq, n, status, version, value, codec, data, ord)
+  select a.* from ${append.instances.as("a", "ord")}
   join ${d.schema}.instances i on i.key = a.key
   for no key update of i skip locked
 ), ok as (
   update ${d.schema}.instances i
-  set seq = a.seq + a.n, status = a.status, version = a.version, value = a.value,
+  set seq = a.base + a.n, status = a.status, version = a.version, value = a.value,
       codec = coalesce(a.codec, i.codec), data = coalesce(a.data, i.data),
-      snapshot_seq = case when a.codec is null then i.snapshot_seq else a.seq + a.n end,
+      snapshot_seq = case when a.codec is null then i.snapshot_seq else a.base + a.n end,
       updated_at = t.now, ended_at = case when a.status <> 'active' then t.now end, problem = null
   from a, t
-  where i.key = a.key and i.seq = a.seq and i.status = 'active'
+  where i.key = a.key and i.seq = a.base and i.status = 'active'
     and not ${oneOf("a.ord", `select ord from (${unfit(d)}) u`)}
   returning i.key, a.ord, i.seq, i.status <> 'active' as ends
 ), cancelled as (
-  delete from ${d.schema}.timers x using ${unnest(CANCELS, CANCELLED)} as c(ord, id, generation)
-  where x.id = c.id and x.generation = coalesce(c.generation, x.generation) and ${written("c.ord")}
+  delete from ${d.schema}.timers x using ${append.removed.as("c")}
+  where x.id = c.id and x.generation = coalesce(c.generation, x.generation)
+    and ${oneOf(append.instances.at("key", "c.ord"), "select key from ok")}
 ), over as (
   delete from ${d.schema}.timers x using ok
   where ok.ends and x.instance = ok.key and x.kind <> 'sent'
-), ${changeParts(d, APPENDED.length + 1, true)}
+), ${changeParts(d, append, true)}
 select ord::int, seq from ok`,
 );
+
+export const REFUSED = rowset<Append>()({
+  key: uuid(({ key }) => key),
+  token: uuid(({ token }) => token),
+  seq: bigint(({ expectedSeq }) => expectedSeq),
+});
 
 /** Why an append was not accepted; asked for refused ones only. */
 export const refusedAppends = statement(
   "refused_appends",
+  "Finds out why appends were not accepted.",
   ({ schema: s }) => `
 select i.seq, i.status, coalesce(e.token = w.token, false) as recorded
-from ${unnest(1, ["uuid", "uuid", "bigint"])} with ordinality as w(key, token, seq, ord)
+from ${REFUSED.from(1).as("w", "ord")}
 left join lateral (select seq, status from ${s}.instances i where i.key = w.key limit 1) i on true
 left join lateral (select token from ${s}.instance_events e where e.instance = w.key and e.seq = w.seq + 1 limit 1) e on true
 order by w.ord`,
@@ -162,12 +180,11 @@ order by w.ord`,
 /** Which of these keys were accepted, and which of these timers are not there: asked when the sequence is as expected. */
 export const unfitParts = statement(
   "unfit_parts",
+  "Finds out which event keys of appends are taken and which timers are missing.",
   ({ schema: s }) => `
-select 'taken' as what, w.ord::int, w.key from ${unnest(1, ["int", "uuid", "text"])} as w(ord, instance, key)
+select 'taken' as what, w.ord::int, w.key from ${EVENT_KEYS.from(1).as("w")}
 where (select e.seq from ${s}.instance_events e where e.instance = w.instance and e.key = w.key limit 1) is not null
 union all
-select 'gone', f.ord::int, null from ${unnest(4, FIRED)} as f(ord, id, generation)
+select 'gone', f.ord::int, null from ${TIMER_FENCES.from(EVENT_KEYS.from(1).next).as("f")}
 where (select x.id from ${s}.timers x where x.id = f.id and x.generation = f.generation limit 1) is null`,
 );
-
-export const APPEND_TIMER_PARAMETERS = { fired: FIRED.length, cancelled: CANCELLED.length };

@@ -1,4 +1,4 @@
-// Instances of state machines, as a store keeps them.
+// The store's operations on instances of state machines.
 
 import { type BatchLimits, inBatches } from "../../../kernel/chunk.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
@@ -13,16 +13,18 @@ import {
   type CreateAnswer,
   INSTANCE_STATUSES,
   type InstanceEvent,
+  type InstanceFilter,
+  type InstancePage,
   type MachineStore,
   type NewInstance,
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import { callLane } from "../connection/call-lane.js";
 import type { Database } from "../connection/database.js";
-import { statement } from "../connection/dialect.js";
+import { query, statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval, ms } from "../connection/instant.js";
+import { IDS } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
 import { append, create } from "./append-instances.js";
 import { LOADED, type LoadedRow, loadedOf, RECORD, type RecordRow, recordOf } from "./instance-row.js";
@@ -30,16 +32,18 @@ import { claimDue, settle, TIMER_RECORD, type TimerRow, tell, timerOf } from "./
 
 export const loadInstances = statement(
   "load_instances",
+  "Reads instances with their snapshots.",
   ({ schema: s }) => `
-select x.* from ${unnest(1, ["uuid"])} with ordinality as w(key, ord)
+select x.* from ${IDS.from(1).as("w", "ord")}
 left join lateral (
-  select ${LOADED} from ${s}.instances i join ${s}.claim_groups g on g.id = i.claim_group where i.key = w.key limit 1
+  select ${LOADED} from ${s}.instances i join ${s}.claim_groups g on g.id = i.claim_group where i.key = w.id limit 1
 ) x on true
 order by w.ord`,
 );
 
 export const readEvents = statement(
   "read_instance_events",
+  "Reads the events of an instance after a sequence.",
   ({ schema: s }) => `
 select seq, kind, name, key, codec, data, by, ${ms("at")} as at from ${s}.instance_events
 where instance = $1 and seq > $2 order by seq limit $3`,
@@ -47,17 +51,20 @@ where instance = $1 and seq > $2 order by seq limit $3`,
 
 const readTimers = statement(
   "read_timers",
+  "Lists the timers of an instance.",
   ({ schema: s }) => `select ${TIMER_RECORD} from ${s}.timers x where x.instance = $1 order by x.due_at, x.id`,
 );
 
 const noteProblem = statement(
   "note_problem",
+  "Stores the problem that stopped an instance.",
   ({ schema: s }) => `
 update ${s}.instances set problem = $3 where key = $1 and seq = $2 and problem is distinct from $3 returning key`,
 );
 
-const redriveTimers = statement(
-  "redrive_timers",
+const retryTimers = statement(
+  "retry_timers",
+  "Makes the dead timers of an instance pending again.",
   ({ schema: s, now }) => `
 update ${s}.timers set state = 'pending', attempts = 0, try_at = greatest(due_at, ${now}), claimed_until = null
 where instance = $1 and state = 'dead' returning claim_group`,
@@ -65,6 +72,7 @@ where instance = $1 and state = 'dead' returning claim_group`,
 
 const pruneInstances = statement(
   "prune_instances",
+  "Removes instances that ended long ago.",
   ({ schema: s, now }) => `
 with found as materialized (
   select x.key from ${s}.claim_groups g
@@ -89,7 +97,7 @@ interface EventRow extends Pick<InstanceEvent, "kind" | "name" | "key" | "by" | 
   data: string;
 }
 
-/** A nearer deadline than this is told to other processes: they look so often anyway. */
+/** Other processes are woken for a deadline nearer than this: they look as often anyway. */
 const SOON_MS = 5_000;
 
 const CHANGE_LIMITS: BatchLimits<Change> = {
@@ -160,7 +168,7 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
     },
     async redriveTimers(key) {
       refuse(checkUuid("key", key));
-      const rows = await db.run<{ claim_group: number }>(redriveTimers, [key]);
+      const rows = await db.run<{ claim_group: number }>(retryTimers, [key]);
       hints.tell(rows.map(({ claim_group }) => claim_group));
       return rows.length;
     },
@@ -180,22 +188,23 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
   }
 }
 
-const list: (db: Database, ...args: Parameters<MachineStore["list"]>) => ReturnType<MachineStore["list"]> = async (
-  db,
-  filter,
-  page,
-) => {
-  refuse(checkInstanceFilter(filter) ?? checkPage(page));
-  const { schema: s } = db.dialect;
-  const { limit, before } = page;
-  const statuses = INSTANCE_STATUSES.filter((known) => filter.statuses?.includes(known) ?? true);
-  // Each group is one range of instances_created: of a million instances, a page is read and not all of them (1.1 s).
-  // Only what is asked for stands in the text: one plan is made for all values.
-  const values: unknown[] = [statuses, limit + 1, filter.env];
-  const equal = (column: string, value: string | null | undefined) =>
-    (value ?? null) === null ? "" : ` and ${column} = $${values.push(value)}`;
-  const place = before === undefined ? null : `$${values.push(before)}::uuid`;
-  const text = `
+interface PageAsked {
+  readonly filter: InstanceFilter;
+  readonly limit: number;
+  readonly before?: string;
+}
+
+/** Each group is one range of instances_created: of a million instances, a page is read and not all of them (1.1 s). */
+const listInstances = query<PageAsked>({
+  name: "list_instances",
+  purpose: "Lists a page of instances, the newest first.",
+  text({ schema: s }, { filter, limit, before }) {
+    const statuses = INSTANCE_STATUSES.filter((known) => filter.statuses?.includes(known) ?? true);
+    const values: unknown[] = [statuses, limit + 1, filter.env];
+    const equal = (column: string, value: string | null | undefined) =>
+      (value ?? null) === null ? "" : ` and ${column} = $${values.push(value)}`;
+    const place = before === undefined ? null : `$${values.push(before)}::uuid`;
+    const text = `
 ${place === null ? "" : `with b as materialized (select b.created_at, b.key from ${s}.instances b where b.key = ${place})`}
 select i.* from ${s}.claim_groups g
 cross join lateral (
@@ -206,12 +215,23 @@ cross join lateral (
 ) i
 where g.env = $3${equal("g.stack", filter.stack)}${equal("g.program", filter.machine)}
 order by i.made_at desc, i.key desc limit $2`;
-  const rows = await db.runText<RecordRow>("list_instances", text, values);
+    return { text, values };
+  },
+  samples: {
+    "of an env": { filter: { env: "e" }, limit: 10 },
+    "with every condition": { filter: { env: "e", stack: "s", machine: "m", id: "i" }, limit: 10, before: "b" },
+  },
+});
+
+async function list(db: Database, filter: InstanceFilter, page: Omit<PageAsked, "filter">): Promise<InstancePage> {
+  refuse(checkInstanceFilter(filter) ?? checkPage(page));
+  const { limit } = page;
+  const rows = await db.runQuery<RecordRow, PageAsked>(listInstances, { filter, ...page });
   const instances = rows.slice(0, limit).map(recordOf);
   return { instances, next: rows.length > limit ? instances.at(-1)!.key : null };
-};
+}
 
-/** Where somebody may have something to do, now or soon. */
+/** The groups in which there is something to do, now or soon. */
 function wokenBy({ group, timers, told, effects }: NewInstance | Append): RunGroup[] {
   const soon = timers.some(({ delayMs }) => delayMs <= SOON_MS) ? [group] : [];
   const others = told.filter(({ delayMs }) => delayMs <= SOON_MS).map((one) => one.group);

@@ -1,5 +1,5 @@
-// Timers of instances: taken when they are due, settled when they could not be fired; and events that are told to an instance,
-// which wait in the same line.
+// Timers of instances: claimed when they are due, settled when they could not be fired; and events that are sent to an instance,
+// which wait among its timers.
 
 import { checkSettlements, checkTimerClaim, checkTold } from "../../check/machine/machine.js";
 import { refuse } from "../../check/value.js";
@@ -14,15 +14,15 @@ import type {
   TimerSettlement,
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
+import { bigint, float8, int, rowset, text, uuid } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
 import { LOADED, type LoadedRow, loadedOf } from "./instance-row.js";
-import { TOLD, TOLD_COLUMNS, toldColumns } from "./machine-columns.js";
-import { intoTold } from "./machine-sql.js";
+import { SENT, sentColumns } from "./machine-columns.js";
+import { intoSent } from "./machine-sql.js";
 
 export const TIMER_RECORD = `x.id as timer_id, x.instance, x.generation, x.kind, x.name as timer_name, x.codec as timer_codec,
   x.data as timer_data, ${ms("x.due_at")} as due_at, ${ms("greatest(x.try_at, x.claimed_until)")} as try_at, x.attempts, x.state, x.problem as timer_problem`;
@@ -63,15 +63,16 @@ export function timerOf(row: TimerRow): TimerRecord {
  * Taking writes nothing that is indexed (HOT). When it moved `try_at`, each of 200 timers got a new entry in three indexes: with a
  * million pending most on pages of their own, 3.6 ms instead of 2.2 ms.
  * The rows are taken where `picked` has locked them, by their ctid: looked up again by their ids, 1.1 ms more with a million. One that
- * somebody has changed since the statement began is not seen there, and left to the next look, as a locked one is: whoever changed
- * it tells of it.
- * The limit stands in a sub-select, as the groups do: known, it made a plan with values look so much cheaper than the prepared one
- * that with a million pending every look was planned anew (1.10–1.18 of a sweep with none behind it, instead of 0.94–1.04).
- * Those that somebody holds stand before the rest and are read past: with 1,000 a look takes 1 to 2 ms more. They are few: a node takes
+ * another statement has changed since the statement began is not seen there, and left to the next look, as a locked one is: the change
+ * wakes the node.
+ * The limit is in a sub-select, as the groups are: known, it made a plan with values look so much cheaper than the prepared one
+ * that with a million pending every look was planned again (1.10–1.18 of a round with none behind it, instead of 0.94–1.04).
+ * Those that are held come before the rest and are read past: with 1,000 a look takes 1 to 2 ms more. They are few: a node takes
  * what it fires in 1.25 s. `next_ms` asks the first of them, and only when all that is free was taken: of overdue ones there may be a million.
  */
 export const claimTimers = statement(
   "claim_timers",
+  "Claims timers that are due, and says when to look again.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), picked as materialized (
@@ -89,7 +90,7 @@ with t as materialized (select ${d.now} as now
   update ${d.schema}.timers x
   set attempts = x.attempts + 1, claimed_until = (select now from t) + ${interval("$3::float8")},
       state = case when x.attempts >= $4 then 'dead' else 'pending' end,
-      problem = case when x.attempts >= $4 then coalesce(x.problem, 'Whoever took it never came back.') else x.problem end
+      problem = case when x.attempts >= $4 then coalesce(x.problem, 'The node that claimed it never settled it.') else x.problem end
   where x.ctid = any(array(select place from picked))
   returning x.*
 )
@@ -133,12 +134,22 @@ export async function claimDue(db: Database, groups: Groups, claim: TimerClaim):
   return { now, nextMs: next_ms, timers: taken.map(timerOf), instances: [...once.values()] };
 }
 
-/** One that is being changed is left alone: whoever changes it knows better, and its lease ends by itself. */
+export const SETTLEMENTS = rowset<TimerSettlement>()({
+  id: uuid(({ id }) => id),
+  generation: bigint(({ generation }) => generation),
+  attempts: int(({ attempts }) => attempts),
+  how: text(({ as }) => as),
+  delay_ms: float8(({ delayMs }) => delayMs),
+  problem: text(({ problem }) => problem),
+});
+
+/** One that is being changed is left alone: the change is newer, and the lease expires. */
 export const settleTimers = statement(
   "settle_timers",
+  "Gives back timers that could not be fired: for later, as dead, or removed.",
   ({ schema: s, now }) => `
 with w as materialized (
-  select w.* from ${unnest(1, ["uuid", "bigint", "int", "text", "float8", "text"])} as w(id, generation, attempts, how, delay_ms, problem)
+  select w.* from ${SETTLEMENTS.from(1).as("w")}
   join ${s}.timers x on x.id = w.id and x.generation = w.generation and x.attempts = w.attempts
   for no key update of x skip locked
 ), kept as (
@@ -159,29 +170,22 @@ select (select count(*) from kept)::int + (select count(*) from dropped)::int as
 
 export async function settle(db: Database, settlements: readonly TimerSettlement[]): Promise<number> {
   refuse(checkSettlements(settlements));
-  const [row] = await db.run<{ n: number }>(settleTimers, [
-    settlements.map(({ id }) => id),
-    settlements.map(({ generation }) => generation),
-    settlements.map(({ attempts }) => attempts),
-    settlements.map(({ as }) => as),
-    settlements.map(({ delayMs }) => delayMs),
-    settlements.map(({ problem }) => problem),
-  ]);
+  const [row] = await db.run<{ n: number }>(settleTimers, SETTLEMENTS.arrays(settlements));
   return row!.n;
 }
 
-/** Told again it changes nothing: it waits in the line, or its key stands in the log. */
-export const tellInstances = statement("tell_instances", (d) => {
+/** Sent again it changes nothing: it is still waiting, or its key is in the log. */
+export const sendToInstances = statement("send_to_instances", "Sends events to instances, each id once.", (d) => {
   const { schema: s, now } = d;
   const status = (of: string) => `(select i.status from ${s}.instances i where i.key = ${of}.instance limit 1)`;
   const taken = (of: string) =>
     `(select e.seq from ${s}.instance_events e where e.instance = ${of}.instance and e.key = ${of}.id::text limit 1)`;
   return `
 with t as materialized (select ${now} as now
-), told as (${intoTold(d, unnest(1, TOLD), `${status("x")} = 'active' and ${taken("x")} is null`, false)}
+), sent as (${intoSent(d, SENT.from(1), `${status("x")} = 'active' and ${taken("x")} is null`, false)}
 )
 select ${status("w")} as status, ${taken("w")} is not null as taken
-from ${unnest(1, TOLD)} with ordinality as w(${TOLD_COLUMNS}, n)
+from ${SENT.from(1).as("w", "n")}
 order by w.n`;
 });
 
@@ -195,9 +199,12 @@ export async function tell(
   const good = told.filter((_, i) => !problems[i]);
   const send = async (batch: readonly NewTold[]): Promise<TellAnswer[]> => {
     if (batch.length === 0) return [];
-    const ords = batch.map((_, i) => i + 1);
-    const values = () => toldColumns(groups, batch, ords);
-    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(tellInstances, values, { tx });
+    const values = () =>
+      sentColumns(
+        groups,
+        batch.map((part, i) => ({ ord: i + 1, part })),
+      );
+    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(sendToInstances, values, { tx });
     return rows.map(({ status, taken }) => {
       if (status === null) return { outcome: "unknown" };
       return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };

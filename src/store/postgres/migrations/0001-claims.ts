@@ -2,13 +2,13 @@
 
 import type { Dialect } from "../connection/dialect.js";
 
-// Beside the run, because few runs have one. Who else held a run is told by the tokens in its journal.
+// In a table of their own, because few runs have one. The tokens in a run's journal show who else held it.
 export const claims = ({ schema: s }: Dialect) => `
 create table ${s}.taken_claims (
   run_id   uuid not null,
   epoch    bigint not null,
   owner    uuid not null,
-  -- The node whose sweep took it; NULL: somebody asked for the sweep.
+  -- The node that reclaimed it; NULL: it was reclaimed on request.
   by       uuid,
   outcome  text not null,
   at       timestamptz not null,

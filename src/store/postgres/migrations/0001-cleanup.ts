@@ -1,4 +1,4 @@
-// Clean-up: who did what part of it last, and what its statements are led by.
+// Clean-up: when each part was last done, and the functions that its statements walk along.
 
 import type { Dialect } from "../connection/dialect.js";
 
@@ -33,7 +33,7 @@ create index nodes_started on ${s}.nodes (env, started_at);
 create function ${s}.oldest_nodes(of_env text, most int) returns setof ${s}.nodes ${ORDERED} $$
   select n.* from ${s}.nodes n where n.env = of_env order by n.started_at limit most
 $$;
--- Of the newest but so many.
+-- The start of the node with this rank, the newest first.
 create function ${s}.last_start(of_env text, skipped int) returns timestamptz ${ORDERED} $$
   select n.started_at from ${s}.nodes n where n.env = of_env order by n.started_at desc offset skipped limit 1
 $$;

@@ -1,5 +1,5 @@
-// Programs as data: one row per definition, few rows, read whole when one of them has changed. And what each version said: runs
-// go on with the one they began with.
+// Programs as data: one row per definition, few rows, read whole when one of them has changed. And the body of each version: a run
+// continues with the one it started with.
 
 import type { Dialect } from "../connection/dialect.js";
 

@@ -1,7 +1,7 @@
 // Events: who is started by them, who declared that, and what gathers while a subject is not quiet.
 
 import type { Dialect } from "../connection/dialect.js";
-import { SHELVES, shelf } from "../run/shelf.js";
+import { ENDED_PARTS, endedPartOf } from "../run/ended-part.js";
 
 export const events = ({ schema: s }: Dialect) => `
 -- '' stands for none in stack and version. An event is for a subscription when its payload contains one of the filters.
@@ -68,7 +68,7 @@ create function ${s}.last_failures(in_group int, after timestamptz, most int)
   returns table (id uuid, generation int, ended_at timestamptz) language sql stable
   set search_path = pg_catalog set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
   select r.id, r.generation, r.ended_at from ${s}.runs r
-  where r.claim_group = in_group and ${shelf("r")} = ${SHELVES.trouble} and r.ended_at > after and r.state in ('failed', 'dead')
+  where r.claim_group = in_group and ${endedPartOf("r")} = ${ENDED_PARTS.trouble} and r.ended_at > after and r.state in ('failed', 'dead')
   order by r.ended_at desc, r.id desc limit most
 $$;
 `;

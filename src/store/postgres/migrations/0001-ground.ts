@@ -1,5 +1,5 @@
 // The first schema: runs, their journal, inbox and keys, named leases, nodes; the registration of nodes, limits, schedules and
-// events stand beside it.
+// events are in files of their own.
 
 import type { Dialect } from "../connection/dialect.js";
 import { claims } from "./0001-claims.js";
@@ -33,7 +33,6 @@ export const ground = {
       misfits,
       machines,
       cleanup,
-      //
     ]
       .map((part) => part(dialect))
       .join(""),
@@ -110,7 +109,7 @@ create table ${s}.runs (
 create index runs_waiting on ${s}.runs (claim_group, priority, available_at) where state = 'waiting';
 create index runs_running on ${s}.runs (owner) where state = 'running';
 create index runs_parked on ${s}.runs (wake_at) where state = 'parked';
--- What retention and the lists of troubled and archived runs read; the expression stands in shelf.ts, too.
+-- What retention and the lists of troubled and archived runs read; the expression is in run/ended-part.ts, too.
 create index runs_ended on ${s}.runs (claim_group,
   (case when archived_at is not null then 2 when state in ('failed', 'dead', 'quarantined') then 1 else 0 end),
   ended_at, id) where ended_at is not null;
@@ -150,7 +149,7 @@ create trigger refuse_illegal_move before update on ${s}.runs
   execute function ${s}.refuse_illegal_move();
 
 -- Append-only. Entry base_seq + 1 is the start with the run's input, the last one of an ended run is its end.
--- The token tells a repeated commit that it was written before.
+-- By the token a repeated commit finds that it was written before.
 create table ${s}.journal (
   run_id  uuid not null,
   seq     bigint not null,
@@ -231,7 +230,7 @@ create table ${s}.nodes (
   serves       int[] not null,
   -- Its executors with their slots and queues, for people.
   executors    jsonb not null default '[]',
-  -- It renews nothing and sweeps nothing, and no other lives in its env and stack.
+  -- It renews nothing and reclaims nothing, and no other lives in its env and stack.
   alone        boolean not null default false,
   claims       int[] not null,
   mode         text not null check (mode in ('full', 'trigger_only', 'disabled')),

@@ -1,9 +1,9 @@
-// Limits: the lines in which held runs stand, who has passed, and the one function that lets runs go on.
+// Limits: the lines in which held runs wait, the places that are taken, and the one function that admits runs.
 
 import { overflowReason } from "../../../kernel/run/overflow.js";
-import { oneOf } from "../connection/batch.js";
 import type { Dialect } from "../connection/dialect.js";
-import { isStuck, NO_RUNS, stuckParts } from "../connection/locked-beside.js";
+import { oneOf } from "../connection/rowset.js";
+import { isStuck, NO_RUNS, stuckParts } from "../connection/stuck-runs.js";
 import { endNotices } from "../run/end-notices.js";
 import { ENDED } from "../run/ended-states.js";
 
@@ -73,7 +73,7 @@ create table ${s}.paused_queues (
 create function ${s}.follow_limits() returns trigger language plpgsql
   set search_path = pg_catalog set enable_seqscan = off as $$
 declare
-  -- Quarantined, it has not ended; but its key is not kept from others for as long as nobody has code that fits.
+  -- Quarantined, it has not ended; but its key is not kept from others for as long as no node has code that fits.
   ends boolean := new.state in ${ENDED} or new.state = 'quarantined';
   backs_off boolean := new.failures > old.failures;
   next_stage smallint;
@@ -212,7 +212,7 @@ begin
   ), ended as (select k.run_id, k.parent_id, k.state, false as counted from skipped k
   ), ${endNotices(d)}
   select k.run_id, k.claim_group, k.state, at, (select b.overflow from beyond b where b.run_id = k.run_id limit 1),
-    (select o.run_id from told o where o.run_id = k.parent_id limit 1)
+    (select o.run_id from notified o where o.run_id = k.parent_id limit 1)
   from skipped k;
 end $$;
 `;

@@ -13,14 +13,14 @@ create table ${s}.kept_modes (
   primary key (env, identity)
 );
 
--- Beside the run, because few runs have one: who asked for it, until when somebody must have taken it, and who did.
+-- In a table of its own, because few runs have one: who asked for it, until when a node must have taken it, and which did.
 create table ${s}.deferred_runs (
   run_id      uuid primary key,
   by          text not null,
   expires_at  timestamptz,
   taken_by    uuid,
   taken_at    timestamptz,
-  -- Nobody took it, and it has not expired.
+  -- No node took it, and it has not expired.
   pending     boolean not null default true
 ) with (fillfactor = 70);
 create index deferred_runs_pending on ${s}.deferred_runs (expires_at) where pending;

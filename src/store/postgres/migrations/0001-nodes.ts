@@ -1,4 +1,4 @@
-// How a node is registered: beside others, or alone in its env and stack.
+// Registers a node: together with others, or alone in its env and stack.
 
 import type { Dialect } from "../connection/dialect.js";
 import { HERE, isHere, isLive } from "../node/presence-sql.js";
@@ -8,7 +8,7 @@ const REGISTRATION_CLASS = 0x686f6c6e;
 
 /**
  * Lock first and look in a statement of its own, whose snapshot is younger than the lock: looking in the same statement, two
- * that ask to be alone at the same moment both find nobody. Those that do not ask share the lock and wait for nobody.
+ * that ask to be alone at the same moment both find no other. Those that do not ask share the lock and do not wait.
  */
 export const nodes = ({ schema: s }: Dialect) => `
 create function ${s}.register_node(me ${s}.nodes, at timestamptz)
@@ -61,7 +61,7 @@ begin
       from replaced r where n.incarnation = r.incarnation and r.is_over and n.stopped_at is null
     )
     select array(select r.incarnation from replaced r) into dead;
-    -- Whoever is missing is noted now and not with the first round: the grace of the dead begins here.
+    -- A node that is missing is noted now and not with the first round: the grace of the dead begins here.
     with ${HERE}, missing as materialized (
       select n.incarnation from ${s}.nodes n
       where n.env = me.env and n.stopped_at is null and n.presence is not null and n.absent_since is null

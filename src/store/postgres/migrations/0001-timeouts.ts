@@ -1,12 +1,13 @@
-// Timeouts: one row per instance of a scope, from its scheduling until it fired or was cancelled.
+// The table of timeouts: one row per instance of a scope, from scheduling until it fires or is cancelled.
 
 import type { Dialect } from "../connection/dialect.js";
 
 /**
- * due_at is the one time that counts: the deadline; while claimed, when the claim is over; after a failure, when to try again; null:
- * given up. So what is due is the head of one index, and a claimed or failing row is never read past. generation is drawn anew by every
- * schedule, so it is unique, and writes under a claim find their row by it. Ordered by code, as the memory store does. The primary
- * key begins with the instance: beginning with env and scope, a planner without statistics took it for the look, and read them all.
+ * due_at is the only time that is searched for: the deadline; while claimed, when the claim expires; after a failure, when to try
+ * again; null: given up. So what is due is the head of one index, and claimed or failing rows are never in the way. Every schedule draws
+ * a new generation, so it is unique, and writes under a claim find their row by it. Instances sort by code point, as in the memory store.
+ * The primary key begins with the instance: when it began with env and scope, a planner without statistics used it for every look and
+ * read all rows.
  */
 export const timeouts = ({ schema: s }: Dialect) => `
 create table ${s}.timeouts (
@@ -23,7 +24,7 @@ create table ${s}.timeouts (
   claimed_by      text,
   claimed_until   timestamptz,
   token           uuid,
-  -- Who released it last: the same call repeated finds its own effect.
+  -- The claim that released it last: a repeated call finds its own effect.
   released_token  uuid,
   problem         text,
   primary key (instance, scope, env),

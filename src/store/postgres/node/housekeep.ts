@@ -1,4 +1,4 @@
-// Keeps house: a sign of life, who is missing, and what is to be done, as one statement, so that an idle node sends one query a second.
+// One round of housekeeping as one statement: a sign of life, which nodes are missing, and what is due. An idle node sends one query a second.
 
 import type { ModeState } from "../../../kernel/node-mode.js";
 import type { HouseReport, HouseRound } from "../../contract/node/house.js";
@@ -10,13 +10,20 @@ import { departingParts, goneParts, HERE, inEnv, isHere, isOrphan } from "./pres
 const WITNESS = { env: "$2::text", watchedMs: "$3::float8", troubled: "$4::boolean" };
 
 /**
+ * Its parts in order: t (the time), here (presence-sql.ts: the session locks that are held), mine and beat (the node's own sign of
+ * life), changed and absent (notes which nodes are missing), missing, departing and gone (presence-sql.ts: which of them count as
+ * gone), SELECT (what is due).
+ *
  * It writes rows of nodes only, and none that others have locked: those are left to the next round. (After a restart of the
- * database everybody misses everybody at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
+ * database every node misses every other at once, and waiting for each other's rows two of these met in a deadlock.) What is to be
  * done is only looked at: each part is a statement of its own, so that none of them can hold up the sign of life.
  */
-export const keepHouse = statement("keep_house", (d) => {
-  const { schema: s } = d;
-  return `
+export const housekeepingRound = statement(
+  "housekeep",
+  "Asks, once a round, which parts of housekeeping have something to do.",
+  (d) => {
+    const { schema: s } = d;
+    return `
 with t as materialized (select ${d.now} as now
 ), ${HERE}, mine as materialized (
   select incarnation from ${s}.nodes where incarnation = $1 and stopped_at is null for no key update skip locked
@@ -57,7 +64,8 @@ select me.incarnation is not null as registered, coalesce(${isHere("me.presence"
 from t left join lateral (
   select * from ${s}.nodes n where n.incarnation = $1 and n.stopped_at is null
 ) me on true`;
-});
+  },
+);
 
 interface Row extends Omit<HouseReport, "called" | "nextWakeMs"> {
   called: HouseReport["called"] | null;
@@ -71,8 +79,8 @@ const BEAT_TIMEOUT_MS = 3_000;
 export async function housekeep(db: Database, round: HouseRound): Promise<HouseReport> {
   const { incarnation, env, watchedMs, troubled, alone = false } = round;
   const values = [incarnation, env, watchedMs, troubled, alone];
-  // Not repeated: whoever asks must know that there was a gap, and has a next round of its own.
-  const [row] = await db.run<Row>(keepHouse, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
+  // Not repeated: the caller must know that there was a gap, and has a next round.
+  const [row] = await db.run<Row>(housekeepingRound, values, { once: true, timeoutMs: BEAT_TIMEOUT_MS });
   const { called, next_wake_ms: nextWakeMs, ...rest } = row!;
   return { ...rest, called: called ?? [], nextWakeMs };
 }

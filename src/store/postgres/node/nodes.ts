@@ -7,8 +7,8 @@ import { checkGroupIds, checkNode } from "../../check/node/node.js";
 import { checkName, checkText, refuse } from "../../check/value.js";
 import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../../contract/node/nodes.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
+import { orphanParts, RECLAIMED } from "../claim/reclaim-expired.js";
 import { type ReclaimedRow, settleReclaimed } from "../claim/reclaimed.js";
-import { orphanParts, RECLAIMED } from "../claim/sweep-expired.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
@@ -19,6 +19,7 @@ import { isHeard } from "./presence-sql.js";
  * another it tells from which. */
 export const registerNode = statement(
   "register_node",
+  "Registers a node, or refuses it because another one with its identity lives.",
   ({ schema: s, now }) => `
 select outcome, dead, (rival).incarnation, (rival).identity, (rival).name, (rival).alone,
   (mine).mode, (mine).overrides, (mine).drain
@@ -27,12 +28,14 @@ from ${s}.register_node(jsonb_populate_record(null::${s}.nodes, $1::jsonb), ${no
 
 const claimsFrom = statement(
   "claims_from",
+  "Stores from which groups a node claims.",
   ({ schema: s }) => `update ${s}.nodes set claims = $2::int[] where incarnation = $1 and claims <> $2::int[]`,
 );
 
 /** One change at a time; those that are not asked for are null. */
 const changeNodeMode = statement(
   "change_mode",
+  "Changes the mode of a node.",
   ({ schema: s, now }) => `
 with n as (
   update ${s}.nodes
@@ -51,15 +54,17 @@ select mode, overrides, drain from n`,
 );
 
 /** What the dead held. The UPDATE asks again whether they still do. */
-export const takeBackClaims = statement(
-  "take_back_claims",
+export const reclaimClaimsOf = statement(
+  "reclaim_claims_of",
+  "Reclaims what earlier incarnations of a node held.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), ${orphanParts(d, { limit: "$2", by: "$3::uuid", condition: "true", over: () => "r.owner = any($1::uuid[])", isGone: "true" })}${RECLAIMED(d)}`,
 );
-/** Leaves what the dead held to whoever decides on each run: it is an orphan from now on. */
+/** Leaves what the dead held to an operator, who decides on each run: it is an orphan from now on. */
 export const endClaims = statement(
   "end_claims",
+  "Ends the leases of what earlier incarnations of a node held, for an operator to decide.",
   ({ schema: s, now }) => `
 with l as materialized (
   select r.id from ${s}.runs r
@@ -75,12 +80,14 @@ const ALL = 100_000;
 
 const heartbeatNode = statement(
   "heartbeat_node",
+  "Notes that a node is alive.",
   ({ schema: s, now }) => `
 update ${s}.nodes set seen_at = ${now} where incarnation = $1 and stopped_at is null returning incarnation`,
 );
 
 const stopNode = statement(
   "stop_node",
+  "Notes that a node has stopped.",
   ({ schema: s, now }) => `update ${s}.nodes set stopped_at = ${now} where incarnation = $1 and stopped_at is null`,
 );
 
@@ -92,6 +99,7 @@ const groupsIn = (ids: string, s: string, only = "true") => `array(
 
 const listNodes = statement(
   "list_nodes",
+  "Lists nodes with their mode, groups and number of runs.",
   ({ schema: s, now }) => `
 select n.incarnation, n.identity, n.name, n.env, n.stack, n.build, ${ms("n.started_at")} as started_at,
   ${ms("n.seen_at")} as seen_at, ${ms("n.stopped_at")} as stopped_at,
@@ -112,7 +120,7 @@ interface Row extends Omit<NodeRecord, "startedAt" | "seenAt" | "stoppedAt"> {
   stopped_at: number | null;
 }
 
-/** `onNews`: told when a node's mode was changed. */
+/** `onNews`: called when a node's mode was changed. */
 export function nodeStore(db: Database, onNews: () => void): NodeStore {
   return {
     register: (node) => register(db, node),
@@ -157,7 +165,7 @@ interface RegisterRow {
   drain: ModeState["drain"];
 }
 
-/** What is taken back is a statement of its own: a start that dies before it is made again finds the same dead. */
+/** Claims are reclaimed by a statement of its own: a start that dies before that is repeated and finds the same dead. */
 async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
   refuse(checkNode(node));
   const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
@@ -166,29 +174,31 @@ async function register(db: Database, node: NodeRegistration): Promise<RegisterA
   if (outcome === "stopped") return { outcome };
   if (!dead || dead.length === 0) return { outcome, mode: { mode, overrides, drain }, reclaimed: [] };
   if (node.takesBack === false) await db.run(endClaims, [dead]);
-  const reclaimed = node.takesBack === false ? [] : await takeBack(db, dead, node.incarnation);
+  const reclaimed = node.takesBack === false ? [] : await reclaimFrom(db, dead, node.incarnation);
   return { outcome, mode: { mode, overrides, drain }, reclaimed };
 }
 
-async function takeBack(db: Database, dead: readonly string[], by: string): Promise<readonly Reclaimed[]> {
-  const rows = await db.run<ReclaimedRow>(takeBackClaims, [dead, ALL, by]);
+async function reclaimFrom(db: Database, dead: readonly string[], by: string): Promise<readonly Reclaimed[]> {
+  const rows = await db.run<ReclaimedRow>(reclaimClaimsOf, [dead, ALL, by]);
   db.onWork([...new Set(rows.flatMap(({ claim_group }) => claim_group ?? []))]);
   return settleReclaimed(db, rows, by);
 }
 
 export function columnsOf(node: NodeRegistration): Readonly<Record<string, unknown>> {
-  const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
-  const { heartbeatMs, leaseMs, presenceGraceMs } = node;
-  const who = { incarnation, identity, name, env, stack, build };
-  const lists = { serves: serves ?? [], executors: executors ?? [] };
   return {
-    ...who,
-    ...lists,
-    mode,
-    alone: alone ?? false,
-    heartbeat_ms: heartbeatMs ?? null,
-    lease_ms: leaseMs ?? null,
-    presence_grace_ms: presenceGraceMs ?? null,
+    incarnation: node.incarnation,
+    identity: node.identity,
+    name: node.name,
+    env: node.env,
+    stack: node.stack,
+    build: node.build,
+    serves: node.serves ?? [],
+    executors: node.executors ?? [],
+    mode: node.mode ?? "full",
+    alone: node.alone ?? false,
+    heartbeat_ms: node.heartbeatMs ?? null,
+    lease_ms: node.leaseMs ?? null,
+    presence_grace_ms: node.presenceGraceMs ?? null,
   };
 }
 

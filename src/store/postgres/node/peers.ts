@@ -1,4 +1,4 @@
-// SQL that counts the nodes that share work with one.
+// Counts the nodes that share work with one, as SQL.
 
 import type { Dialect } from "../connection/dialect.js";
 import { isLive } from "./presence-sql.js";

@@ -1,4 +1,4 @@
-// SQL fragments that judge whether a node lives: by its session lock where it has one, and by what was heard of it.
+// SQL fragments that decide whether a node lives: by its session lock where it has one, and by its last sign of life.
 
 import {
   MANY_LOST,
@@ -10,13 +10,13 @@ import {
   UNSAID_WATCH_MS,
   WATCHED_HEARTBEATS,
 } from "../../contract/node/nodes.js";
-import { oneOf } from "../connection/batch.js";
 import type { Dialect } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { oneOf } from "../connection/rowset.js";
 
 /** The class of our session locks: the first half of PostgreSQL's two-part lock key. */
 export const PRESENCE_CLASS = 0x686f6c64;
-/** A server that has just started has nobody's lock yet: live nodes are back within half a second. */
+/** A server that has just started has no locks yet: live nodes are back within half a second. */
 const YOUNG = "pg_postmaster_start_time() > clock_timestamp() - interval '2 seconds'";
 
 /** The CTE `here`: the numbers of the locks that are held. */

@@ -1,4 +1,4 @@
-// Cancels a run: at once when nobody holds it, by a message to its holder when somebody does. One that has tasks ends when
+// Cancels a run: at once when it is not held, by a message to its holder when it is. One that has tasks ends when
 // they have: those that wait are cancelled at once, those that run are asked.
 
 import { isUuid } from "../../../kernel/id.js";
@@ -10,7 +10,7 @@ import { checkName, checkText, optional, refuse } from "../../check/value.js";
 import type { CancelAnswer } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
-import { ring } from "../inbox/ring.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { countDown, READY, type Ready, TURN, takeTurn, tellReady } from "../task/count-down.js";
 import { taskTree } from "../task/task-tree.js";
@@ -21,7 +21,7 @@ const into = ({ schema: s }: Dialect) =>
   `insert into ${s}.inbox (run_id, key, message_id, kind, name, codec, data, sender, at)`;
 
 /**
- * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a sweep that committed while we
+ * The row is judged as it was locked (`l`), not as the statement's snapshot shows it: a reclaim that committed while we
  * waited for its lock would hide the row from a predicate on `r.state`, and the cancel would be answered but not done.
  * A task is taken in its turn, without waiting for it: one that is locked is answered by no row.
  */
@@ -50,22 +50,22 @@ with ${task ? `${takeTurn(d, "select $1::uuid")}, ` : ""}l as materialized (
   returning run_id
 ), ended as (select run_id, parent_id, state, ${task} as counted from cancelled
 ), ${endNotices(d)}${task ? `, ${countDown(d)}` : ""}
-select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from told) as told,
+select l.state, l.pending, l.counts, (select run_id from requested) as requested, (select run_id from notified) as notified,
   (select run_id from cancelled where limited) as left_line, exists (select from cancelled) as cancelled,
   ${task ? READY : "null::jsonb"} as ready
 from l`;
 }
 
-export const cancelRun = statement("cancel_run", (d) => cancelOne(d, false));
-const cancelTask = statement("cancel_task", (d) => cancelOne(d, true));
+export const cancelRun = statement("cancel_run", "Cancels a run, or asks its holder to.", (d) => cancelOne(d, false));
+const cancelTask = statement("cancel_task", "Cancels a task, or asks its holder to.", (d) => cancelOne(d, true));
 
 /**
- * All of a run's tasks and theirs, locked in the order of their ids. Whoever needs one of them is among them, so only rows
+ * All of a run's tasks and theirs, locked in the order of their ids. A task that needs one of them is among them, so only rows
  * that are not cancelled here are counted down: the run's own, and that of a task which runs and has tasks itself. One that
- * failed and was opened again by itself was counted when it failed: its parent is told instead. One that wrote something between
+ * failed and was retried alone was counted when it failed: its parent gets a message instead. One that wrote something between
  * this statement's snapshot and its lock (`moved`) may have started tasks that are not in the tree: it is asked, as if it ran.
  */
-export const cancelTasks = statement("cancel_tasks", (d) => {
+export const cancelTasks = statement("cancel_tasks", "Cancels all tasks of a run, and theirs.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive ${taskTree(d, "select $1::uuid")}
@@ -95,7 +95,7 @@ with recursive ${taskTree(d, "select $1::uuid")}
 ), ${endNotices(d)}, ${countDown(d, "x.id not in (select run_id from cancelled)")}
 select (
     select count(*)::int from l where (state = 'running' or id in (select id from moved)) and id <> $1
-  ) as running, array(select run_id from requested) as requested, array(select run_id from told) as told,
+  ) as running, array(select run_id from requested) as requested, array(select run_id from notified) as notified,
   array(select run_id from cancelled where limited) as left_lines,
   ${READY} as ready`;
 });
@@ -105,8 +105,8 @@ interface Row {
   pending: number;
   counts: boolean;
   requested: string | null;
-  told: string | null;
-  /** It had limits: somebody may take its place. */
+  notified: string | null;
+  /** It had limits: another run may take its place. */
   left_line: string | null;
   cancelled: boolean;
   ready: Ready;
@@ -115,7 +115,7 @@ interface Row {
 interface TasksRow {
   running: number;
   requested: string[];
-  told: string[];
+  notified: string[];
   left_lines: string[];
   ready: Ready;
 }
@@ -160,20 +160,20 @@ async function cancelIt(db: Database, values: readonly [string, string, string])
   }
   if (!row) return undefined;
   await tellReady(db, row.ready);
-  const rung = row.requested ?? row.told;
+  const woken = row.requested ?? row.notified;
   if (row.requested) db.onCalled([row.requested]);
-  if (rung) await ring(db, [rung]);
+  if (woken) await wakeRuns(db, [woken]);
   if (row.left_line) await admitAfter(db, [row.left_line]);
   return row;
 }
 
 async function cancelAll(db: Database, values: readonly [string, string, string]): Promise<number> {
   const [row] = await db.run<TasksRow>(cancelTasks, values);
-  const { running, requested, told, left_lines, ready } = row!;
+  const { running, requested, notified, left_lines, ready } = row!;
   await tellReady(db, ready);
   db.onCalled(requested);
-  const rung = [...told, ...requested];
-  if (rung.length > 0) await ring(db, rung);
+  const woken = [...notified, ...requested];
+  if (woken.length > 0) await wakeRuns(db, woken);
   await admitAfter(db, left_lines);
   return running;
 }

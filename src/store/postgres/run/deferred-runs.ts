@@ -1,38 +1,45 @@
-// Deferred runs: noted beside the run when it is inserted, taken by the claim, cancelled when nobody took one in time.
+// Deferred runs: noted when the run is inserted, taken by the claim, cancelled when no node took one in time.
 
-import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
+import type { NewDeferral, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { checkStackQuery } from "../../check/claim/recovery.js";
 import { checkLimit, checkText, refuse } from "../../check/value.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
 import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../../contract/run/runs.js";
-import { at, oneOf, unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { isStuck, stuckParts } from "../connection/locked-beside.js";
-import { ring } from "../inbox/ring.js";
+import { float8, type HasColumns, int, oneOf, rowset, text } from "../connection/rowset.js";
+import { isStuck, stuckParts } from "../connection/stuck-runs.js";
+import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { endNotices } from "./end-notices.js";
 import { ENDED } from "./ended-states.js";
 
-export const DEFERRAL = ["int", "text", "float8"];
+interface Deferral extends NewDeferral {
+  readonly run: number;
+}
+
+/** `run` is the place of the run in its batch, counted from 1. */
+export const DEFERRALS = rowset<Deferral>()({
+  run: int(({ run }) => run),
+  by: text(({ by }) => by),
+  expires_ms: float8(({ expiresInMs }) => expiresInMs),
+});
 
 export const isDeferred = (run: Pick<NewRun, "deferred">): boolean => run.deferred !== undefined;
 
-/** `run` counts the runs of the batch from 1. */
 export function deferralColumns(runs: readonly Pick<NewRun, "deferred">[]): unknown[][] {
-  const found = runs.flatMap(({ deferred }, i) => (deferred ? [[i + 1, deferred.by, deferred.expiresInMs]] : []));
-  return DEFERRAL.map((_, k) => found.map((row) => row[k]));
+  return DEFERRALS.arrays(runs.flatMap(({ deferred }, i) => (deferred ? { run: i + 1, ...deferred } : [])));
 }
 
-/** Only for runs that were inserted here (`r`). The time counts from when the run could begin. */
-export const intoDeferred = ({ schema: s }: Dialect, from: number) => `
+/** Only for runs that this statement inserted (`r`). The time counts from when the run could begin. */
+export const intoDeferred = ({ schema: s }: Dialect, runs: HasColumns<"id" | "delay_ms">, from: number) => `
   insert into ${s}.deferred_runs (run_id, by, expires_at)
-  select ${at(1, "uuid", "f.run")}, f.by, t.now + ${interval(`${at(4, "float8", "f.run")} + f.expires_ms`)}
-  from ${unnest(from, DEFERRAL)} as f(run, by, expires_ms), t
-  where ${oneOf(at(1, "uuid", "f.run"), "select id from r")}`;
+  select ${runs.at("id", "f.run")}, f.by, t.now + ${interval(`${runs.at("delay_ms", "f.run")} + f.expires_ms`)}
+  from ${DEFERRALS.from(from).as("f")}, t
+  where ${oneOf(runs.at("id", "f.run"), "select id from r")}`;
 
-/** Of runs in a CTE `claimed`: whoever takes one first stands there. Empty tables cost one look at an index. */
+/** Of runs in a CTE `claimed`: the node that takes one first is noted. Empty tables cost one look at an index. */
 export const takeDeferred = ({ schema: s, now }: Dialect, owner: string) => `
   update ${s}.deferred_runs f set taken_by = ${owner}, taken_at = ${now}, pending = false
   where f.run_id = any(array(select id from claimed)) and f.pending`;
@@ -40,6 +47,7 @@ export const takeDeferred = ({ schema: s, now }: Dialect, owner: string) => `
 /** Locked as they are judged: one that is being claimed at this moment is skipped, and is not pending in the next round. */
 const expireDeferredRuns = statement(
   "expire_deferred",
+  "Cancels deferred runs that no node took in time.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), due as materialized (
@@ -61,10 +69,10 @@ with t as materialized (select ${d.now} as now
   update ${d.schema}.deferred_runs f set pending = false where f.run_id = any(array(select id from l where not ${isStuck("l.id")})) and f.pending
 ), ended as (select run_id, parent_id, state, false as counted from cancelled
 ), ${endNotices(d)}
-select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as told
+select c.run_id, c.limited, g.program, nullif(g.stack, '') as stack, due.by, null::uuid as notified
 from cancelled c join due using (run_id)
 cross join lateral (select program, stack from ${d.schema}.claim_groups g where g.id = c.claim_group limit 1) g
-union all select null, null, null, null, null, run_id from told`,
+union all select null, null, null, null, null, run_id from notified`,
 );
 
 interface ExpiredRow {
@@ -73,15 +81,15 @@ interface ExpiredRow {
   program: string;
   stack: string | null;
   by: string;
-  told: string | null;
+  notified: string | null;
 }
 
 export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
   refuse(checkLimit("limit", limit) ?? checkText("env", env));
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
-  const told = rows.flatMap((row) => row.told ?? []);
-  if (told.length > 0) await ring(db, told);
+  const parents = rows.flatMap((row) => row.notified ?? []);
+  if (parents.length > 0) await wakeRuns(db, parents);
   await admitAfter(
     db,
     rows.flatMap(({ run_id, limited }) => (limited && run_id !== null ? run_id : [])),
@@ -91,14 +99,21 @@ export async function expireDeferred(db: Database, env: string, limit: number): 
     .sort((a, b) => (a.runId < b.runId ? -1 : 1));
 }
 
+const PROGRAMS = rowset<StackQuery["programs"][number]>()({
+  queue: text(({ queue }) => queue),
+  program: text(({ program }) => program),
+  version: text(({ version }) => version ?? ""),
+});
+
 /** A live node that takes runs from a group has it among its `claims`. */
 const unservedGroupsOf = statement(
   "unserved_groups",
+  "Lists groups of other stacks that no live node serves.",
   ({ schema: s, now }) => `
 select g.id, g.env, g.stack, g.queue, g.program, g.version
 from ${s}.claim_groups g
 where g.env = $1 and g.stack <> '' and g.stack <> $2 and ($3::text[] is null or g.stack = any($3::text[]))
-  and exists (select from unnest($4::text[], $5::text[], $6::text[]) as p(queue, program, version)
+  and exists (select from ${PROGRAMS.from(4).as("p")}
     where (g.queue, g.program, g.version) = (p.queue, p.program, p.version))
   and not exists (select from ${s}.nodes n
     where n.env = g.env and n.stack = g.stack and n.stopped_at is null and g.id = any(n.claims)
@@ -112,17 +127,14 @@ export async function unservedGroups(
 ): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
   refuse(checkStackQuery(query));
   const { env, stacks, own, programs } = query;
-  const columns = [
-    programs.map(({ queue }) => queue),
-    programs.map(({ program }) => program),
-    programs.map(({ version }) => version ?? ""),
-  ];
-  const rows = await db.run<RunGroup & { id: number }>(unservedGroupsOf, [env, own ?? "", stacks, ...columns]);
+  const values = [env, own ?? "", stacks, ...PROGRAMS.arrays(programs)];
+  const rows = await db.run<RunGroup & { id: number }>(unservedGroupsOf, values);
   return rows.map(({ id, version, ...group }) => ({ id, group: { ...group, version: version || null } }));
 }
 
 const keyOfRun = statement(
   "key_of_run",
+  "Reads the key that a run holds.",
   ({ schema: s }) => `
 select k.scope, k.key from ${s}.runs r join ${s}.run_keys k on k.hash = r.key_hash and k.run_id = r.id where r.id = $1`,
 );

@@ -9,23 +9,35 @@ import { checkGroup } from "../../check/run/run.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { type Columns, int, rowset, text } from "../connection/rowset.js";
+
+/** '' stands for "any" in the table: NULLs are not unique before PostgreSQL 15. */
+const GROUP = {
+  env: text(({ env }) => env),
+  stack: text(({ stack }) => stack ?? ""),
+  queue: text(({ queue }) => queue),
+  program: text(({ program }) => program),
+  version: text(({ version }) => version ?? ""),
+} satisfies Columns<RunGroup>;
+const GROUPS = rowset<RunGroup>()(GROUP);
+const NUMBERED_GROUPS = rowset<RunGroup & { readonly number: number }>()({ ...GROUP, id: int(({ number }) => number) });
 
 const insertGroups = statement(
   "insert_groups",
+  "Numbers claim groups that have no number yet.",
   ({ schema: s }) => `
 insert into ${s}.claim_groups (env, stack, queue, program, version, id)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[])
-  as g(env, stack, queue, program, version, id)
+select * from ${NUMBERED_GROUPS.from(1).as("g")}
 order by 1, 2, 3, 4, 5
 on conflict do nothing`,
 );
 
 const selectGroups = statement(
   "select_groups",
+  "Reads the numbers of claim groups.",
   ({ schema: s }) => `
 select c.id, g.ord::int
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-  with ordinality as g(env, stack, queue, program, version, ord)
+from ${GROUPS.from(1).as("g", "ord")}
 join ${s}.claim_groups c using (env, stack, queue, program, version)`,
 );
 
@@ -73,30 +85,17 @@ export class Groups {
     for (let nth = 0; ; nth++) {
       const unknown = missing.filter(([text]) => !this.#known.has(text));
       if (unknown.length === 0) return;
-      const numbers = unknown.map(([text]) => groupNumber(text, nth));
-      await this.#db.run(insertGroups, [...columnsOf(unknown), numbers], { line: "aside" });
+      const numbered = unknown.map(([text, group]) => ({ ...group, number: groupNumber(text, nth) }));
+      await this.#db.run(insertGroups, NUMBERED_GROUPS.arrays(numbered), { line: "aside" });
       await this.#look(unknown);
     }
   }
 
   async #look(entries: [string, RunGroup][]): Promise<void> {
-    const rows = await this.#db.run<{ id: number; ord: number }>(selectGroups, columnsOf(entries), {
-      line: "aside",
-    });
+    const values = GROUPS.arrays(entries.map(([, group]) => group));
+    const rows = await this.#db.run<{ id: number; ord: number }>(selectGroups, values, { line: "aside" });
     for (const row of rows) this.#known.set(entries[row.ord - 1]![0], row.id);
   }
-}
-
-/** '' stands for "any" in the table: NULLs are not unique before PostgreSQL 15. */
-function columnsOf(entries: [string, RunGroup][]): string[][] {
-  const groups = entries.map(([, group]) => group);
-  return [
-    groups.map((g) => g.env),
-    groups.map((g) => g.stack ?? ""),
-    groups.map((g) => g.queue),
-    groups.map((g) => g.program),
-    groups.map((g) => g.version ?? ""),
-  ];
 }
 
 export function textOf(group: RunGroup): string {

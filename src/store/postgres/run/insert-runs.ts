@@ -1,25 +1,50 @@
-// Puts runs into the store, each once, under its dedupe key if it has one.
+// Inserts runs, each once, under its dedupe key if it has one.
 
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { checkRun } from "../../check/run/run.js";
 import type { Problem } from "../../check/value.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { at, oneOf, unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
 import { interval } from "../connection/instant.js";
 import { isolate } from "../connection/isolate.js";
-import { freeKeys, holdersOf, KEY, KEY_COLUMNS, type KeyedRun, keyColumnsOf } from "../key/run-keys.js";
-import { isLimited, LIMIT, LIMIT_COLUMNS, limitColumns } from "../limit/limit-columns.js";
-import { DEFERRAL, deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
+import { bool, type Columns, float8, type HasColumns, int, oneOf, rowset, text, uuid } from "../connection/rowset.js";
+import { freeKeys, holdersOf, KEY, type KeyedRun } from "../key/run-keys.js";
+import { isLimited, LIMITS, limitColumns } from "../limit/limit-columns.js";
+import { DEFERRALS, deferralColumns, intoDeferred, isDeferred } from "./deferred-runs.js";
 import type { Groups } from "./groups.js";
 
 export const UNIQUE_VIOLATION = "23505";
-export const RUN = ["uuid", "int", "int", "float8", "int", "uuid", "text", "text", "text", "int", "text"];
-export const RUN_COLUMNS =
-  "id, claim_group, priority, delay_ms, crash_limit, parent_id, name, codec, data, position, recovery";
+
+/** A run with the number of its claim group, and its place in the batch it came with. */
+export interface PlacedRun<Run extends NewRun = NewRun> {
+  readonly run: Run;
+  readonly group: number;
+  readonly position: number;
+}
+
+export const RUN = {
+  id: uuid(({ run }) => run.id),
+  claim_group: int(({ group }) => group),
+  priority: int(({ run }) => run.priority),
+  delay_ms: float8(({ run }) => run.delayMs),
+  crash_limit: int(({ run }) => run.crashLimit),
+  parent_id: uuid(({ run }) => run.parentId ?? null),
+  name: text(({ run }) => run.group.program),
+  codec: text(({ run }) => run.input.codec),
+  data: text(({ run }) => run.input.data),
+  position: int(({ position }) => position),
+  recovery: text(({ run }) => run.recovery ?? null),
+} satisfies Columns<PlacedRun>;
+
+export const LIMITED = { limited: bool(({ run }) => isLimited(run)) } satisfies Columns<PlacedRun>;
+
+export const RUNS = rowset<PlacedRun>()(RUN);
+export const LIMITED_RUNS = rowset<PlacedRun>()({ ...RUN, ...LIMITED });
+export const KEYED_RUNS = rowset<PlacedRun<KeyedRun>>()({ ...RUN, ...KEY });
+export const LIMITED_KEYED_RUNS = rowset<PlacedRun<KeyedRun>>()({ ...RUN, ...KEY, ...LIMITED });
 
 /** From a CTE `new`. Runs of one batch keep its order: one microsecond apart. `keyed`: with the hashes of their keys. */
 export const intoRuns = ({ schema: s }: Dialect, onConflict: string, limited: boolean, keyed = false) => `
@@ -33,36 +58,48 @@ export const intoJournal = ({ schema: s }: Dialect, onConflict: string) => `
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select id, 1, 0, 'start', name, codec, data, t.now from new, t ${onConflict}`;
 
-/** Only for runs that were inserted here (`r`): a place in line without a held run would belong to nobody. */
-const intoLimits = ({ schema: s }: Dialect, from: number) => `
+/** Only for runs that this statement inserted (`r`): a place in line without a held run would belong to no run. */
+const intoLimits = ({ schema: s }: Dialect, runs: LimitedParameters) => `
   insert into ${s}.run_limits (run_id, stage, key, kind, max, per_ms, overflow, state, priority, available_at)
-  select ${at(1, "uuid", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
-    case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${at(3, "int", "l.run")} end,
-    t.now + ${interval(`${at(4, "float8", "l.run")} + ${at(10, "int", "l.run")} * 0.001`)}
-  from ${unnest(from, LIMIT)} as l(${LIMIT_COLUMNS}), t
-  where ${oneOf(at(1, "uuid", "l.run"), "select id from r")}`;
+  select ${runs.at("id", "l.run")}, l.stage, l.key, l.kind, l.max, l.per_ms, l.overflow,
+    case l.stage when 1 then 'waits' else 'later' end, case l.kind when 'serial' then 0 else ${runs.at("priority", "l.run")} end,
+    t.now + ${interval(`${runs.at("delay_ms", "l.run")} + ${runs.at("position", "l.run")} * 0.001`)}
+  from ${LIMITS.from(runs.next).as("l")}, t
+  where ${oneOf(runs.at("id", "l.run"), "select id from r")}`;
 
-/** What few runs have, each in a table of its own; the parameters begin at `from`. */
-export const asideParts = (d: Dialect, from: number) => `, l as (${intoLimits(d, from)}
-), f as (${intoDeferred(d, from + LIMIT.length)}
+type LimitedParameters = HasColumns<"id" | "priority" | "delay_ms" | "position">;
+
+/** Limits and deferrals, which few runs have, each in a table of its own. Their parameters follow those of the runs. */
+export const limitParts = (d: Dialect, runs: LimitedParameters) => `, l as (${intoLimits(d, runs)}
+), f as (${intoDeferred(d, runs, LIMITS.from(runs.next).next)}
 )`;
-export const ASIDE = [...LIMIT, ...DEFERRAL];
 
-const plainRuns = (d: Dialect, onConflict: string, limited: boolean) => `
+const plainRuns = (d: Dialect, onConflict: string, limited: boolean) => {
+  const runs = limited ? LIMITED_RUNS.from(1) : RUNS.from(1);
+  return `
 with t as materialized (select ${d.now} as now
 ), new as materialized (
-  select * from ${unnest(1, limited ? [...RUN, "bool"] : RUN)} as n(${RUN_COLUMNS}${limited ? ", limited" : ""})
+  select * from ${runs.as("n")}
 ), r as (${intoRuns(d, onConflict, limited)}
-)${limited ? asideParts(d, RUN.length + 2) : ""}${intoJournal(d, onConflict)}`;
+)${limited ? limitParts(d, runs) : ""}${intoJournal(d, onConflict)}`;
+};
 
 /** Ids are new, so nothing can conflict: without ON CONFLICT a batch of 1,000 takes 8.5 ms instead of 12.6. */
-export const insertRuns = statement("insert_runs", (d) => plainRuns(d, "", false));
+export const insertRuns = statement("insert_runs", "Inserts runs that are certainly new.", (d) =>
+  plainRuns(d, "", false),
+);
 
 /** For a call that may be a repeat, and in a caller's transaction, where a violation would abort it. */
-export const insertRunsAgain = statement("insert_runs_again", (d) => plainRuns(d, "on conflict do nothing", false));
+export const insertRunsAgain = statement("insert_runs_again", "Inserts runs of which some may be there already.", (d) =>
+  plainRuns(d, "on conflict do nothing", false),
+);
 
-/** For a batch in which a run has limits or is deferred: rare enough not to be told apart from a repeat. */
-export const insertLimitedRuns = statement("insert_limited_runs", (d) => plainRuns(d, "on conflict do nothing", true));
+/** For a batch in which a run has limits or is deferred: rare enough to be treated like a repeat. */
+export const insertLimitedRuns = statement(
+  "insert_limited_runs",
+  "Inserts runs of which some have limits or are deferred.",
+  (d) => plainRuns(d, "on conflict do nothing", true),
+);
 
 interface KeyedOptions {
   readonly limited: boolean;
@@ -77,9 +114,9 @@ export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptio
   const absent = `(select r.id from ${d.schema}.runs r where r.id = asked.id limit 1) is null`;
   const conditions = [...(mayBeThere ? [absent] : []), ...(only ? [only] : [])];
   const onConflict = mayBeThere ? "on conflict do nothing" : "";
+  const runs = limited ? LIMITED_KEYED_RUNS.from(1) : KEYED_RUNS.from(1);
   return `asked as materialized (
-  select * from ${unnest(1, [...RUN, ...KEY, ...(limited ? ["bool"] : [])])}
-    as n(${RUN_COLUMNS}, ${KEY_COLUMNS}${limited ? ", limited" : ""})
+  select * from ${runs.as("n")}
 ), k as (
   insert into ${d.schema}.run_keys (hash, env, scope, key, run_id, payload_hash, lifetime, expires_at)
   select key_hash, env, scope, key, id, payload_hash, lifetime, t.now + ${interval("key_ms")} from asked, t
@@ -90,12 +127,12 @@ export const keyedParts = (d: Dialect, { limited, mayBeThere, only }: KeyedOptio
 ), new as materialized (
   select * from asked where ${oneOf("id", "select run_id from k")}
 ), r as (${intoRuns(d, onConflict, limited, true)}
-)${limited ? asideParts(d, RUN.length + KEY.length + 2) : ""}, j as (${intoJournal(d, onConflict)}
+)${limited ? limitParts(d, runs) : ""}, j as (${intoJournal(d, onConflict)}
 )`;
 };
 
-/** The parameters of `keyedParts` with limits: whoever adds to them begins after these. */
-export const LIMITED_KEYED_PARAMETERS = RUN.length + KEY.length + 1 + ASIDE.length;
+/** The first parameter after those of `keyedParts` with limits. */
+export const AFTER_LIMITED_KEYED_RUNS = DEFERRALS.from(LIMITS.from(LIMITED_KEYED_RUNS.from(1).next).next).next;
 
 const keyedRuns = (d: Dialect, options: KeyedOptions) => `
 with t as materialized (select ${d.now} as now
@@ -103,14 +140,18 @@ with t as materialized (select ${d.now} as now
 select run_id from k`;
 
 /** A key that is taken is no violation; a run that is there without its key would be one (see insertRuns). */
-export const insertKeyedRuns = statement("insert_keyed_runs", (d) =>
+export const insertKeyedRuns = statement("insert_keyed_runs", "Inserts runs with keys that are certainly new.", (d) =>
   keyedRuns(d, { limited: false, mayBeThere: false }),
 );
-export const insertKeyedRunsAgain = statement("insert_keyed_runs_again", (d) =>
-  keyedRuns(d, { limited: false, mayBeThere: true }),
+export const insertKeyedRunsAgain = statement(
+  "insert_keyed_runs_again",
+  "Inserts runs with keys of which some may be there already.",
+  (d) => keyedRuns(d, { limited: false, mayBeThere: true }),
 );
-const insertLimitedKeyedRuns = statement("insert_limited_keyed_runs", (d) =>
-  keyedRuns(d, { limited: true, mayBeThere: true }),
+const insertLimitedKeyedRuns = statement(
+  "insert_limited_keyed_runs",
+  "Inserts runs with keys of which some have limits or are deferred.",
+  (d) => keyedRuns(d, { limited: true, mayBeThere: true }),
 );
 
 /** Inserts a batch, a bad run alone refused. Without a transaction of the caller's, it may be repeated. */
@@ -146,11 +187,11 @@ async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: 
   // Asked again for every attempt of a statement: the numbers of groups are the server's.
   const places = async (): Promise<Places> => {
     const groupIds = await groups.ids(runs.map((run) => run.group));
-    return new Map(runs.map((run, i) => [run, { group: groupIds[i]!, position: i }]));
+    return new Map(runs.map((run, i) => [run, { run, group: groupIds[i]!, position: i }]));
   };
   const plain = runs.filter((run) => !run.key);
   const keyed = runs.filter((run): run is KeyedRun => run.key !== undefined);
-  if (plain.length > 0) await sendPlain(db, plain, async () => columnsOf(plain, await places()), tx);
+  if (plain.length > 0) await sendPlain(db, plain, places, tx);
   const taken = await sendKeyed(db, keyed, places, tx);
   return runs.map((run) => taken.get(run) ?? { outcome: "inserted", runId: run.id });
 }
@@ -158,13 +199,15 @@ async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: 
 async function sendPlain(
   db: Database,
   runs: readonly NewRun[],
-  columns: () => Promise<unknown[][]>,
+  places: () => Promise<Places>,
   tx?: Transaction,
 ): Promise<void> {
   if (runs.some(hasMore)) {
-    await db.run(insertLimitedRuns, async () => [...(await columns()), ...limitedColumnsOf(runs)], { tx });
+    const values = async () => [...LIMITED_RUNS.arrays(placed(runs, await places())), ...limitColumnsOf(runs)];
+    await db.run(insertLimitedRuns, values, { tx });
     return;
   }
+  const columns = async () => RUNS.arrays(placed(runs, await places()));
   if (!tx) {
     try {
       await db.run(insertRuns, columns);
@@ -184,11 +227,10 @@ async function takeKeys(
   tx?: Transaction,
 ): Promise<{ run_id: string }[]> {
   const limited = runs.some(hasMore);
-  const values = async () => [
-    ...columnsOf(runs, await places()),
-    ...keyColumnsOf(runs),
-    ...(limited ? limitedColumnsOf(runs) : []),
-  ];
+  const values = async () => {
+    const rows = placed(runs, await places());
+    return limited ? [...LIMITED_KEYED_RUNS.arrays(rows), ...limitColumnsOf(runs)] : KEYED_RUNS.arrays(rows);
+  };
   if (!tx && !limited) {
     try {
       return await db.run(insertKeyedRuns, values);
@@ -231,27 +273,21 @@ async function sendKeyed(
   return taken;
 }
 
-/** The number of a run's claim group, and its place in the batch it came with. */
-export type Places = ReadonlyMap<NewRun, { readonly group: number; readonly position: number }>;
+type Places = ReadonlyMap<NewRun, PlacedRun>;
 
-export function columnsOf(runs: readonly NewRun[], placeOf: Places): unknown[][] {
-  return [
-    runs.map((r) => r.id),
-    runs.map((r) => placeOf.get(r)!.group),
-    runs.map((r) => r.priority),
-    runs.map((r) => r.delayMs),
-    runs.map((r) => r.crashLimit),
-    runs.map((r) => r.parentId ?? null),
-    runs.map((r) => r.group.program),
-    runs.map((r) => r.input.codec),
-    runs.map((r) => r.input.data),
-    runs.map((r) => placeOf.get(r)!.position),
-    runs.map((r) => r.recovery ?? null),
-  ];
+function placed<Run extends NewRun>(runs: readonly Run[], places: Places): PlacedRun<Run>[] {
+  return runs.map((run) => places.get(run) as PlacedRun<Run>);
+}
+
+/** A batch of its own, in its order. */
+export async function place<Run extends NewRun>(groups: Groups, runs: readonly Run[]): Promise<PlacedRun<Run>[]> {
+  const ids = await groups.ids(runs.map(({ group }) => group));
+  return runs.map((run, i) => ({ run, group: ids[i]!, position: i }));
 }
 
 const hasMore = (run: NewRun) => isLimited(run) || isDeferred(run);
 
-export function limitedColumnsOf(runs: readonly NewRun[]): unknown[][] {
-  return [runs.map(isLimited), ...limitColumns(runs), ...deferralColumns(runs)];
+/** The parameters of `limitParts`. */
+export function limitColumnsOf(runs: readonly NewRun[]): unknown[][] {
+  return [...limitColumns(runs), ...deferralColumns(runs)];
 }

@@ -5,11 +5,11 @@ import { RUN_STATES, type RunState } from "../../../kernel/run/run-state.js";
 import { checkFilter, checkPage } from "../../check/filter.js";
 import { refuse } from "../../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
-import { statement } from "../connection/dialect.js";
+import { query, statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
-import { SHELVES, shelf } from "./shelf.js";
+import { oneOf } from "../connection/rowset.js";
+import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
 
 const COLUMNS = `r.id, g.env, g.stack, g.queue, g.program, g.version, r.state, r.priority,
   ${ms("r.available_at")} as available_at, ${ms("r.wake_at")} as wake_at, r.epoch, r.owner,
@@ -34,6 +34,7 @@ cross join lateral (
 
 const getRun = statement(
   "get_run",
+  "Reads one run.",
   ({ schema: s }) => `
 select ${COLUMNS} from ${FROM(s)} where r.id = $1`,
 );
@@ -70,6 +71,78 @@ interface Row {
   misfit: RunRecord["misfit"];
 }
 
+interface PageAsked {
+  readonly filter: RunFilter;
+  readonly limit: number;
+  readonly before?: string;
+  /** The index that is best: the primary key, that of ended runs, or the one that the planner chooses. */
+  readonly by: "id" | "end" | "any";
+}
+
+const EVERY = { env: "e", stack: "s", program: "p", queue: "q" } as const;
+const FILTERS: Readonly<Record<string, RunFilter>> = {
+  "of all states": { env: "e" },
+  "with every condition": { ...EVERY, states: ["waiting", "running"] },
+  troubled: { env: "e", states: ["failed", "dead"] },
+  archived: { env: "e", archived: true },
+};
+
+const listRuns = query<PageAsked>({
+  name: "list_runs",
+  purpose: "Lists a page of runs, the newest first.",
+  text({ schema: s }, { filter, limit, before, by }) {
+    const where = whereOf(filter);
+    const values = [...where.values];
+    const behind = before === undefined ? "" : ` and r.id < $${values.push(before)}`;
+    const most = `order by r.id desc limit $${values.push(limit + 1)}`;
+    // Of all states, the newest are found on the way down the primary key.
+    const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
+    const newest = `(select * from ${s}.runs r where ${oneOf("r.claim_group", groups)} and ${where.runs}${behind} ${most})`;
+    const conditions = by === "end" ? byEnd(filter, where) : where.text;
+    const text =
+      by === "id"
+        ? `select ${COLUMNS} from ${FROM(s, newest)} order by r.id desc`
+        : `select ${COLUMNS} from ${FROM(s)} where ${conditions}${behind} ${most}`;
+    return { text, values };
+  },
+  samples: {
+    "of all states": { filter: { env: "e" }, limit: 10, by: "id" },
+    "of all states, the next page": { filter: { env: "e" }, limit: 10, before: "b", by: "id" },
+    "with every condition": { filter: FILTERS["with every condition"]!, limit: 10, before: "b", by: "any" },
+    "few troubled": { filter: FILTERS["troubled"]!, limit: 10, by: "end" },
+    "few archived": { filter: FILTERS["archived"]!, limit: 10, by: "end" },
+  },
+});
+
+const countRuns = query<RunFilter>({
+  name: "count_runs",
+  purpose: "Counts runs by state.",
+  text({ schema: s }, filter) {
+    const where = whereOf(filter);
+    const text = `
+select r.state, count(*)::int as n from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
+where ${filter.archived ? where.text : byEnd(filter, where)} group by 1`;
+    return { text, values: where.values };
+  },
+  samples: FILTERS,
+});
+
+const countFewRuns = query<RunFilter>({
+  name: "count_few_runs",
+  purpose: "Finds out whether few enough runs match to sort them.",
+  text({ schema: s }, filter) {
+    const where = whereOf(filter);
+    const text = `
+select count(*)::int as n from (
+  select from ${s}.claim_groups g cross join lateral (
+    select from ${s}.runs r where r.claim_group = g.id and ${byEnd(filter, where)} limit ${FEW + 1}
+  ) r limit ${FEW + 1}
+) x`;
+    return { text, values: where.values };
+  },
+  samples: { troubled: FILTERS["troubled"]!, archived: FILTERS["archived"]! },
+});
+
 export async function get(db: Database, runId: string): Promise<RunRecord | null> {
   if (!isUuid(runId)) return null;
   const [row] = await db.run<Row>(getRun, [runId]);
@@ -82,60 +155,40 @@ export async function list(
   page: { limit: number; before?: string },
 ): Promise<RunPage> {
   refuse(checkFilter(filter) ?? checkPage(page));
-  const { limit, before } = page;
-  const { schema: s } = db.dialect;
-  const where = whereOf(filter);
-  const values = [...where.values];
-  const behind = before === undefined ? "" : ` and r.id < $${values.push(before)}`;
-  const most = `order by r.id desc limit $${values.push(limit + 1)}`;
-  // Of all states, the newest are met on the way down the primary key; which way to some states is shorter, the planner knows.
-  const all = filter.states === undefined && !filter.archived;
-  const groups = `select g.id from ${s}.claim_groups g where ${where.groups}`;
-  const newest = `(select * from ${s}.runs r where ${oneOf("r.claim_group", groups)} and ${where.runs}${behind} ${most})`;
-  const text = all
-    ? `select ${COLUMNS} from ${FROM(s, newest)} order by r.id desc`
-    : `select ${COLUMNS} from ${FROM(s)} where ${await pageConditions(db, filter, where)}${behind} ${most}`;
-  const rows = await db.runText<Row>("list_runs", text, values);
+  const { limit } = page;
+  const rows = await db.runQuery<Row, PageAsked>(listRuns, { filter, ...page, by: await bestIndex(db, filter) });
   const runs = rows.slice(0, limit).map(recordOf);
   return { runs, next: rows.length > limit ? runs.at(-1)!.id : null };
 }
 
 export async function count(db: Database, filter: RunFilter): Promise<Partial<Record<RunState, number>>> {
   refuse(checkFilter(filter));
-  const { schema: s } = db.dialect;
-  const where = whereOf(filter);
-  const text = `
-select r.state, count(*)::int as n from ${s}.runs r join ${s}.claim_groups g on g.id = r.claim_group
-where ${filter.archived ? where.text : onShelf(filter, where)} group by 1`;
-  const rows = await db.runWhole<{ state: RunState; n: number }>("count_runs", text, where.values);
+  const rows = await db.runWhole<{ state: RunState; n: number }, RunFilter>(countRuns, filter);
   return Object.fromEntries(rows.map((row) => [row.state, row.n]));
 }
 
-/** So many are read and sorted at once; of more, the newest are soon met on the way down the primary key. */
+/** As many are read and sorted at once; of more, the newest are soon found on the way down the primary key. */
 const FEW = 2000;
 
-/** Which way a page is read is not left to the planner: it has no statistics on shelves, and sorted 100,000 (500 ms). */
-async function pageConditions(db: Database, filter: RunFilter, where: Where): Promise<string> {
-  const there = onShelf(filter, where);
-  if (there === where.text) return there;
-  const { schema: s } = db.dialect;
-  const text = `
-select count(*)::int as n from (
-  select from ${s}.claim_groups g cross join lateral (
-    select from ${s}.runs r where r.claim_group = g.id and ${there} limit ${FEW + 1}
-  ) r limit ${FEW + 1}
-) x`;
-  const [row] = await db.runText<{ n: number }>("count_few_runs", text, where.values);
-  return row!.n > FEW ? where.text : there;
+/** Which way a page is read is not left to the planner: it has no statistics on ended runs, and sorted 100,000 (500 ms). */
+async function bestIndex(db: Database, filter: RunFilter): Promise<PageAsked["by"]> {
+  if (filter.states === undefined && !filter.archived) return "id";
+  if (endedPart(filter) === null) return "any";
+  const [row] = await db.runQuery<{ n: number }, RunFilter>(countFewRuns, filter);
+  return row!.n > FEW ? "any" : "end";
 }
 
 const TROUBLE: readonly RunState[] = ["failed", "dead", "quarantined"];
 
-/** The same runs, found in the index of ended ones where that holds few others: troubled runs, archived ones. */
-function onShelf(filter: RunFilter, { text: there }: Where): string {
-  const troubled = filter.states?.every((state) => TROUBLE.includes(state));
-  const found = filter.archived ? SHELVES.archived : troubled ? SHELVES.trouble : null;
-  return found === null ? there : `${there} and ${shelf("r")} = ${found} and r.ended_at is not null`;
+/** The part of the index of ended runs that holds what is asked for and few others: troubled runs, archived ones. */
+function endedPart({ archived, states }: RunFilter): number | null {
+  if (archived) return ENDED_PARTS.archived;
+  return states?.every((state) => TROUBLE.includes(state)) ? ENDED_PARTS.trouble : null;
+}
+
+function byEnd(filter: RunFilter, { text: conditions }: Where): string {
+  const part = endedPart(filter);
+  return part === null ? conditions : `${conditions} and ${endedPartOf("r")} = ${part} and r.ended_at is not null`;
 }
 
 interface Where {
@@ -147,8 +200,8 @@ interface Where {
 }
 
 /**
- * Only what is asked for stands in the text: one plan is made for all values. States stand there themselves, found in our own list: as
- * a parameter they would not match the partial indexes.
+ * Only the conditions that are asked for are in the text. States are literals, taken from our own list: as parameters they would
+ * not match the partial indexes.
  */
 function whereOf({ env, stack, program, queue, states, archived }: RunFilter): Where {
   const values: unknown[] = [];

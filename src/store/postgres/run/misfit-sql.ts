@@ -13,7 +13,7 @@ const ANYBODYS = ANYBODYS_ENTRIES.map((kind) => `'${kind}'`).join(", ");
 
 /**
  * The rows of `l` (with build, misfits, owner and claim_group), given `t`; of a misfit also who has tried by now, whether another
- * live node may, and which build wrote last before this claim. When that is the holder's own build on another node, its name stands for two codes:
+ * live node may, and which build wrote last before this claim. When that is the holder's own build on another node, its name means two versions of code:
  * then only this node counts as tried. Incarnations that are gone are dropped, or each restart would leave one.
  */
 export function withMisfits({ schema: s }: Dialect): string {

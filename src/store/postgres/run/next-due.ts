@@ -4,11 +4,12 @@ import { pausedGroups } from "../claim/claim-runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 
-/** The index has the earliest run of each priority at hand; so many priorities of a group are looked at. */
+/** The index has the earliest run of each priority at hand; this many priorities of a group are looked at. */
 const MOST_PRIORITIES = 20;
 
 export const nextDue = statement(
   "next_due",
+  "Finds out when the next run of some groups is due.",
   ({ schema: s, now }) => `
 with paused as materialized (${pausedGroups(s)}
 )

@@ -1,5 +1,5 @@
-// Pauses a run with its tasks, and lets them go on. Rows are locked in the order of their ids; a run that somebody holds is
-// marked, and becomes paused when it is given back (answer_pause); its holder is told to do that now.
+// Pauses a run with its tasks, and resumes them. Rows are locked in the order of their ids; a run that is held is marked,
+// and becomes paused when its claim is given back (answer_pause); its holder is asked to do that now.
 
 import { isUuid } from "../../../kernel/id.js";
 import { nodeName } from "../../../kernel/name.js";
@@ -13,7 +13,7 @@ import { taskTree } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
 /** The message's key holds the number that the inbox rises to: a pause after a resume is another message. */
-export const pauseRun = statement("pause_run", (d) => {
+export const pauseRun = statement("pause_run", "Pauses a run and its tasks, or asks their holders to.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive ${taskTree(d, "select $1::uuid")}
@@ -45,7 +45,7 @@ select (select state from l where id = $1) as state, exists (select from l where
  * A task that still needs others is blocked again. One that has tasks of its own is handed out, looks at them, and waits
  * for the rest.
  */
-export const resumeRun = statement("resume_run", (d) => {
+export const resumeRun = statement("resume_run", "Resumes a paused run and its tasks.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive ${taskTree(d, "select $1::uuid")}

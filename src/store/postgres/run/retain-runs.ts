@@ -1,14 +1,14 @@
-// Puts ended runs aside, and deletes them with everything that belongs to them.
+// Archives ended runs, and deletes them with everything that belongs to them.
 
 import { checkAge } from "../../check/filter.js";
 import { refuse } from "../../check/value.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { oneOf } from "../connection/rowset.js";
+import { ENDED_PARTS, endedPartOf } from "./ended-part.js";
 import { ENDED } from "./ended-states.js";
-import { SHELVES, shelf } from "./shelf.js";
 
 interface Age {
   readonly env: string;
@@ -17,18 +17,18 @@ interface Age {
 }
 
 /**
- * The oldest first. Each shelf of a group is one range of the index runs_ended: what is not old is not read, nor what is
- * another env's or put aside already (through the primary key, 300,000 runs were read to find that none is old).
+ * The oldest first. Each endedPartOf of a group is one range of the index runs_ended: what is not old is not read, nor what is
+ * another env's or archived already (through the primary key, 300,000 runs were read to find that none is old).
  * Locked afterwards, by id: the ranges find more than is wanted.
  */
-const oldOnes = ({ schema: s, now }: Dialect, shelves: readonly number[], also: string) => `
+const oldOnes = ({ schema: s, now }: Dialect, parts: readonly number[], also: string) => `
 with found as materialized (
   select x.id
   from ${s}.claim_groups g
-  cross join unnest(array[${shelves.join(", ")}]) as shelf(n)
+  cross join unnest(array[${parts.join(", ")}]) as part(n)
   cross join lateral (
     select r.id, r.ended_at from ${s}.runs r
-    where r.claim_group = g.id and ${shelf("r")} = shelf.n
+    where r.claim_group = g.id and ${endedPartOf("r")} = part.n
       and r.ended_at <= (select ${now}) - ${interval("$2::float8")} and r.state <> 'quarantined' and ${also}
     order by r.ended_at, r.id
     limit $3
@@ -44,7 +44,8 @@ with found as materialized (
 
 export const archiveRuns = statement(
   "archive_runs",
-  (d) => `${oldOnes(d, [SHELVES.ended, SHELVES.trouble], "true")}
+  "Archives runs that ended a given time ago.",
+  (d) => `${oldOnes(d, [ENDED_PARTS.ended, ENDED_PARTS.trouble], "true")}
 update ${d.schema}.runs r set archived_at = ${d.now}
 where r.id = any(array(select id from old)) and r.state in ${ENDED} and r.archived_at is null
 returning r.id`,
@@ -52,14 +53,14 @@ returning r.id`,
 
 /**
  * Only terminal and unreferenced: a live parent may still ask for its child's result. Keys are locked in their order
- * first, as whoever frees stale ones does; of the messages, nobody else waits for one while it holds another. Rates whose
- * next start is past mean the same as none: they go, too, whoever left them ('0' comes after '/'). So do old tries of a
+ * first, as in the statement that frees stale ones; of the messages, no other statement waits for one while it holds another. Rates whose
+ * next start is past mean the same as none: they go, too ('0' comes after '/'). So do old tries of a
  * circuit breaker whose run is gone, or never came.
  */
-export const pruneRuns = statement("prune_runs", (d) => {
+export const pruneRuns = statement("prune_runs", "Removes runs that ended a given time ago.", (d) => {
   const { schema: s, now } = d;
   const unreferenced = `not exists (select from ${s}.runs p where p.id = r.parent_id and p.state not in ${ENDED})`;
-  return `${oldOnes(d, Object.values(SHELVES), unreferenced)}, gone as (
+  return `${oldOnes(d, Object.values(ENDED_PARTS), unreferenced)}, gone as (
   delete from ${s}.runs r where r.id = any(array(select id from old)) and r.state in ${ENDED} returning r.id, r.key_hash
 ), journal as (
   delete from ${s}.journal j where j.run_id = any(array(select id from gone))

@@ -1,4 +1,4 @@
-// Looks after runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
+// Reviews runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
 
 import { checkLimit, checkText, checkUuid, optional, refuse } from "../../check/value.js";
 import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, noFittingNode } from "../../contract/run/misfits.js";
@@ -58,21 +58,27 @@ select x.id as "runId", g.program, x.outcome, x.claim_group, x.state from (
 order by x.id`;
 };
 
-export const reviewDue = statement("review_misfits", (d) =>
-  review(
-    d,
-    `
+export const reviewDue = statement(
+  "review_misfits",
+  "Hands out runs that no node's code fitted, if another live node may fit.",
+  (d) =>
+    review(
+      d,
+      `
   select m.run_id from ${d.schema}.misfit_runs m
   where m.env = $1 and m.look_at <= (select ${d.now})
   order by m.look_at limit $2 for no key update skip locked`,
-  ),
+    ),
 );
 
 /** What a node that has just come may try. */
-export const reviewFor = statement("review_misfits_for", (d) =>
-  review(
-    d,
-    `
+export const reviewFor = statement(
+  "review_misfits_for",
+  "Hands out runs that no node's code fitted, for a node that has just started.",
+  (d) =>
+    review(
+      d,
+      `
   select m.run_id from ${d.schema}.nodes n
   cross join lateral unnest(n.claims) as c(id)
   cross join lateral (
@@ -83,7 +89,7 @@ export const reviewFor = statement("review_misfits_for", (d) =>
     where m.claim_group = c.id and m.env = $1 limit $2
   ) m
   where n.incarnation = $3::uuid limit $2`,
-  ),
+    ),
 );
 
 interface Row extends MisfitReviewed {

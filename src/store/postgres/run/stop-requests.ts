@@ -12,9 +12,12 @@ import { ENDED } from "./ended-states.js";
  * A cancel counts in whatever state its run is: one that was given back with it and has tasks may have started some of them since.
  * A pause counts while it is wanted: after a resume its message may still be there.
  */
-export const stopProgress = statement("stop_progress", (d) => {
-  const { schema: s } = d;
-  return `
+export const stopProgress = statement(
+  "stop_progress",
+  "Reads how far the cancel or pause of a run and its tasks has come.",
+  (d) => {
+    const { schema: s } = d;
+    return `
 with recursive ${taskTree(d, "select $1::uuid")}
 , l as materialized (
   select r.id, r.state, r.pausing from ${s}.runs r where r.id = any(array(select id from tree)) and r.state not in ${ENDED}
@@ -27,7 +30,8 @@ select (select state from ${s}.runs where id = $1) as state,
       where i.run_id = l.id and i.taken_seq is null and (i.kind = 'cancel' or i.kind = 'pause' and l.pausing)
     )
   ) as unanswered`;
-});
+  },
+);
 
 export async function stopping(db: Database, runId: string): Promise<StopProgress | null> {
   if (!isUuid(runId)) return null;

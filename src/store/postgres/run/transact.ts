@@ -1,4 +1,4 @@
-// A step that is a transaction: the user's own statements and the entry that says it is done, committed together.
+// Runs a transaction step: the user's own statements and the journal entry of the step are committed together.
 
 import type pg from "pg";
 import { sleep } from "../../../kernel/world.js";
@@ -7,12 +7,14 @@ import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import { sendIn, whyRefused } from "../claim/commit.js";
 import type { Database } from "../connection/database.js";
-import { ReadOnlyServer, TransactionIdle } from "../connection/errors.js";
-import { connectionSurvives, faultOf, isWrongServer } from "../connection/sqlstate.js";
+import { ReadOnlyServer, TransactionIdle, TransactionOutdated } from "../connection/errors.js";
+import { connectionSurvives, faultOf, isWrongServer, sqlState } from "../connection/sqlstate.js";
 import { StepTransaction } from "../connection/step-transaction.js";
 
 /** The run's row is locked by a renewal or another statement for a moment; the transaction asks again instead of waiting. */
 const BUSY_DELAY_MS = 5;
+
+const SERIALIZATION = "40001";
 
 /** SHOW takes no snapshot: the work may still choose its isolation level. */
 const BEGIN = "begin isolation level read committed; show transaction_read_only";
@@ -32,8 +34,10 @@ export async function transact(db: Database, work: (tx: Transaction) => Promise<
       const tx = new StepTransaction({ client, statementMs: connections.statementMs });
       try {
         const commit = await workIn(tx, work);
-        await giveBackSettings(db, client);
-        const answer = await append(db, commit, client);
+        const level = await giveBackSettings(db, client);
+        const answer = await append(db, commit, client).catch((error) => {
+          throw isOutdated(error, level) ? new WorkFailed(new TransactionOutdated(level, error)) : error;
+        });
         if (answer.outcome === "accepted") sent = commit;
         await client.query(sent === null ? "rollback" : "commit");
         keep(connections.cleanSession(client));
@@ -118,11 +122,21 @@ async function workIn(tx: StepTransaction, work: (tx: Transaction) => Promise<Co
   }
 }
 
-/** The append is ours again: not with the role, the limits or the search path that the work has set. */
-async function giveBackSettings(db: Database, client: pg.PoolClient): Promise<void> {
-  const text = `${db.connections.giveBack(client)}; show transaction_read_only`;
+/** The append is ours again: not with the role, the limits or the search path that the work has set. Answers its isolation level, which stays. */
+async function giveBackSettings(db: Database, client: pg.PoolClient): Promise<string> {
+  const text = `${db.connections.giveBack(client)}; show transaction_isolation; show transaction_read_only`;
   const answers = (await client.query(text)) as unknown as readonly pg.QueryResult[];
   if (isReadOnly(answers)) throw new WorkFailed(new MadeReadOnly());
+  return answers.at(-2)!.rows[0].transaction_isolation;
+}
+
+/**
+ * The run's row is not the one that the work's snapshot has. Repeated as trouble of the store, a step that takes longer than a renewal
+ * interval would be done again for ever. Dependencies between serializable transactions are others' doing, and pass.
+ */
+function isOutdated(error: unknown, level: string): boolean {
+  const { routine } = error as { routine?: unknown };
+  return level !== "read committed" && sqlState(error) === SERIALIZATION && !/serializ/i.test(String(routine));
 }
 
 async function append(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {

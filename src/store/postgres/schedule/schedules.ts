@@ -10,22 +10,38 @@ import type {
   ScheduleRecord,
   ScheduleStore,
 } from "../../contract/schedule/schedules.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval, ms } from "../connection/instant.js";
+import { type Columns, IDS, rowset, text, uuid } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
 import { fire } from "./fire-schedules.js";
+
+type Declared = ScheduleDeclaration["schedules"][number];
+
+const NAME = {
+  program: text(({ group }) => group.program),
+  key: text(({ key }) => key),
+} satisfies Columns<Declared>;
+const NAMES = rowset<Declared>()(NAME);
+const DECLARED = rowset<Declared>()({
+  ...NAME,
+  id: uuid(({ id }) => id),
+  queue: text(({ group }) => group.queue),
+  version: text(({ group }) => group.version ?? ""),
+  spec: text(({ spec }) => spec),
+});
 
 /** Sorted: nodes that start together wait for each other's rows in one order. */
 const declareSchedules = statement(
   "declare_schedules",
+  "Declares the schedules of a node's programs.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now, date_trunc('milliseconds', ${now}) as whole)
 insert into ${s}.schedules as s (id, env, stack, program, key, queue, version, spec, anchor, last_at, next_at, seen_at)
 select d.id, $1, $2, d.program, d.key, d.queue, d.version, d.spec, t.whole, t.whole, t.whole, t.now
-from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) as d(id, program, key, queue, version, spec), t
+from ${DECLARED.from(3).as("d")}, t
 order by d.program, d.key
 on conflict (env, stack, program, key) do update
 set queue = excluded.queue, version = excluded.version, spec = excluded.spec, seen_at = excluded.seen_at`,
@@ -33,19 +49,21 @@ set queue = excluded.queue, version = excluded.version, spec = excluded.spec, se
 
 const findSchedules = statement(
   "find_schedules",
+  "Reads the ids of declared schedules.",
   ({ schema: s }) => `
-select s.id from unnest($3::text[], $4::text[]) with ordinality as d(program, key, ord)
+select s.id from ${NAMES.from(3).as("d", "ord")}
 join ${s}.schedules s on (s.env, s.stack, s.program, s.key) = ($1, $2, d.program, d.key)
 order by d.ord`,
 );
 
-/** Whoever declares a schedule at the same time is met on its row: it is judged by what stands there then. */
+/** A declaration at the same time holds the row: it is judged by what the row says then. */
 const removeSchedules = statement(
   "remove_schedules",
+  "Removes schedules that no node has declared for a given time.",
   ({ schema: s, now }) => `
 delete from ${s}.schedules s
 where env = $1 and stack = $2 and program = any($3::text[]) and seen_at <= ${now} - ${interval("$4::float8")}
-  and not exists (select from unnest($5::text[], $6::text[]) as d(program, key) where (d.program, d.key) = (s.program, s.key))`,
+  and not exists (select from ${NAMES.from(5).as("d")} where (d.program, d.key) = (s.program, s.key))`,
 );
 
 const COLUMNS = `s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.spec, ${ms("s.anchor")} as anchor,
@@ -55,10 +73,11 @@ const COLUMNS = `s.id, s.env, s.stack, s.program, s.key, s.queue, s.version, s.s
 /** One row at least: the clock, and when to look again. */
 export const dueSchedules = statement(
   "due_schedules",
+  "Reads schedules that are due, and says when to look again.",
   (d) => `
 with t as materialized (select ${d.now} as now
 ), mine as materialized (
-  select s.* from ${unnest(1, ["uuid"])} as w(id)
+  select s.* from ${IDS.from(1).as("w")}
   cross join lateral (select * from ${d.schema}.schedules s where s.id = w.id and s.paused_at is null limit 1) s
 )
 select ${ms("t.now")} as now, x.*,
@@ -70,6 +89,7 @@ order by x.id`,
 
 const listSchedules = statement(
   "list_schedules",
+  "Lists the schedules of an env.",
   (d) => `
 with t as materialized (select ${d.now} as now)
 select ${ms("t.now")} as now, x.* from t
@@ -81,6 +101,7 @@ const MEANT = "env = $1 and (program = $2 or id::text = $2)";
 
 const pauseSchedules = statement(
   "pause_schedules",
+  "Pauses schedules.",
   ({ schema: s, now }) => `
 with paused as (update ${s}.schedules set paused_at = ${now}, paused_by = $3 where ${MEANT} and paused_at is null)
 select count(*)::int as n from ${s}.schedules where ${MEANT}`,
@@ -88,6 +109,7 @@ select count(*)::int as n from ${s}.schedules where ${MEANT}`,
 
 const resumeSchedules = statement(
   "resume_schedules",
+  "Resumes schedules.",
   ({ schema: s }) => `
 with resumed as (update ${s}.schedules set paused_at = null, paused_by = null where ${MEANT} and paused_at is not null)
 select count(*)::int as n from ${s}.schedules where ${MEANT}`,
@@ -127,7 +149,7 @@ export function scheduleStore(db: Database, groups: Groups, hints: Hints): Sched
     declare: (declaration) => declare(db, declaration),
     async due(ids) {
       for (const [i, id] of ids.entries()) refuse(checkUuid(`ids[${i}]`, id));
-      const rows = await db.run<Row>(dueSchedules, [ids]);
+      const rows = await db.run<Row>(dueSchedules, IDS.arrays(ids));
       const { now, next_ms } = rows[0]!;
       return { now, schedules: recordsOf(rows), nextMs: next_ms } satisfies DueSchedules;
     },
@@ -157,21 +179,13 @@ async function declare(db: Database, declaration: ScheduleDeclaration): Promise<
   refuse(checkDeclaration(declaration));
   const { env, programs, schedules, removeAfterMs } = declaration;
   const stack = declaration.stack ?? "";
-  const names = [schedules.map(({ group }) => group.program), schedules.map(({ key }) => key)];
-  if (schedules.length > 0) {
-    await db.run(declareSchedules, [
-      ...[env, stack, schedules.map(({ id }) => id), ...names],
-      schedules.map(({ group }) => group.queue),
-      schedules.map(({ group }) => group.version ?? ""),
-      schedules.map(({ spec }) => spec),
-    ]);
-  }
+  if (schedules.length > 0) await db.run(declareSchedules, [env, stack, ...DECLARED.arrays(schedules)]);
   if (removeAfterMs !== null && programs.length > 0) {
-    await db.run(removeSchedules, [env, stack, programs, removeAfterMs, ...names]);
+    await db.run(removeSchedules, [env, stack, programs, removeAfterMs, ...NAMES.arrays(schedules)]);
   }
   if (schedules.length === 0) return [];
-  const rows = await db.run<{ id: string }>(findSchedules, [env, stack, ...names]);
-  // Somebody has removed one in between: it is made again.
+  const rows = await db.run<{ id: string }>(findSchedules, [env, stack, ...NAMES.arrays(schedules)]);
+  // Another node has removed one in between: it is declared again.
   return rows.length < schedules.length ? declare(db, declaration) : rows.map(({ id }) => id);
 }
 

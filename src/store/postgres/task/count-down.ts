@@ -2,11 +2,11 @@
 // for everything that ends runs; a CHECK refuses an end of a task that was not counted.
 //
 // Locks: the rows that will be counted down are locked first, in the order of their ids, and waited for; the runs that end
-// are taken after them and never waited for. Whoever waits holds only rows with smaller ids, so nothing closes a circle.
+// are taken after them and never waited for. A statement that waits holds only rows with smaller ids, so there is no deadlock.
 
-import { oneOf } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import type { Dialect } from "../connection/dialect.js";
+import { oneOf } from "../connection/rowset.js";
 import { admitAfter } from "../limit/admit-runs.js";
 
 /**
@@ -28,7 +28,7 @@ export function takeTurn({ schema: s }: Dialect, ending: string, before = "true"
 
 export const TURN = "(select count(*) from turn) >= 0";
 
-/** Those that `up` made ready, as a value: told of, and looked after where they have limits. */
+/** Those that `up` made ready, as a value: nodes are woken for them, and those with limits are admitted. */
 export const READY =
   "(select jsonb_agg(jsonb_build_array(id, claim_group, state)) from up where state in ('waiting', 'held'))";
 
@@ -49,7 +49,7 @@ export const isWaiter = (runId: string) => oneOf(runId, "select id from waiters"
 /**
  * CTEs `fed` and `up`, to follow `t` and one named `ended` with the columns run_id, parent_id, counted. Summed up per row:
  * joined without it, a row that two needs of one batch feed fell by one and was stuck. Judged on the row as it is now, by its
- * id alone. Those that become ready stand one microsecond apart.
+ * id alone. Those that become ready are one microsecond apart.
  */
 export function countDown({ schema: s }: Dialect, only = "true"): string {
   const ready = "r.pending <= u.n and r.state in ('blocked', 'parked')";

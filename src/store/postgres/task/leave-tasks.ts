@@ -1,17 +1,18 @@
-// A run that died before its tasks and begins anew leaves them: those that wait are cancelled, those that run are asked to end,
+// A run that is retried from the start leaves its tasks: those that wait are cancelled, those that run are asked to end,
 // and their ends count nowhere. (Counted, they woke the run before its new tasks had ended, again and again until then.)
 
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { IDS } from "../connection/rowset.js";
 import { cancelTasksOf } from "../run/cancel-run.js";
 import { isTask, taskTree } from "./task-tree.js";
 
-/** Of these runs, those that are to begin anew and have tasks under way. */
-export const findBusy = statement(
-  "find_busy",
+/** Of these runs, those that are to start again and have tasks under way. */
+export const findRunsWithTasks = statement(
+  "find_runs_with_tasks",
+  "Finds the runs of a retry from the start whose tasks still work.",
   (d) => `
-select r.id from ${unnest(1, ["uuid"])} as w(id)
+select r.id from ${IDS.from(1).as("w")}
 cross join lateral (
   select id from ${d.schema}.runs r
   where r.id = w.id and r.state in ('failed', 'dead', 'quarantined') and r.pending > 0 and not ${isTask(d, "r")} limit 1
@@ -19,8 +20,8 @@ cross join lateral (
 order by 1`,
 );
 
-/** What is left runs. Locked in the order of the ids, as by everybody who acts on a run and its tasks. */
-export const leaveTasks = statement("leave_tasks", (d) => {
+/** What is left runs. Locked in the order of the ids, as in every statement that acts on a run and its tasks. */
+export const leaveTasks = statement("leave_tasks", "Stops counting the tasks of runs that start again.", (d) => {
   const { schema: s } = d;
   return `
 with recursive ${taskTree(d, "select unnest($1::uuid[])")}
@@ -32,10 +33,11 @@ where r.id = any(array(select id from l)) and r.counts and r.parent_id = any($1:
 });
 
 export async function leave(db: Database, runIds: readonly string[], by: string): Promise<void> {
-  const busy = (await db.run<{ id: string }>(findBusy, [runIds])).map(({ id }) => id);
+  const busy = (await db.run<{ id: string }>(findRunsWithTasks, IDS.arrays(runIds))).map(({ id }) => id);
   if (busy.length === 0) return;
-  for (const id of busy) await cancelTasksOf(db, id, by, ANEW);
+  for (const id of busy) await cancelTasksOf(db, id, by, STARTS_AGAIN);
   await db.run(leaveTasks, [busy]);
 }
 
-export const ANEW = "its run begins anew";
+/** Stored with the cancel of each task. */
+export const STARTS_AGAIN = "its run starts again";

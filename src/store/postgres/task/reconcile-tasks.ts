@@ -1,4 +1,4 @@
-// Looks whether all runs that wait for tasks wait for as many as are open, and mends those that do not.
+// Checks that runs which wait for tasks wait for as many as are open, and repairs those that do not.
 
 import { checkText, optional, refuse } from "../../check/value.js";
 import type { Reconciled } from "../../contract/run/runs.js";
@@ -8,6 +8,7 @@ import { admitAfter } from "../limit/admit-runs.js";
 
 const reconcileTasks = statement(
   "reconcile_tasks",
+  "Repairs counts of tasks that do not match their rows.",
   ({ schema: s }) => `select id, claim_group, state, mended from ${s}.reconcile_tasks($1::text, $2::text)`,
 );
 

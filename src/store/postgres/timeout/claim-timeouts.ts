@@ -1,7 +1,7 @@
-// Claims on timeouts: taken, completed and released by generation and token, many at a time.
+// Claims timeouts, and completes and releases claims by generation and token, in batches.
 //
-// Rows that somebody is writing to are skipped, never waited for: an instance that moves on in a transaction of its own holds its
-// timeout's row until it commits, and nobody else's timeout may wait for that.
+// Rows that another transaction is writing to are skipped, never waited for: a user's transaction that moves an instance holds
+// the row of its timeout until it commits, and no other timeout may wait for that.
 
 import { checkTimeoutClaim, checkTimeoutRelease, mayBeTimeoutFence } from "../../check/timeout/timeout.js";
 import { refuse } from "../../check/value.js";
@@ -12,13 +12,35 @@ import type {
   TimeoutRelease,
 } from "../../contract/timeout/timeouts.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
+import { bool, type Columns, float8, rowset, text, uuid } from "../connection/rowset.js";
 import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
 
-/** Each asked generation whose row is free and fits, locked. */
+const FENCE = {
+  generation: uuid(({ generation }) => generation),
+  token: uuid(({ token }) => token),
+} satisfies Columns<TimeoutFence>;
+const FENCES = rowset<TimeoutFence>()(FENCE);
+const CLAIMS = rowset<TimeoutClaimRequest>()({
+  ...FENCE,
+  node: text(({ node }) => node),
+  claim_ms: float8(({ claimMs }) => claimMs),
+});
+const NAMES = rowset<TimeoutClaimRequest>()({
+  env: text(({ env }) => env),
+  scope: text(({ scope }) => scope),
+  instance: text(({ instance }) => instance),
+});
+const RELEASES = rowset<TimeoutRelease>()({
+  ...FENCE,
+  retry_ms: float8(({ retryInMs }) => (retryInMs === "never" ? null : retryInMs)),
+  dead: bool(({ retryInMs }) => retryInMs === "never"),
+  problem: text(({ problem }) => problem),
+});
+
+/** The requested generations whose rows are free and match, locked. */
 const locked = ({ schema: s }: Dialect, columns: string, fits: string) => `
   select a.* from ${columns}
   cross join lateral (
@@ -27,14 +49,15 @@ const locked = ({ schema: s }: Dialect, columns: string, fits: string) => `
   ) o`;
 
 /**
- * While claimed, it is due again when the claim is over: that is all that keeps others away. `is true`: planned while the table
- * was empty, the bare comparison made every claim read all that was due.
+ * While claimed, a timeout is due again when the claim expires: nothing else keeps other nodes away. `is true`: with the bare
+ * comparison, a plan made while the table was empty read everything that was due for every claim.
  */
 export const claimTimeouts = statement(
   "claim_timeouts",
+  "Claims timeouts that are due.",
   (d) => `
 with t as materialized (select ${d.now} as now
-), free as materialized (${locked(d, `${unnest(1, ["uuid", "uuid", "text", "float8"])} as a(generation, token, node, claim_ms)`, "o.due_at <= (select now from t)")}
+), free as materialized (${locked(d, CLAIMS.from(1).as("a"), "o.due_at <= (select now from t)")}
 )
 update ${d.schema}.timeouts o
 set token = f.token, claimed_by = f.node, claimed_until = t.now + ${interval("f.claim_ms")},
@@ -44,12 +67,13 @@ where o.generation = f.generation and (o.due_at <= t.now) is true
 returning ${timeoutColumns("o")}`,
 );
 
-/** What stands there instead of what was asked for. */
+/** The current rows of the timeouts that could not be claimed. */
 const refusedTimeouts = statement(
   "refused_timeouts",
+  "Reads the timeouts that could not be claimed.",
   ({ schema: s, now }) => `
 select ${timeoutColumns("o")}, o.token, coalesce(o.due_at > ${now}, true) as later
-from unnest($1::text[], $2::text[], $3::text[]) as a(env, scope, instance)
+from ${NAMES.from(1).as("a")}
 cross join lateral (
   select * from ${s}.timeouts o where o.env = a.env and o.scope = a.scope and o.instance = a.instance limit 1
 ) o`,
@@ -57,26 +81,29 @@ cross join lateral (
 
 export const completeTimeouts = statement(
   "complete_timeouts",
+  "Removes timeouts that were handled.",
   (d) => `
-with mine as materialized (${locked(d, `${unnest(1, ["uuid", "uuid"])} as a(generation, token)`, "o.token = a.token")}
+with mine as materialized (${locked(d, FENCES.from(1).as("a"), "o.token = a.token")}
 )
 delete from ${d.schema}.timeouts o using mine m
 where o.generation = m.generation and o.token = m.token
 returning o.generation, o.token`,
 );
 
-/** In the caller's transaction: waits for whoever writes to it. */
+/** In the caller's transaction: waits for another transaction that is writing to the row. */
 const completeTimeoutIn = statement(
   "complete_timeout_in",
+  "Removes a timeout that was handled, in the caller's transaction.",
   ({ schema: s }) => `delete from ${s}.timeouts where generation = $1 and token = $2 returning generation`,
 );
 
-/** Not tried: due as before, not counted. Failed: due later, behind all that is due now, or given up. */
+/** Not tried: due as before, not counted. Failed: due later, behind everything due now, or given up. */
 export const releaseTimeouts = statement(
   "release_timeouts",
+  "Gives back timeouts that were not handled.",
   (d) => `
 with t as materialized (select ${d.now} as now
-), mine as materialized (${locked(d, `${unnest(1, ["uuid", "uuid", "float8", "boolean", "text"])} as a(generation, token, retry_ms, dead, problem)`, "o.token = a.token")}
+), mine as materialized (${locked(d, RELEASES.from(1).as("a"), "o.token = a.token")}
 ), released as (
   update ${d.schema}.timeouts o
   set token = null, claimed_by = null, claimed_until = null, released_token = m.token,
@@ -89,7 +116,7 @@ with t as materialized (select ${d.now} as now
 )
 select generation, token from released
 union all
-select o.generation, a.token from ${unnest(1, ["uuid", "uuid"])} as a(generation, token)
+select o.generation, a.token from ${RELEASES.from(1).only("generation", "token").as("a")}
 cross join lateral (
   select o.generation from ${d.schema}.timeouts o where o.generation = a.generation and o.released_token = a.token limit 1
 ) o`,
@@ -105,15 +132,9 @@ export async function claim(
   requests: readonly TimeoutClaimRequest[],
 ): Promise<readonly TimeoutClaimAnswer[]> {
   for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
-  // Of several that came together for one timeout the first is tried; the others are told what stands there after it.
+  // Of several requests for one timeout, the first is tried; the others are answered with the result.
   const first = firstOfEach(requests, ({ generation }) => generation);
-  const each = <T>(value: (request: TimeoutClaimRequest) => T) => first.map(value);
-  const rows = await db.run<TimeoutRow>(claimTimeouts, [
-    each(({ generation }) => generation),
-    each(({ token }) => token),
-    each(({ node }) => node),
-    each(({ claimMs }) => claimMs),
-  ]);
+  const rows = await db.run<TimeoutRow>(claimTimeouts, CLAIMS.arrays(first));
   const taken = new Map(rows.map((row) => [row.generation, recordOf(row)]));
   const answers = new Map<TimeoutClaimRequest, TimeoutClaimAnswer>();
   for (const request of first) {
@@ -126,20 +147,16 @@ export async function claim(
 }
 
 async function standing(db: Database, refused: readonly TimeoutClaimRequest[]): Promise<Map<string, RefusedRow>> {
-  const rows = await db.run<RefusedRow>(refusedTimeouts, [
-    refused.map(({ env }) => env),
-    refused.map(({ scope }) => scope),
-    refused.map(({ instance }) => instance),
-  ]);
+  const rows = await db.run<RefusedRow>(refusedTimeouts, NAMES.arrays(refused));
   return new Map(rows.map((row) => [nameOf(row), row]));
 }
 
 function refusal({ generation, token }: TimeoutClaimRequest, row: RefusedRow | undefined): TimeoutClaimAnswer {
   if (!row) return { outcome: "notFound" };
   if (row.generation !== generation) return { outcome: "stateChanged" };
-  // The reply to this very call was lost.
+  // The reply to this call was lost, and it was repeated.
   if (row.token === token) return { outcome: "claimed", timeout: recordOf(row) };
-  // Free by now: whoever was writing to it is done. The next look finds it.
+  // Free by now: the transaction that wrote to it has ended. The next look finds it.
   if (!row.later) return { outcome: "alreadyClaimed", by: null, until: null };
   if (row.token === null) return { outcome: "stateChanged" };
   return { outcome: "alreadyClaimed", by: row.claimed_by, until: row.claimed_until };
@@ -148,10 +165,7 @@ function refusal({ generation, token }: TimeoutClaimRequest, row: RefusedRow | u
 export async function complete(db: Database, fences: readonly TimeoutFence[]): Promise<readonly boolean[]> {
   const known = firstOfEach(fences.filter(mayBeTimeoutFence), fenceName);
   if (known.length === 0) return fences.map(() => false);
-  const rows = await db.run<TimeoutFence>(completeTimeouts, [
-    known.map(({ generation }) => generation),
-    known.map(({ token }) => token),
-  ]);
+  const rows = await db.run<TimeoutFence>(completeTimeouts, FENCES.arrays(known));
   const removed = new Set(rows.map(fenceName));
   const tried = new Set(known);
   return fences.map((fence) => tried.has(fence) && removed.has(fenceName(fence)));
@@ -176,13 +190,7 @@ export async function release(db: Database, releases: readonly TimeoutRelease[])
   for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
   const known = firstOfEach(releases.filter(mayBeTimeoutFence), fenceName);
   if (known.length === 0) return releases.map(() => false);
-  const rows = await db.run<TimeoutFence>(releaseTimeouts, [
-    known.map(({ generation }) => generation),
-    known.map(({ token }) => token),
-    known.map(({ retryInMs }) => (retryInMs === "never" ? null : retryInMs)),
-    known.map(({ retryInMs }) => retryInMs === "never"),
-    known.map(({ problem }) => problem),
-  ]);
+  const rows = await db.run<TimeoutFence>(releaseTimeouts, RELEASES.arrays(known));
   const released = new Set(rows.map(fenceName));
   return releases.map((one) => mayBeTimeoutFence(one) && released.has(fenceName(one)));
 }

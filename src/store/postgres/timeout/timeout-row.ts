@@ -1,4 +1,4 @@
-// A timeout's row, as statements answer it and as the contract tells it.
+// Maps a timeout's row, as statements return it, to the contract's record.
 
 import type { TimeoutRecord } from "../../contract/timeout/timeouts.js";
 import { ms } from "../connection/instant.js";

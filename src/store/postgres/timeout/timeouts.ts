@@ -1,4 +1,4 @@
-// Timeouts: scheduled, cancelled and looked for. Claims on them stand in claim-timeouts.ts.
+// Schedules, cancels and finds timeouts. Claims on them are in claim-timeouts.ts.
 
 import { inBatches } from "../../../kernel/chunk.js";
 import { checkNewTimeout, checkTimeoutKey, checkTimeoutScope } from "../../check/timeout/timeout.js";
@@ -18,14 +18,15 @@ import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { instant, interval } from "../connection/instant.js";
 import { claim, complete, completeIn, release } from "./claim-timeouts.js";
-import type { TimeoutHints } from "./timeout-hints.js";
 import { recordOf, type TimeoutRow, timeoutColumns } from "./timeout-row.js";
+import type { TimeoutWakes } from "./timeout-wakes.js";
 
 const KEY = "o.env = $1 and o.scope = $2 and o.instance = $3";
 
-/** What stands there stays when it came from this very call, or, if that is wished, when it is for the same state and sequence. */
+/** An existing timeout stays if this very call wrote it, or, with `keep`, if it is for the same state and sequence. */
 const scheduleTimeout = statement(
   "schedule_timeout",
+  "Schedules the timeout of an instance.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now
 ), written as (
@@ -47,17 +48,20 @@ select ${timeoutColumns("o")} from ${s}.timeouts o where ${KEY} and not exists (
 
 const cancelTimeout = statement(
   "cancel_timeout",
+  "Cancels the timeout of an instance.",
   ({ schema: s }) => `delete from ${s}.timeouts o where ${KEY} returning o.instance`,
 );
 
 const getTimeout = statement(
   "get_timeout",
+  "Reads the timeout of an instance.",
   ({ schema: s }) => `select ${timeoutColumns("o")} from ${s}.timeouts o where ${KEY}`,
 );
 
-/** One row at least: when to look again. */
+/** Returns at least one row: it says when to look again. */
 export const expiredTimeouts = statement(
   "expired_timeouts",
+  "Reads timeouts that are due, and says when to look again.",
   ({ schema: s, now }) => `
 with t as materialized (select ${now} as now)
 select x.*,
@@ -73,35 +77,37 @@ order by x.due_at, x.instance`,
 
 export const deadTimeouts = statement(
   "dead_timeouts",
+  "Lists timeouts that were given up.",
   ({ schema: s }) => `
 select ${timeoutColumns("o")} from ${s}.timeouts o
 where o.env = $1 and o.scope = $2 and o.due_at is null and o.instance > $3 order by o.instance limit $4`,
 );
 
 const redriveTimeout = statement(
-  "redrive_timeout",
+  "retry_timeout",
+  "Makes a dead timeout due again.",
   ({ schema: s, now }) => `
 update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, released_token = null
 where ${KEY} and o.due_at is null returning o.instance`,
 );
 
-/** More rows in one statement gain nothing and hold their locks longer. */
+/** More rows per statement gain nothing and hold their locks longer. */
 const LIMITS = { maxRows: 500, maxBytes: 4 * 1024 * 1024, sizeOf: () => ({ rows: 1, bytes: 100 }) };
 
-export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
+export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
   const lane = <Item, Answer>(send: (db: Database, items: readonly Item[]) => Promise<readonly Answer[]>) =>
     callLane<Item, Answer>((items) => inBatches(items, LIMITS, (batch) => send(db, batch)), {
       ...LIMITS,
       world: db.world,
     });
-  // A sweeper asks for one after the other, many at a time: what comes together leaves together.
+  // A sweeper claims them one by one, several at a time: calls that arrive together are sent in one statement.
   const claims = lane<TimeoutClaimRequest, TimeoutClaimAnswer>(claim);
   const completions = lane<TimeoutFence, boolean>(complete);
   const releases = lane<TimeoutRelease, boolean>(release);
   return {
     async schedule(timeout, { tx } = {}) {
       const record = await schedule(db, timeout, tx);
-      await hints.tell(record, record.deadline - record.createdAt, tx);
+      await wakes.wake(record, record.deadline - record.createdAt, tx);
       return record;
     },
     async cancel(key, { tx } = {}) {
@@ -133,10 +139,10 @@ export function timeoutTable(db: Database, hints: TimeoutHints): TimeoutTable {
     async redrive(key) {
       refuse(checkTimeoutKey(key));
       const redriven = (await db.run(redriveTimeout, valuesOf(key))).length > 0;
-      if (redriven) await hints.tell(key, 0);
+      if (redriven) await wakes.wake(key, 0);
       return redriven;
     },
-    onScheduled: (of, listener) => hints.listen(of, listener),
+    onScheduled: (of, listener) => wakes.listen(of, listener),
   };
 }
 
@@ -148,7 +154,7 @@ async function schedule(db: Database, timeout: NewTimeout, tx: Transaction | und
   for (;;) {
     const [row] = await db.run<TimeoutRow>(scheduleTimeout, values, { tx });
     if (row) return recordOf(row);
-    // It was kept for one that was removed, or came, since the statement began: look again.
+    // The timeout that it met was removed, or was inserted, after the statement began: try again.
   }
 }
 

@@ -1,4 +1,4 @@
-// Timeouts: what each scope promises (in timeouts-conformance.ts), that scopes are apart, and what transactions carry.
+// Conformance of a store's timeouts: the cases of timeouts-conformance.ts for one scope, the separation of scopes, and transactions.
 
 import { timeoutStore } from "../../../timeout/store-timeouts.js";
 import { timeoutsConformance } from "../../timeouts-conformance.js";
@@ -17,7 +17,7 @@ async function claimed(scene: Scene) {
 }
 
 const own = cases("timeouts", {
-  "scopes and envs do not see each other's timeouts, whatever their instances are called": async (scene) => {
+  "scopes and envs do not see each other's timeouts, even if instances have the same ids": async (scene) => {
     const [order, ticket] = [of(scene, "order"), of(scene, "ticket")];
     const other = timeoutStore(scene.store, { env: "elsewhere", scope: "order" });
     await order.schedule("i", PENDING);
@@ -28,7 +28,7 @@ const own = cases("timeouts", {
     await ticket.schedule("i", { ...PENDING, sequence: 7 });
     matches(await order.get("i"), { sequence: 1 }, "the order's");
   },
-  "a call repeated after a lost answer changes nothing": async ({ store, env, token }) => {
+  "a call repeated after a lost reply changes nothing": async ({ store, env, token }) => {
     const timeout = { env, scope: "s", instance: "i", generation: token(), state: "p", sequence: 1, keep: false };
     const first = await store.timeouts.schedule({ ...timeout, deadline: { inMs: 0 } });
     const request = { env, scope: "s", instance: "i", generation: first.generation };
@@ -38,11 +38,7 @@ const own = cases("timeouts", {
     same((await store.timeouts.schedule({ ...timeout, deadline: { inMs: 0 } })).attempts, 1, "schedule");
     same(await store.timeouts.complete([claim]), [true], "the claim was not disturbed");
   },
-  "several claims in one call are answered in their order, also for the same timeout": async ({
-    store,
-    env,
-    token,
-  }) => {
+  "several claims in one call are answered in order, also for the same timeout": async ({ store, env, token }) => {
     const ask = async (instance: string) => {
       const deadline = { inMs: 0 };
       const wanted = { env, scope: "s", instance, generation: token(), state: "p", sequence: 1, keep: false, deadline };
@@ -60,7 +56,7 @@ const own = cases("timeouts", {
     const late = { ...x, token: token() };
     same(await store.timeouts.complete([late, x, y, missing]), [false, true, true, false], "complete");
   },
-  "scheduled or cancelled in the caller's transaction, it is so if that commits": async (scene) => {
+  "schedule and cancel in the caller's transaction take effect if it commits": async (scene) => {
     const timeouts = of(scene);
     await scene.transaction("rollback", (tx) => timeouts.schedule("i", PENDING, { tx }));
     same(await timeouts.get("i"), null, "rolled back");
@@ -77,7 +73,7 @@ const own = cases("timeouts", {
     await scene.transaction("commit", (tx) => timeouts.cancel("i", { tx }));
     same(await timeouts.get("i"), null, "cancelled");
   },
-  "completed in the caller's transaction, it is gone if that commits, and only under its claim": async (scene) => {
+  "complete in the caller's transaction takes effect if it commits, and only under the claim": async (scene) => {
     const timeouts = of(scene);
     const claim = await claimed(scene);
     same(await scene.transaction("rollback", (tx) => timeouts.complete(claim, { tx })), true, "complete");
@@ -87,7 +83,7 @@ const own = cases("timeouts", {
     same(await scene.transaction("commit", (tx) => timeouts.complete(claim, { tx })), true, "complete");
     same(await timeouts.get("i"), null, "gone");
   },
-  "what cannot be kept is refused": async (scene) => {
+  "invalid arguments are refused": async (scene) => {
     const timeouts = of(scene);
     await rejects(timeouts.schedule("", PENDING), "an empty instance");
     await rejects(timeouts.schedule("a\0b", PENDING), "a NUL in the instance");

@@ -1,37 +1,39 @@
-// Fires the timers of a node's machines: sleeps until the next known deadline by the store's clock, takes what is due, and hands it to
-// the instances. Firing is an append that names its timer, so whoever is late finds it gone.
+// The timer loop fires the timers of a node's machines: it sleeps until the next known deadline by the store's clock, claims what is
+// due, and delivers it to the instances. Firing is an append that names its timer, so a node that is late finds it gone.
 
-import { failureDetail } from "../kernel/failure-detail.js";
-import type { RunGroup } from "../kernel/run/new-run.js";
-import { retryDelayMs, retryPolicy } from "../kernel/run/retry.js";
-import { sleep, type World } from "../kernel/world.js";
+import { failureDetail } from "../../kernel/failure-detail.js";
+import { Loop, type Pause, STOP_GRACE_MS } from "../../kernel/loop.js";
+import type { RunGroup } from "../../kernel/run/new-run.js";
+import { retryDelayMs, retryPolicy } from "../../kernel/run/retry.js";
+import { type World, within } from "../../kernel/world.js";
 import type {
   ClaimedTimers,
   LoadedInstance,
   TimerRecord,
   TimerSettlement,
-} from "../store/contract/machine/machines.js";
-import type { Telemetry } from "../telemetry/bus.js";
-import type { AnyMachine } from "./definition.js";
-import { timerGroup } from "./draft.js";
-import { InstanceEnded, isPassing } from "./errors.js";
-import type { MachineEvents } from "./events.js";
-import type { Instances } from "./instances.js";
-import type { AfterBranch, MachineEvent } from "./logic.js";
-import type { Delivered } from "./mailbox.js";
-import type { Incoming } from "./steps.js";
+} from "../../store/contract/machine/machines.js";
+import type { Telemetry } from "../../telemetry/bus.js";
+import type { AnyMachine } from "../definition.js";
+import { timerGroup } from "../draft.js";
+import { InstanceEnded, isPassing } from "../errors.js";
+import type { MachineEvents } from "../events.js";
+import type { Instances } from "../instances.js";
+import type { AfterBranch, MachineEvent } from "../logic.js";
+import type { Delivered } from "../mailbox.js";
+import type { Incoming } from "../steps.js";
 import { drawSuspects, isSuspect } from "./suspect-timers.js";
 import { TimerPace } from "./timer-pace.js";
 
-/** What could not be tried now is looked at again after so long. */
+/** A timer that could not be tried now is tried again after this time. */
 const NOT_YET_MS = 250;
-/** Nobody else takes them for so long. */
+/** No other node claims them for this long. */
 const LEASE_MS = 5_000;
 /** Deadlines that fall together are served together. */
 const SHORTEST_PAUSE_MS = 5;
-/** A timer that this code does not know, or for an instance that is not there: looked at again after so long. */
+/** A timer that this code does not know, or of an unknown instance, is tried again after this time. */
 const KEPT_MS = 60_000;
-const FAREWELL_MS = 2_000;
+/** The first retry after a failed look comes no earlier, whatever wakes the loop. */
+const FAILED_PAUSE_MS = 1_000;
 const RETRY = retryPolicy({ attempts: 10, delay: "1s", maxDelay: "5m" });
 
 export interface TimerLoopOptions {
@@ -39,7 +41,7 @@ export interface TimerLoopOptions {
   readonly machines: readonly AnyMachine[];
   readonly world: World;
   readonly bus: Telemetry<MachineEvents>;
-  /** Looks so often at least. */
+  /** The longest pause between two looks. */
   readonly lookEveryMs: number;
 }
 
@@ -47,22 +49,33 @@ export class TimerLoop {
   readonly #options: TimerLoopOptions;
   readonly #machines: ReadonlyMap<string, AnyMachine>;
   readonly #groups: readonly RunGroup[];
-  readonly #stopped = new AbortController();
+  readonly #loop: Loop;
   readonly #underWay = new Set<Promise<void>>();
   readonly #pace: TimerPace;
   #suspecting = false;
   #taken = 0;
   #groupIds: ReadonlySet<number> = new Set();
-  #loop: Promise<void> = Promise.resolve();
-  #wakeAt = Number.POSITIVE_INFINITY;
-  #interrupt: (() => void) | null = null;
+  /** Monotonic: when to look though nothing is known to be due. */
+  #lookAt = 0;
 
   constructor(options: TimerLoopOptions) {
-    const { machines, instances } = options;
+    const { machines, instances, world, bus, lookEveryMs } = options;
     this.#options = options;
-    this.#pace = new TimerPace(options.world, LEASE_MS);
+    this.#loop = new Loop({
+      world,
+      round: () => this.#look(),
+      onError: (error) => {
+        bus.emit("timers.failed", { error });
+        return { ms: this.#lookAt - world.monotonicNow(), atLeastMs: Math.min(FAILED_PAUSE_MS, lookEveryMs) };
+      },
+    });
+    instances.wakeups.on("timers", (inMs) => this.#loop.wake(inMs));
+    instances.wakeups.on("groups", (groupIds) => {
+      if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.#loop.wake();
+    });
+    this.#pace = new TimerPace(world, LEASE_MS);
     this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
-    // A node of a stack also looks after what was started in none.
+    // A node of a stack also fires the timers of what was started in none.
     const stacks = instances.stack === null ? [null] : [instances.stack, null];
     this.#groups = machines.flatMap(({ name }) => stacks.map((stack) => timerGroup(instances.env, stack, name)));
   }
@@ -70,32 +83,15 @@ export class TimerLoop {
   async start(): Promise<void> {
     if (this.#groups.length === 0) return;
     this.#groupIds = new Set(await this.#options.instances.store.runs.groupIds(this.#groups));
-    this.#loop = this.#run();
+    this.#loop.start();
   }
 
-  /** The store may be away: what is under way is not waited for longer than this. */
   async stop(): Promise<void> {
-    this.#stopped.abort("stopped");
-    const over = new AbortController();
-    const late = sleep(this.#options.world, FAREWELL_MS, over.signal).catch(() => {});
-    await Promise.race([this.#loop.then(() => Promise.all(this.#underWay)), late]);
-    over.abort("over");
+    const stopped = this.#loop.stop().then(() => Promise.all(this.#underWay));
+    await within(this.#options.world, STOP_GRACE_MS, stopped);
   }
 
-  /** A timer may be due in so many ms. */
-  knock(inMs: number): void {
-    const at = this.#options.world.monotonicNow() + inMs;
-    if (at >= this.#wakeAt) return;
-    this.#wakeAt = at;
-    this.#interrupt?.();
-  }
-
-  /** Somebody else has told of these groups; none: any. */
-  hear(groupIds: readonly number[]): void {
-    if (groupIds.length === 0 || groupIds.some((id) => this.#groupIds.has(id))) this.knock(0);
-  }
-
-  /** Takes what is due and waits for what comes of it. Answers how many were taken since it was asked last, by the loop too. */
+  /** Fires what is due and waits for the outcome. Returns how many were claimed since the last call, by the loop too. */
   async untilFired(): Promise<number> {
     if (this.#groups.length === 0) return 0;
     await this.#round();
@@ -105,41 +101,19 @@ export class TimerLoop {
     return taken;
   }
 
-  async #run(): Promise<void> {
-    const { world, bus, lookEveryMs } = this.#options;
-    while (!this.#stopped.signal.aborted) {
-      // What is told from now on is after this look.
-      this.#wakeAt = world.monotonicNow() + lookEveryMs * (0.8 + world.random() * 0.2);
-      let pauseMs = SHORTEST_PAUSE_MS;
-      try {
-        const { full, nextMs } = await this.#round();
-        if (full) pauseMs = 0;
-        if (nextMs !== null) this.#wakeAt = Math.min(this.#wakeAt, world.monotonicNow() + nextMs);
-      } catch (error) {
-        pauseMs = Math.min(1_000, lookEveryMs);
-        bus.emit("timers.failed", { error });
-      }
-      if (pauseMs > 0) await sleep(world, pauseMs, this.#stopped.signal).catch(() => {});
-      // Nobody waits for a slow one as long as there is room beside it.
-      while (this.#pace.isFull && this.#underWay.size > 0) await Promise.race(this.#underWay);
-      if (pauseMs > 0) await this.#pause();
-    }
+  async #look(): Promise<number | Pause> {
+    const { world, lookEveryMs } = this.#options;
+    // A slow timer delays the next look only when there is no room for more.
+    while (this.#pace.isFull && this.#underWay.size > 0) await Promise.race(this.#underWay);
+    this.#lookAt = world.monotonicNow() + lookEveryMs * (0.8 + world.random() * 0.2);
+    if (this.#loop.isStopped) return 0;
+    const { full, nextMs } = await this.#round();
+    if (full) return 0;
+    const untilLookMs = this.#lookAt - world.monotonicNow();
+    return { ms: Math.min(untilLookMs, nextMs ?? untilLookMs), atLeastMs: SHORTEST_PAUSE_MS };
   }
 
-  async #pause(): Promise<void> {
-    const { world } = this.#options;
-    for (;;) {
-      const leftMs = this.#wakeAt - world.monotonicNow();
-      // Not the last part of a millisecond: a clock that runs a little off might never reach it.
-      if (leftMs < 1 || this.#stopped.signal.aborted) return;
-      const knocked = new AbortController();
-      this.#interrupt = () => knocked.abort("knocked");
-      await sleep(world, leftMs, AbortSignal.any([this.#stopped.signal, knocked.signal])).catch(() => {});
-      this.#interrupt = null;
-    }
-  }
-
-  /** It is under way from the moment it asks: who waits for what fires waits for what is being taken, too. */
+  /** It is under way from the moment it asks: `untilFired` also waits for what is being claimed. */
   async #round(): Promise<{ readonly full: boolean; readonly nextMs: number | null }> {
     const { bus, instances } = this.#options;
     const { limit } = this.#pace;
@@ -189,10 +163,10 @@ export class TimerLoop {
     const some = settlements.filter((one) => one !== null);
     if (some.length === 0) return;
     await store.machines.settleTimers(some);
-    for (const { as, delayMs } of some) if (as !== "dead" && as !== "drop") this.knock(delayMs);
+    for (const { as, delayMs } of some) if (as !== "dead" && as !== "drop") this.#loop.wake(delayMs);
   }
 
-  /** Null: it is over. */
+  /** Null: the timer is gone, nothing is to be settled. */
   async #fire(timer: TimerRecord, loaded: LoadedInstance | undefined, now: number): Promise<TimerSettlement | null> {
     const { bus, instances } = this.#options;
     const machine = loaded && this.#machines.get(loaded.group.program);

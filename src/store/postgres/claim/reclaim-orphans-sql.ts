@@ -1,17 +1,17 @@
-// What becomes of an orphan, as SQL: shared by the sweep, which goes by what programs declared, and by whoever decides on each.
+// Decides what becomes of orphans and reclaims them, as SQL: by the policy of their programs, or by that of an operator.
 
 import { orphanedError } from "../../../kernel/run/recovery.js";
 import { BESIDE_OTHERS, MOST_LOSSES, NAMED_HOLDERS, SAME_CRASH_MS } from "../../../kernel/run/suspicion.js";
 import type { Dialect } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
-import { isStuck, stuckParts } from "../connection/locked-beside.js";
+import { isStuck, stuckParts } from "../connection/stuck-runs.js";
 import { endNotices } from "../run/end-notices.js";
 
 /** Of the rows in `expired`. */
 export const EXPIRED =
   "r.id, r.epoch, r.owner, r.lease_until, r.base_seq, r.crashes, r.crash_limit, r.counts, r.pausing, r.pending";
 
-/** A run that gathers events has not begun: whatever its program says, another node goes on with it. */
+/** A run that gathers events has not begun: whatever its program says, another node continues it. */
 const GATHERS = "j.key like 'debounce %'";
 const ENDS = "in ('dead', 'failed')";
 
@@ -23,7 +23,7 @@ const orphaned = () => {
 };
 /**
  * A CTE that notes from whom a claim was taken, in the statement that takes it: `from` has the columns run_id, epoch, owner,
- * verdict, counted and losses. A claim is taken once; a note that is there already must not stop a sweep.
+ * verdict, counted and losses. A claim is taken once; a note that exists already must not stop the others.
  */
 export const noteTaken = ({ schema: s }: Dialect, from: string, by: string) => `noted as (
   insert into ${s}.taken_claims (run_id, epoch, owner, by, outcome, at, counted, losses)
@@ -51,13 +51,13 @@ const holders = (s: string, x: string) => `(
       select ${x}.epoch, ${x}.owner
     ) h)`;
 
-/** What stands last in the journal of one that ended: `x` has run_id, epoch, verdict, owner and crashes. */
+/** The last journal entry of a run that ended: `x` has run_id, epoch, verdict, owner and crashes. */
 export const reason = ({ schema: s }: Dialect, x: string) => `case verdict when 'failed' then ${orphaned()}
     else '{"code":"CRASH_LIMIT","crashes":' || crashes || ',"holders":[' || ${holders(s, x)} || ']}' end`;
 
 /**
- * How often it was restarted since somebody began it: progress sets crashes back, and one that kills its process in its
- * second step makes some every time. Without the holders that were cut off. (Tasks are counted on elsewhere, and go on.)
+ * How often it was restarted since it was started or retried: progress sets crashes back, and one that kills its process in its
+ * second step makes some every time. Without the holders that were cut off. (Tasks are counted elsewhere, and resume.)
  */
 const restarts = (s: string) => `(
         select count(*)::int from (
@@ -102,15 +102,15 @@ const counted = (s: string) => `
 const DELAY = "least(2 ^ (e.losses - 1), 30) * interval '1 second'";
 
 /**
- * CTEs from `expired` (rows that are locked: EXPIRED, policy, and whether their owner is gone) to `swept`, `told` and
- * `doomed`. `still` is asked again of each row (`r`) by the UPDATE itself. A run whose holders died as often as its limit
+ * CTEs from `expired` (rows that are locked: EXPIRED, policy, and whether their owner is gone) to `reclaimed`, `notified` and
+ * `ending_tasks`. `still` is asked again of each row (`r`) by the UPDATE itself. A run whose holders died as often as its limit
  * allows is dead; a holder that was heard of since it lost the run was cut off, and its taking no longer counts. Those that another node
  * may take keep available_at, so that recovered work stays at the front of its queue, unless live holders lose them again and
  * again. What a run that is restarted had received is unread again; one whose tasks are under way resumes. The journal is
- * looked at only where a program asks for more than to go on. A task that is to end is left out and named in `doomed`: its
- * end is counted in rows that must be locked first (reclaimed.ts). `by`: the node that sweeps, as SQL.
+ * read only where a program asks for more than to resume. A task that is to end is left out and named in `ending_tasks`: its
+ * end is counted in rows that must be locked first (reclaimed.ts). `by`: the node that reclaims, as SQL.
  */
-export function takeBackParts(d: Dialect, still: string, by: string): string {
+export function reclaimParts(d: Dialect, still: string, by: string): string {
   const { schema: s } = d;
   return `judged as materialized (
   select x.id, x.epoch, x.owner, x.lease_until, x.base_seq, x.counts, x.gone, x.forgiven, x.losses, x.verdict,
@@ -133,10 +133,10 @@ export function takeBackParts(d: Dialect, still: string, by: string): string {
       ) j on true${counted(s)}
     ) x, t
   ) x
-), doomed as (select id, epoch, gone, verdict, crashes from judged where counts and verdict ${ENDS}
+), ending_tasks as (select id, epoch, gone, verdict, crashes from judged where counts and verdict ${ENDS}
 ), ${stuckParts(d, `select id from judged where verdict ${ENDS}`, "select id from judged where verdict not in ('waiting', 'paused')")}
 , taken as materialized (select * from judged where not (counts and verdict ${ENDS}) and not ${isStuck("id")}
-), swept as (
+), reclaimed as (
   update ${s}.runs r
   set state = case when e.verdict in ('restarted', 'paused') then 'waiting' else e.verdict end,
       seq = r.seq + (e.verdict not in ('waiting', 'paused'))::int,
@@ -154,25 +154,25 @@ export function takeBackParts(d: Dialect, still: string, by: string): string {
   where r.id = e.id and r.token is not null and ${still}
   returning r.id as run_id, r.claim_group, r.state, r.seq, r.crashes, r.parent_id, r.epoch, e.owner, e.lease_until,
     e.base_seq, e.verdict, e.counted, e.losses
-), ended as (select run_id, parent_id, state, false as counted from swept where verdict ${ENDS}
+), ended as (select run_id, parent_id, state, false as counted from reclaimed where verdict ${ENDS}
 ), written as (
   insert into ${s}.journal (run_id, seq, epoch, kind, name, codec, data, at)
   select run_id, seq, 0, case verdict when 'restarted' then 'start' else verdict end,
     case verdict when 'restarted' then 'recovery' else '' end,
     case verdict when 'restarted' then j.codec else 'json' end,
-    case verdict when 'restarted' then j.data else ${reason(d, "swept")} end, t.now
-  from swept cross join t left join lateral (
+    case verdict when 'restarted' then j.data else ${reason(d, "reclaimed")} end, t.now
+  from reclaimed cross join t left join lateral (
     select codec, data from ${s}.journal j
-    where verdict = 'restarted' and j.run_id = swept.run_id and j.seq = swept.base_seq + 1 limit 1
+    where verdict = 'restarted' and j.run_id = reclaimed.run_id and j.seq = reclaimed.base_seq + 1 limit 1
   ) j on true
   where verdict not in ('waiting', 'paused')
 ), forgiven as (
   update ${s}.taken_claims k set counted = false
   from (select id, unnest(forgiven) as epoch from taken where forgiven <> '{}') e
   where k.run_id = e.id and k.epoch = e.epoch and k.run_id = any(array(select id from taken where forgiven <> '{}'))
-), ${noteTaken(d, "swept", by)}, reopened as (
+), ${noteTaken(d, "reclaimed", by)}, reopened as (
   update ${s}.inbox i set taken_seq = null
-  where i.run_id = any(array(select run_id from swept where verdict = 'restarted'))
-    and i.taken_seq > (select base_seq from swept where run_id = i.run_id)
+  where i.run_id = any(array(select run_id from reclaimed where verdict = 'restarted'))
+    and i.taken_seq > (select base_seq from reclaimed where run_id = i.run_id)
 ), ${endNotices(d)}`;
 }

@@ -1,10 +1,13 @@
-// Tells runs that something is in their inbox: a parked one is claimable again, a running one will not park.
+// Wakes runs that have new messages: a parked one becomes claimable, a running one will not park.
 
 import { sleep } from "../../../kernel/world.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { int, rowset, uuid } from "../connection/rowset.js";
 import { admitAfter } from "../limit/admit-runs.js";
+
+/** A run, and how many messages it has to be woken for. */
+const RUNS = rowset<readonly [runId: string, n: number]>()({ run_id: uuid(([runId]) => runId), n: int(([, n]) => n) });
 
 /** A parent of a thousand children wakes once, when the number it waits for has arrived; anything else wakes at once. */
 const WAKES = "r.state = 'parked' and (u.urgent or u.n >= r.wake_after)";
@@ -13,12 +16,13 @@ const WAKES = "r.state = 'parked' and (u.urgent or u.n >= r.wake_after)";
  * inbox_seq is what parking compares: a message that arrives between load and park is seen there, on the row itself
  * (without it, 2,987 of 3,000 forced interleavings parked for ever). Locked rows are skipped.
  */
-export const ringRuns = statement(
-  "ring_runs",
+export const wakeRunsStatement = statement(
+  "wake_runs",
+  "Wakes runs that have new messages.",
   ({ schema: s, now }) => `
 with l as materialized (
   select w.*
-  from ${unnest(1, ["uuid", "int"])} as w(run_id, n) join ${s}.runs r on r.id = w.run_id
+  from ${RUNS.from(1).as("w")} join ${s}.runs r on r.id = w.run_id
   order by r.id
   for no key update of r skip locked
 )
@@ -39,31 +43,33 @@ const TRIES = 40;
 const AGAIN_MS = 25;
 
 /**
- * A run that stands several times in the list is rung as often. One that is locked right now is rung behind the caller's
- * back: a commit never waits for another run's row, and wakeParked finds what was not rung at all.
+ * A run that is listed several times has as many new messages. One that is locked right now is woken in the background:
+ * a commit never waits for another run's row, and wake_parked finds those that were not woken at all.
  */
-export async function ring(db: Database, runIds: readonly string[]): Promise<void> {
+export async function wakeRuns(db: Database, runIds: readonly string[]): Promise<void> {
   const counts = new Map<string, number>();
   for (const id of runIds) counts.set(id, (counts.get(id) ?? 0) + 1);
-  await ringOnce(db, counts);
+  await wakeOnce(db, counts);
   if (counts.size === 0) return;
   db.inBackground(async () => {
     for (let tries = 0; tries < TRIES && counts.size > 0; tries++) {
       await sleep(db.world, AGAIN_MS);
-      await ringOnce(db, counts);
+      await wakeOnce(db, counts);
     }
   });
 }
 
 /** Leaves in `counts` those that were locked. Those that no longer exist stay there, too, and are given up. */
-async function ringOnce(db: Database, counts: Map<string, number>): Promise<void> {
-  const values = [[...counts.keys()], [...counts.values()]];
-  const rung = await db.run<{ id: string; claim_group: number; state: string }>(ringRuns, values);
-  for (const { id } of rung) counts.delete(id);
-  db.onWork(rung.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
-  // A limited run that was parked stands in line again: somebody should look whether it is its turn.
+async function wakeOnce(db: Database, counts: Map<string, number>): Promise<void> {
+  const woken = await db.run<{ id: string; claim_group: number; state: string }>(
+    wakeRunsStatement,
+    RUNS.arrays([...counts]),
+  );
+  for (const { id } of woken) counts.delete(id);
+  db.onWork(woken.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])));
+  // A limited run that was parked is in line again: it may be its turn.
   await admitAfter(
     db,
-    rung.flatMap(({ id, state }) => (state === "held" ? id : [])),
+    woken.flatMap(({ id, state }) => (state === "held" ? id : [])),
   );
 }

@@ -1,23 +1,23 @@
-// Opens the tasks of a failed run again, those that did not succeed; the run itself is opened after them (redrive-runs.ts).
+// Retries the tasks of a failed run that did not succeed; the run itself is retried after them (retry-runs.ts).
 // When only this was done, its tasks work on and its row counts them: the same call repeated finishes it.
 
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { IDS } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
 import { type Ready, tellReady } from "./count-down.js";
 import { isTask, taskTree } from "./task-tree.js";
 
 /**
  * Everything is locked in the order of the ids and judged as it was locked. Opened are tasks that failed or were cancelled, and
- * skipped ones behind them. What each waits for is counted anew: all whose ends matter are locked here. News of their
- * failures are forgotten, or the next ones would not be told.
+ * skipped ones behind them. What each waits for is counted again: all whose ends matter are locked here. Messages about their
+ * failures are removed, or the next ones would not be sent.
  */
-export const reopenTasks = statement("reopen_tasks", (d) => {
+export const retryTasks = statement("retry_tasks", "Retries the tasks of failed runs that did not succeed.", (d) => {
   const { schema: s, now } = d;
   return `
 with recursive roots as materialized (
-  select r.id from ${unnest(1, ["uuid"])} as w(id)
+  select r.id from ${IDS.from(1).as("w")}
   cross join lateral (
     select id from ${s}.runs r
     where r.id = w.id and r.state in ('failed', 'dead', 'quarantined') and not ${isTask(d, "r")} limit 1
@@ -69,6 +69,6 @@ select (select jsonb_agg(jsonb_build_array(id, claim_group, state)) from o where
 });
 
 export async function reopen(db: Database, runIds: readonly string[], by: string, callId: string): Promise<void> {
-  const [row] = await db.run<{ ready: Ready }>(reopenTasks, [runIds, by, callId]);
+  const [row] = await db.run<{ ready: Ready }>(retryTasks, [...IDS.arrays(runIds), by, callId]);
   await tellReady(db, row!.ready);
 }

@@ -4,8 +4,8 @@
 // takes hardly any of the others with it, and they do not come to their last attempt because of it. (Fired one by one after all were
 // taken, of 250 with a killer among them one was given up that had done nothing.)
 
-import type { World } from "../kernel/world.js";
-import type { TimerRecord } from "../store/contract/machine/machines.js";
+import type { World } from "../../kernel/world.js";
+import type { TimerRecord } from "../../store/contract/machine/machines.js";
 
 /** After one crash most of them are innocent, and should not wait. */
 const SECOND = 50;

@@ -1,5 +1,5 @@
-// Rows beside a run that move with it: its places in lines, its messages. Where another transaction has one of them locked, the
-// run is left to the next round: waiting for it would hold up every other run of the statement.
+// Finds runs that are stuck: another transaction has locked one of their messages or places in line. They are left to the next
+// round: waiting for one would hold up every other run of the statement.
 
 import type { Dialect } from "./dialect.js";
 

@@ -1,6 +1,7 @@
-// What a node gives to all its programs.
+// The environment of programs: what a node gives to all of them.
 
 import type { Codecs } from "../kernel/codec/codecs.js";
+import { InvalidInput } from "../kernel/error.js";
 import type { NewRun } from "../kernel/run/new-run.js";
 import type { Startable } from "./startable.js";
 
@@ -17,8 +18,25 @@ export interface RunOfServices {
 /** Makes the run of a child in the parent's world: its env, stack and limits. */
 export type NewChild = (program: Omit<Startable, "schema">, input: unknown) => Omit<NewRun, "key" | "parentId">;
 
-export interface Household {
+/** What only some kinds of program need, found by its class: the node provides it, and only those programs know it. */
+export class Parts {
+  readonly #values = new Map<unknown, object>();
+
+  with(part: object): this {
+    this.#values.set(part.constructor, part);
+    return this;
+  }
+
+  get<T extends object>(kind: new (...args: never[]) => T): T {
+    const part = this.#values.get(kind);
+    if (!(part instanceof kind)) throw new InvalidInput("environment", `has no ${kind.name}`);
+    return part;
+  }
+}
+
+export interface ProgramEnvironment {
   readonly codecs: Codecs;
+  readonly parts: Parts;
   readonly newChild: NewChild;
   readonly historyWarning: number;
   readonly historyLimit: number;

@@ -1,19 +1,19 @@
-// Opens ended runs again, for an operator: from where they were, or from their start. One statement, each run once.
+// Retries ended runs, for an operator: from where they failed, or from their start. One statement, each run once.
 
 import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import { checkRedrive } from "../../check/run/redrive.js";
 import { refuse } from "../../check/value.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
-import { unnest } from "../connection/batch.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
+import { IDS } from "../connection/rowset.js";
 import { leave } from "../task/leave-tasks.js";
-import { reopen } from "../task/reopen-tasks.js";
+import { reopen } from "../task/retry-tasks.js";
 import { isTask } from "../task/task-tree.js";
 import { ENDED } from "./ended-states.js";
 
-/** A quarantined task has not ended and is still waited for: alone of all tasks it is opened by itself, where it was. */
+/** A quarantined task has not ended and is still waited for: it is the only task that can be retried alone, where it was. */
 const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))";
 
 /**
@@ -21,14 +21,17 @@ const OPENS = "(l.task_of is null or (l.state = 'quarantined' and not $2::bool))
  * for the run's end is unread again, except a request to cancel it. The same call
  * repeated finds its entry in the journal.
  */
-export const redriveRuns = statement("redrive_runs", (d) => {
-  const { schema: s, now } = d;
-  return `
+export const retryRuns = statement(
+  "retry_runs",
+  "Retries ended runs, from where they failed or from the start.",
+  (d) => {
+    const { schema: s, now } = d;
+    return `
 with t as materialized (select ${now} as now
 ), l as materialized (
   select r.id, r.state, r.seq, r.base_seq, r.claim_group, case when ${isTask(d, "r")} then r.parent_id end as task_of
   from ${s}.runs r
-  where r.id = any(array(select id from ${unnest(1, ["uuid"])} as w(id))) order by r.id for no key update
+  where r.id = any(array(select id from ${IDS.from(1).as("w")})) order by r.id for no key update
 ), o as (
   update ${s}.runs r
   set state = 'waiting', generation = r.generation + 1, seq = l.seq + 1,
@@ -54,7 +57,8 @@ select l.id, l.state, l.claim_group, l.task_of,
     select from ${s}.journal j where j.run_id = l.id and j.seq > l.base_seq - 1 and j.key = $4::text and j.epoch = 0
   ) as mine
 from l`;
-});
+  },
+);
 
 interface Row {
   id: string;
@@ -73,8 +77,8 @@ export async function redrive(
   const { by, callId, fromStart, note } = options;
   const known = runIds.filter(isUuid);
   if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
-  const rows =
-    known.length === 0 ? [] : await db.run<Row>(redriveRuns, [known, fromStart, by, callId, note?.codec, note?.data]);
+  const values = [...IDS.arrays(known), fromStart, by, callId, note?.codec, note?.data];
+  const rows = known.length === 0 ? [] : await db.run<Row>(retryRuns, values);
   const opens = ({ state, task_of }: Row) =>
     reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));

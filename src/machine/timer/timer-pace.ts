@@ -3,7 +3,7 @@
 // Taken without a bound, thousands that were overdue were taken again while they waited for their turn, each time as an attempt, and
 // ten attempts are the end of a timer.
 
-import type { World } from "../kernel/world.js";
+import type { World } from "../../kernel/world.js";
 
 /** Of each machine in one look. */
 const PAGE = 250;
