@@ -147,8 +147,8 @@ export const triggersEvents: readonly Mutant[] = [
     edits: [
       {
         file: DEBOUNCE,
-        find: "    const answers = await insert(db, groups, runs, tx);\n",
-        put: "    const answers = await insert(db, groups, runs);\n",
+        find: "      inserted = await insert(db, groups, runs, tx);\n",
+        put: "      inserted = await insert(db, groups, runs);\n",
       },
     ],
     killedBy: [{ file: "test/store/races/races-debounce.test.ts", test: "neither is there" }],

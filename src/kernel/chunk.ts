@@ -26,12 +26,12 @@ export async function inBatches<Item, Answer>(
   limits: BatchLimits<Item>,
   send: (batch: readonly Item[]) => Promise<readonly Answer[]>,
 ): Promise<readonly Answer[]> {
+  const first = fitting(items, limits);
+  if (first === items.length && first > 0) return send(items);
   const answers: Answer[] = [];
-  for (let from = 0; from < items.length; ) {
-    const rest = from === 0 ? items : items.slice(from);
-    const batch = rest.slice(0, fitting(rest, limits));
-    answers.push(...(await send(batch)));
-    from += batch.length;
+  for (let from = 0, n = first; from < items.length; n = fitting(items.slice(from), limits)) {
+    answers.push(...(await send(items.slice(from, from + n))));
+    from += n;
   }
   return answers;
 }

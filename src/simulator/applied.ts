@@ -1,157 +1,92 @@
-// What the store carried out: one record per operation that changes something, in the order in which it was applied.
+// What the store carried out: one record per operation, in the order in which it was applied. Typed from the table of operations.
 
-import type { Claim } from "../kernel/run/claim.js";
-import type { DebounceTicket } from "../kernel/run/debounce-ticket.js";
 import type { NewRun } from "../kernel/run/new-run.js";
-import type { Cleaned, CleanRound } from "../store/contract/cleanup.js";
-import type {
-  DebounceAnswer,
-  EventToMatch,
-  EventToStart,
-  Matched,
-  NewDebounced,
-  SettleDebounced,
-  StartAnswer,
-  Subscription,
-} from "../store/contract/event/events.js";
-import type { NewMessage, SendAnswer } from "../store/contract/inbox/inbox.js";
-import type { BreakerQuestion, BreakerRecord, ProbeRequest } from "../store/contract/limit/breakers.js";
-import type { MisfitReviewed } from "../store/contract/run/misfits.js";
-import type { Redrive, RedriveAnswer } from "../store/contract/run/redrive.js";
-import type {
-  CancelAnswer,
-  ClaimedRun,
-  ClaimRequest,
-  Commit,
-  CommitAnswer,
-  InsertAnswer,
-  Reclaimed,
-  Reconciled,
-  RenewAnswer,
-} from "../store/contract/run/runs.js";
+import type { Commit, CommitAnswer } from "../store/contract/claim/commits.js";
+import type { Reclaimed } from "../store/contract/claim/recovery.js";
+import type { DebounceAnswer, StartAnswer } from "../store/contract/event/events.js";
+import type { MethodOf, OperationName } from "../store/operation.js";
 
-export type Applied =
-  | { readonly op: "insert"; readonly runs: readonly NewRun[]; readonly answers: readonly InsertAnswer[] }
-  | { readonly op: "claim"; readonly request: ClaimRequest; readonly granted: readonly ClaimedRun[] }
-  | {
-      readonly op: "renew";
-      readonly claims: readonly Claim[];
-      readonly leaseMs: number;
-      readonly answers: readonly RenewAnswer[];
-    }
-  | { readonly op: "commit"; readonly commits: readonly Commit[]; readonly answers: readonly CommitAnswer[] }
-  | {
-      readonly op: "transact";
-      readonly commit: Commit;
-      readonly answer: CommitAnswer;
-      /** What its statements inserted: there when the commit was accepted, and only then. */
-      readonly inserted: readonly NewRun[];
-    }
-  | {
-      readonly op: "redrive";
-      readonly runIds: readonly string[];
-      readonly options: Redrive;
-      readonly answers: readonly RedriveAnswer[];
-    }
-  /** `replaced`: at the start of a process, from earlier lives of it. */
-  | { readonly op: "sweep"; readonly reclaimed: readonly Reclaimed[]; readonly replaced?: boolean }
-  | { readonly op: "expire"; readonly runIds: readonly string[] }
-  | { readonly op: "review"; readonly reviewed: readonly MisfitReviewed[] }
-  | { readonly op: "wake"; readonly count: number }
-  | { readonly op: "admit"; readonly count: number }
-  | { readonly op: "cancel"; readonly runId: string; readonly answer: CancelAnswer }
-  /** On a run and all its tasks. */
-  | { readonly op: "pause" | "resume" | "cancelTasks"; readonly runId: string }
-  | { readonly op: "reconcile"; readonly answer: Reconciled }
-  | { readonly op: "send"; readonly messages: readonly NewMessage[]; readonly answers: readonly SendAnswer[] }
-  | { readonly op: "subscribe"; readonly subscriptions: readonly Subscription[]; readonly removed: number }
-  | {
-      readonly op: "match";
-      readonly events: readonly EventToMatch[];
-      readonly answers: readonly (readonly Matched[])[];
-    }
-  | { readonly op: "start"; readonly events: readonly EventToStart[]; readonly answers: readonly StartAnswer[] }
-  | { readonly op: "debounce"; readonly events: readonly NewDebounced[]; readonly answers: readonly DebounceAnswer[] }
-  | {
-      readonly op: "settle";
-      readonly claim: Claim;
-      readonly expectedSeq: number;
-      readonly ticket: DebounceTicket;
-      readonly answer: SettleDebounced;
-    }
-  | {
-      readonly op: "breakers";
-      readonly questions: readonly BreakerQuestion[];
-      readonly answers: readonly BreakerRecord[];
-    }
-  | { readonly op: "probe"; readonly request: ProbeRequest; readonly taken: boolean }
-  | { readonly op: "clean"; readonly round: CleanRound; readonly cleaned: Cleaned | null };
+interface Carried<Name extends OperationName> {
+  readonly op: Name;
+  readonly args: Readonly<Parameters<MethodOf<Name>>>;
+  readonly answer: Awaited<ReturnType<MethodOf<Name>>>;
+}
 
-/** Answers what it was given, and has it recorded. */
-export type Recorder = <T>(applying: Promise<T>, record: (answer: T) => Applied) => Promise<T>;
+/** A step that is a transaction: its commit, and the runs that its statements inserted, there when it was accepted and only then. */
+interface Transacted {
+  readonly op: "runs.transact";
+  readonly args: readonly [commit: Commit, inserted: readonly NewRun[]];
+  readonly answer: CommitAnswer;
+}
+
+export type Applied = {
+  [Name in OperationName]: Name extends "runs.transact" ? Transacted : Carried<Name>;
+}[OperationName];
+export type Of<Name extends OperationName> = Extract<Applied, { op: Name }>;
+
+const id = (runId: string) => runId.slice(-6);
+const list = <T>(items: readonly T[], show: (item: T, i: number) => string) => items.map(show).join(" ");
+const outcomes = (answers: readonly { readonly runId: string; readonly outcome: string }[]) =>
+  list(answers, ({ runId, outcome }) => `${id(runId)}:${outcome}`);
+const swept = (reclaimed: readonly Reclaimed[]) => `sweep ${outcomes(reclaimed)}`;
+
+type Describe = { readonly [Name in OperationName]?: (applied: Of<Name>) => string };
+
+const DESCRIBE: Describe = {
+  "runs.insert": ({ answer }) => `insert ${outcomes(answer)}`,
+  "runs.claim": ({ answer }) => `claim ${list(answer, ({ runId, epoch, seq }) => `${id(runId)}:e${epoch}@${seq}`)}`,
+  "runs.renew": ({ args: [claims], answer }) =>
+    `renew ${list(claims, (claim, i) => `${id(claim.runId)}:${answer[i]!.outcome}`)}`,
+  "runs.commit": ({ args: [commits], answer }) =>
+    `commit ${list(commits, (commit, i) => `${describeCommit(commit)}:${answer[i]!.outcome}`)}`,
+  "runs.transact": ({ args: [commit, inserted], answer }) =>
+    `transact ${describeCommit(commit)}:${answer.outcome} ${list(inserted, (run) => id(run.id))}`,
+  "runs.redrive": ({ args: [runIds], answer }) =>
+    `redrive ${list(runIds, (runId, i) => `${id(runId)}:${answer[i]!.outcome}`)}`,
+  "runs.sweepExpired": ({ answer }) => swept(answer),
+  "runs.recover": ({ answer }) => swept(answer),
+  reclaim: ({ answer }) => swept(answer),
+  "nodes.register": ({ answer }) => swept(answer.outcome === "registered" ? answer.reclaimed : []),
+  "runs.reviewMisfits": ({ answer }) => `review ${outcomes(answer)}`,
+  "runs.expireDeferred": ({ answer }) => `expire ${list(answer, ({ runId }) => id(runId))}`,
+  "runs.wakeParked": ({ answer }) => `wake ${answer}`,
+  "runs.admit": ({ answer }) => `admit ${answer}`,
+  "runs.pause": ({ args: [runId] }) => `pause ${id(runId)}`,
+  "runs.resume": ({ args: [runId] }) => `resume ${id(runId)}`,
+  "runs.cancelTasks": ({ args: [runId] }) => `cancelTasks ${id(runId)}`,
+  "runs.cancel": ({ args: [runId], answer }) => `cancel ${id(runId)}:${answer.outcome}`,
+  "runs.reconcile": ({ answer: { replayed, skipped } }) => `reconcile ${replayed} of ${replayed + skipped}`,
+  "inbox.send": ({ args: [messages], answer }) =>
+    `send ${list(messages, ({ runId, key }, i) => `${id(runId)}:${key}:${answer[i]!.outcome}`)}`,
+  "events.subscribe": ({ args: [{ subscriptions }], answer }) => `subscribe ${subscriptions.length}, ${answer} removed`,
+  "events.match": ({ args: [events], answer }) =>
+    `match ${list(events, ({ event }, i) => `${event}:${answer[i]!.length}`)}`,
+  "events.start": ({ args: [events], answer }) =>
+    `start ${list(events, ({ event }, i) => `${event}:${shownStart(answer[i]!)}`)}`,
+  "events.debounce": ({ args: [events], answer }) =>
+    `debounce ${list(events, ({ run, ticket }, i) => `${ticket.subject}:${id(run.id)}:${shownGatherer(answer[i]!)}`)}`,
+  "events.accept": ({ args: [events], answer }) =>
+    `accept ${list(events, ({ debounced }, i) => `${debounced.map(({ run }) => id(run.id))}:${answer[i]!.outcome}`)}`,
+  "events.settleDebounced": ({ args: [claim, expectedSeq], answer }) =>
+    `settle ${id(claim.runId)}:e${claim.epoch}@${expectedSeq}:${answer.outcome}`,
+  "breakers.read": ({ args: [questions], answer }) =>
+    `breakers ${list(questions, ({ program }, i) => `${program}:${answer[i]!.state}`)}`,
+  "breakers.takeProbe": ({ args: [{ runId, probe }], answer }) => `probe ${id(runId)}:${probe}:${answer}`,
+  cleanUp: ({ args: [{ part }], answer }) => `clean ${part}: ${answer?.removed ?? "not its turn"}`,
+};
 
 /** One short line for the trace; ids are cut, payloads left out. */
 export function describeApplied(applied: Applied): string {
-  const id = (runId: string) => runId.slice(-6);
-  const list = <T>(items: readonly T[], show: (item: T, i: number) => string) => items.map(show).join(" ");
-  switch (applied.op) {
-    case "insert":
-      return `insert ${list(applied.answers, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
-    case "claim":
-      return `claim ${list(applied.granted, ({ runId, epoch, seq }) => `${id(runId)}:e${epoch}@${seq}`)}`;
-    case "renew":
-      return `renew ${list(applied.claims, (claim, i) => `${id(claim.runId)}:${applied.answers[i]!.outcome}`)}`;
-    case "commit":
-      return `commit ${list(applied.commits, (commit, i) => `${describeCommit(commit)}:${applied.answers[i]!.outcome}`)}`;
-    case "transact":
-      return `transact ${describeCommit(applied.commit)}:${applied.answer.outcome} ${list(applied.inserted, (run) => id(run.id))}`;
-    case "redrive":
-      return `redrive ${list(applied.runIds, (runId, i) => `${id(runId)}:${applied.answers[i]!.outcome}`)}`;
-    case "sweep":
-      return `sweep ${list(applied.reclaimed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
-    case "review":
-      return `review ${list(applied.reviewed, ({ runId, outcome }) => `${id(runId)}:${outcome}`)}`;
-    case "expire":
-      return `expire ${list(applied.runIds, id)}`;
-    case "wake":
-    case "admit":
-      return `${applied.op} ${applied.count}`;
-    case "pause":
-    case "resume":
-    case "cancelTasks":
-      return `${applied.op} ${id(applied.runId)}`;
-    case "reconcile":
-      return `reconcile ${applied.answer.replayed} of ${applied.answer.replayed + applied.answer.skipped}`;
-    case "cancel":
-      return `cancel ${id(applied.runId)}:${applied.answer.outcome}`;
-    case "subscribe":
-      return `subscribe ${applied.subscriptions.length}, ${applied.removed} removed`;
-    case "match":
-      return `match ${list(applied.events, ({ event }, i) => `${event}:${applied.answers[i]!.length}`)}`;
-    case "start":
-      return `start ${list(applied.events, ({ event }, i) => `${event}:${shownStart(applied.answers[i]!, id)}`)}`;
-    case "debounce":
-      return `debounce ${list(applied.events, ({ run, ticket }, i) => `${ticket.subject}:${id(run.id)}:${shownGatherer(applied.answers[i]!)}`)}`;
-    case "settle":
-      return `settle ${id(applied.claim.runId)}:e${applied.claim.epoch}@${applied.expectedSeq}:${applied.answer.outcome}`;
-    case "breakers":
-      return `breakers ${list(applied.questions, ({ program }, i) => `${program}:${applied.answers[i]!.state}`)}`;
-    case "probe":
-      return `probe ${id(applied.request.runId)}:${applied.request.probe}:${applied.taken}`;
-    case "clean":
-      return `clean ${applied.round.part}: ${applied.cleaned?.removed ?? "not its turn"}`;
-    case "send":
-      return `send ${list(applied.messages, ({ runId, key }, i) => `${id(runId)}:${key}:${applied.answers[i]!.outcome}`)}`;
-  }
+  const describe = DESCRIBE[applied.op] as ((applied: Applied) => string) | undefined;
+  return describe?.(applied) ?? applied.op;
 }
 
-function shownStart(answer: StartAnswer, id: (runId: string) => string): string {
-  if (answer.outcome !== "started") return answer.outcome;
-  return answer.runs.map(({ runId, outcome }) => `${id(runId)}:${outcome}`).join(",");
+function shownStart(answer: StartAnswer): string {
+  return answer.outcome === "started" ? outcomes(answer.runs).replaceAll(" ", ",") : answer.outcome;
 }
 
 function shownGatherer(answer: DebounceAnswer): string {
-  return answer.outcome === "gathered" ? answer.runId.slice(-6) : answer.outcome;
+  return answer.outcome === "gathered" ? id(answer.runId) : answer.outcome;
 }
 
 function describeCommit({ claim, expectedSeq, effects }: Commit): string {
@@ -159,5 +94,5 @@ function describeCommit({ claim, expectedSeq, effects }: Commit): string {
     if (effect.kind === "append") return `${effect.entry.kind}(${effect.entry.name},${effect.entry.key ?? ""})`;
     return effect.kind === "take" ? `take(${effect.messageKey})` : effect.kind;
   });
-  return `${claim.runId.slice(-6)}:e${claim.epoch}@${expectedSeq}[${shown.join(",")}]`;
+  return `${id(claim.runId)}:e${claim.epoch}@${expectedSeq}[${shown.join(",")}]`;
 }

@@ -4,6 +4,8 @@ import type { World } from "../kernel/world.js";
 import type { Store } from "../store/contract/store.js";
 import { tablesOf } from "../store/memory/table/open-stores.js";
 import type { Tables } from "../store/memory/table/tables.js";
+import type { Method, OperationName } from "../store/operation.js";
+import { methodOf } from "../store/operations.js";
 import type { Applied } from "./applied.js";
 import type { Chance } from "./chance.js";
 import { copyTables, restoreTables } from "./clone-tables.js";
@@ -45,6 +47,10 @@ export class Database {
     this.onThrown = onThrown;
     this.onPresence = onPresence;
     this.onHeard = onHeard;
+  }
+
+  methodOf(name: OperationName): Method {
+    return methodOf(this.store, name);
   }
 
   jumpClock(ms: number): void {

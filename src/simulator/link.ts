@@ -3,6 +3,7 @@
 
 import { HoldfastError } from "../kernel/error.js";
 import { sleep } from "../kernel/world.js";
+import type { OperationName } from "../store/operation.js";
 import { StoreRefused, StoreUnavailable } from "../store/postgres/connection/errors.js";
 import type { Chance } from "./chance.js";
 import { DATABASE, type Database } from "./database.js";
@@ -55,7 +56,7 @@ export function newCable(): Cable {
 export const REFUSALS = ["28P01", "42501", "25006", "53300"] as const;
 const PASSING: readonly string[] = ["25006", "53300"];
 
-const SEALS: readonly string[] = ["transact", "settle"];
+const SEALS: readonly string[] = ["runs.transact", "events.settleDebounced"] satisfies OperationName[];
 
 export interface LinkOptions {
   readonly world: Incarnation;
@@ -65,9 +66,6 @@ export interface LinkOptions {
   readonly cable: Cable;
   readonly chance: Chance;
 }
-
-/** Not repeated by the store either: the caller has a next round. */
-const ONCE = new Set(["renew", "housekeep", "reclaim"]);
 
 export class Link {
   readonly #options: LinkOptions;
@@ -114,10 +112,11 @@ export class Link {
     return Array.from({ length: n }, () => weather.busy > 0 && chance.happens(weather.busy));
   }
 
-  async call<T>(op: string, apply: () => Promise<T>): Promise<T> {
+  /** `repeated: false`: not by the store either, because its caller has a next round. */
+  async call<T>(op: string, apply: () => Promise<T>, { repeated } = { repeated: true }): Promise<T> {
     const { world, weather } = this.#options;
     const startedAt = world.monotonicNow();
-    const retryForMs = ONCE.has(op) ? 0 : weather.retryForMs;
+    const retryForMs = repeated ? weather.retryForMs : 0;
     for (let tries = 1; ; tries++) {
       try {
         return await this.#attempt(op, apply);

@@ -36,7 +36,7 @@ export class RemotePresence {
   }
 
   async #connect(): Promise<void> {
-    const { incarnation, onHint, onCalled, onSkipped } = this.#attendee;
+    const { incarnation, onHint, onCalled, onNews, onSkipped } = this.#attendee;
     if (this.#link.cable.absent) throw this.#link.refusal("attend");
     await this.#link.call("attend", async () => {
       // A connection ends with its process, also one that the server accepts a moment later.
@@ -46,6 +46,7 @@ export class RemotePresence {
         incarnation,
         onHint: (groupIds) => this.#link.push(() => onHint(groupIds)),
         onCalled: (runIds) => this.#link.push(() => onCalled?.(runIds)),
+        onNews: () => this.#link.push(() => onNews?.()),
         onSkipped: (runs) => this.#link.push(() => onSkipped?.(runs)),
       });
       this.#link.cable.presence = this;

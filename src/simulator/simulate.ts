@@ -8,7 +8,7 @@ import type { Store } from "../store/contract/store.js";
 import { memoryStore } from "../store/memory/memory-store.js";
 import { describeApplied } from "./applied.js";
 import { Chance } from "./chance.js";
-import { checkApplied } from "./check/applied.js";
+import { checkApplied, isChecked } from "./check/applied.js";
 import { Calm } from "./check/calm.js";
 import { checkAttempt, checkFinished, checkResults } from "./check/effects.js";
 import { History, type Violation } from "./check/history.js";
@@ -195,6 +195,7 @@ class Simulation {
       chance,
       openStore,
       onApplied: (applied, by) => {
+        if (!isChecked(applied.op)) return;
         this.#trace.add(scheduler.now, `${by} ${describeApplied(applied)}`);
         this.#tally.applied(applied);
         checkApplied(this.#history, applied, by);

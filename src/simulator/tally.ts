@@ -1,5 +1,6 @@
 // Counts what a simulation has shown, so that one can see whether the interesting things happen at all.
 
+import type { Reclaimed } from "../store/contract/claim/recovery.js";
 import type { Applied } from "./applied.js";
 
 export class Tally {
@@ -10,30 +11,77 @@ export class Tally {
   }
 
   applied(applied: Applied): void {
-    if (applied.op === "claim") this.add("granted", applied.granted.length);
-    else if (applied.op === "sweep") {
-      this.add("reclaimed", applied.reclaimed.length);
-      for (const { outcome } of applied.reclaimed) this.add(`reclaimed ${outcome}`);
-    } else if (applied.op === "wake") this.add("woken", applied.count);
-    else if (applied.op === "renew" || applied.op === "commit") {
-      for (const { outcome } of applied.answers) this.add(`${applied.op} ${outcome}`);
-    } else if (applied.op === "transact") this.add(`transact ${applied.answer.outcome}`);
-    else if (applied.op === "review") for (const { outcome } of applied.reviewed) this.add(`review ${outcome}`);
-    else if (applied.op === "settle") this.add(`settle ${applied.answer.outcome}`);
-    else if (applied.op === "probe") this.add(`probe ${applied.taken ? "taken" : "refused"}`);
-    else if (applied.op === "breakers") for (const { state } of applied.answers) this.add(`breaker ${state}`);
-    else if (applied.op === "insert") for (const { outcome } of applied.answers) this.add(`insert ${outcome}`);
-    else if (applied.op === "start") {
-      for (const answer of applied.answers) {
-        if (answer.outcome === "started") for (const { outcome } of answer.runs) this.add(`insert ${outcome}`);
-        else this.add(`start ${answer.outcome}`);
-      }
-    } else if (applied.op === "redrive") for (const { outcome } of applied.answers) this.add(`redrive ${outcome}`);
-    else if (applied.op === "clean") this.add("cleaned", applied.cleaned?.removed ?? 0);
-    else this.add(applied.op);
-    if (applied.op === "commit")
-      this.add("misfit", applied.commits.filter(({ effects }) => effects.at(-1)?.kind === "misfit").length);
-    if (applied.op === "commit" && applied.commits.some(({ effects }) => effects.at(-1)?.kind === "continue"))
-      this.add("begun anew");
+    const verb = applied.op.slice(applied.op.indexOf(".") + 1);
+    switch (applied.op) {
+      case "runs.claim":
+        this.add("granted", applied.answer.length);
+        break;
+      case "runs.sweepExpired":
+      case "runs.recover":
+      case "reclaim":
+        this.#reclaimed(applied.answer);
+        break;
+      case "nodes.register":
+        this.#reclaimed(applied.answer.outcome === "registered" ? applied.answer.reclaimed : []);
+        break;
+      case "runs.wakeParked":
+        this.add("woken", applied.answer);
+        break;
+      case "runs.commit":
+        this.#ends(applied.args[0]);
+        this.#each(verb, applied.answer);
+        break;
+      case "runs.renew":
+      case "runs.insert":
+      case "runs.redrive":
+        this.#each(verb, applied.answer);
+        break;
+      case "runs.reviewMisfits":
+        this.#each("review", applied.answer);
+        break;
+      case "runs.transact":
+        this.add(`transact ${applied.answer.outcome}`);
+        break;
+      case "events.settleDebounced":
+        this.add(`settle ${applied.answer.outcome}`);
+        break;
+      case "events.start":
+        for (const answer of applied.answer) {
+          if (answer.outcome === "started") this.#each("insert", answer.runs);
+          else this.add(`start ${answer.outcome}`);
+        }
+        break;
+      case "schedules.fire":
+        for (const answer of applied.answer) {
+          if (answer.outcome === "fired") this.add("insert inserted", answer.runIds.length);
+        }
+        break;
+      case "breakers.takeProbe":
+        this.add(`probe ${applied.answer ? "taken" : "refused"}`);
+        break;
+      case "breakers.read":
+        for (const { state } of applied.answer) this.add(`breaker ${state}`);
+        break;
+      case "cleanUp":
+        this.add("cleaned", applied.answer?.removed ?? 0);
+        break;
+      default:
+        this.add(verb);
+    }
+  }
+
+  #each(verb: string, answers: readonly { readonly outcome: string }[]): void {
+    for (const { outcome } of answers) this.add(`${verb} ${outcome}`);
+  }
+
+  #reclaimed(reclaimed: readonly Reclaimed[]): void {
+    this.add("reclaimed", reclaimed.length);
+    this.#each("reclaimed", reclaimed);
+  }
+
+  #ends(commits: readonly { readonly effects: readonly { readonly kind: string }[] }[]): void {
+    const last = commits.map(({ effects }) => effects.at(-1)?.kind);
+    this.add("misfit", last.filter((kind) => kind === "misfit").length);
+    if (last.includes("continue")) this.add("begun anew");
   }
 }

@@ -1,5 +1,6 @@
 // The public face of `holdfast/testing`.
 
+export { type CheckedStoreOptions, checkedStore } from "../store/checked-store.js";
 export { type ClaimsCase, type ClaimsHarness, claimsConformance } from "./claims-conformance.js";
 export type { ConformanceCase } from "./conformance/case.js";
 export { ConformanceFailure } from "./conformance/expect.js";

@@ -148,22 +148,32 @@ export class Emitter {
 
   /** The runs of one event are put there in one call to the store, whole or not at all. */
   async #insert(accepted: readonly Judged[], inTransaction: InTransaction): Promise<Emitted | HoldfastError> {
-    const { store } = this.#options;
     const passed = accepted.filter(({ passes }) => passes);
     const plain = passed.filter(({ ticket }) => ticket === null);
     const debounced: NewDebounced[] = passed.flatMap(({ run, ticket }) => (ticket ? [{ run, ticket }] : []));
     const runs = plain.map(({ run }) => run);
-    // Some of both kinds: in one transaction, the caller's or one of their own.
-    const together = runs.length > 0 && debounced.length > 0 && !inTransaction.tx;
-    const gathering = together ? debounced.with(0, { ...debounced[0]!, beside: runs }) : debounced;
-    const gathered = debounced.length === 0 ? [] : await store.events.debounce(gathering, inTransaction);
-    const alone = together || runs.length === 0 ? [] : await store.runs.insert(runs, inTransaction);
-    const inserted = together ? besideOf(gathered[0]!) : alone;
+    const { inserted, gathered } = await this.#send(runs, debounced, inTransaction);
     const answers = new Map<NewRun, Answer>(debounced.map(({ run }, i) => [run, gathered[i]!]));
     for (const [i, answer] of inserted.entries()) answers.set(runs[i]!, answer);
     // In a transaction nothing is admitted before its end.
     if (!inTransaction.tx) await this.#findSkipped(runs, answers);
     return emitted(accepted, answers);
+  }
+
+  /** Runs that gather go with the others of their event; in a caller's transaction, that is what holds them together. */
+  async #send(
+    runs: readonly NewRun[],
+    debounced: readonly NewDebounced[],
+    inTransaction: InTransaction,
+  ): Promise<{ readonly inserted: readonly InsertAnswer[]; readonly gathered: readonly DebounceAnswer[] }> {
+    const { store } = this.#options;
+    if (inTransaction.tx || debounced.length === 0) {
+      const gathered = debounced.length === 0 ? [] : await store.events.debounce(debounced, inTransaction);
+      return { gathered, inserted: runs.length === 0 ? [] : await store.runs.insert(runs, inTransaction) };
+    }
+    const [answer] = await store.events.accept([{ runs, debounced }]);
+    if (answer!.outcome === "refused") throw answer!.error;
+    return { inserted: answer!.runs, gathered: answer!.debounced };
   }
 
   /** An insert admits what it has put there: asked of those only that may not wait for a place. */
@@ -189,8 +199,4 @@ export class Emitter {
       if (outcome === "rejected") telemetry.emit("event.rejected", { event, program });
     }
   }
-}
-
-function besideOf(answer: DebounceAnswer): readonly InsertAnswer[] {
-  return answer.outcome === "gathered" ? (answer.beside ?? []) : [];
 }

@@ -14,6 +14,7 @@ import { tablesOf } from "../../src/store/memory/table/open-stores.js";
 import { snapshotMemory } from "../../src/store/memory/table/snapshot.js";
 import { Scene } from "../../src/testing/conformance/scene.js";
 import { type StoreHarness, storeConformance } from "../../src/testing/index.js";
+import { expectEveryOperation, recordOperations } from "../harness/recorded-operations.js";
 
 function memoryHarness(): StoreHarness {
   let nowMs = 1_700_000_000_000;
@@ -34,6 +35,8 @@ function memoryHarness(): StoreHarness {
 }
 
 const shared = memoryHarness();
+const called = new Set<string>();
+recordOperations(shared.store, called);
 
 for (const group of new Set(storeConformance.map((one) => one.group))) {
   describe(group, () => {
@@ -42,6 +45,10 @@ for (const group of new Set(storeConformance.map((one) => one.group))) {
     }
   });
 }
+
+test("the suite calls every operation of the contract", () => {
+  expectEveryOperation(called, { close: "the store is the caller's to close" });
+});
 
 describe("the memory store alone", () => {
   test("a missing entry is JournalCorrupt, never skipped over", async () => {

@@ -2,6 +2,7 @@
 
 import { CLEAN_PARTS } from "../../src/store/contract/cleanup.js";
 import type { Store } from "../../src/store/contract/store.js";
+import type { OperationName } from "../../src/store/operation.js";
 import { json } from "../store/scene.js";
 import { MOST, type Place, SHORT_MS } from "./scope-place.js";
 
@@ -44,7 +45,7 @@ const complete = (b: Place) =>
     effects: [{ kind: "complete", output: json("done") } as const],
   }));
 
-export const OPERATIONS: Readonly<Record<string, Line>> = {
+export const OPERATIONS: Readonly<Record<OperationName, Line>> = {
   "runs.groupIds": line("env", groupIds),
   "runs.declare": line("id", (store, b) =>
     store.runs.declare(
@@ -162,6 +163,9 @@ export const OPERATIONS: Readonly<Record<string, Line>> = {
   "events.subscriptions": line("env", (store, { env }) => store.events.subscriptions(env)),
   "events.match": line("env", (store, b) => store.events.match([b.event()])),
   "events.start": line("env", (store, b) => store.events.start([b.event(), b.event()])),
+  "events.accept": line("env", (store, b) =>
+    store.events.accept([{ runs: [b.run()], debounced: [b.gathered("subject")] }]),
+  ),
   "events.debounce": line("env", (store, b) => store.events.debounce([b.gathered("subject")])),
   "events.settleDebounced": line("id", async (store, b) => {
     const one = (await claim(store, b)).find(({ debounce }) => debounce !== null);

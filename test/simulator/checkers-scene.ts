@@ -45,13 +45,13 @@ export class Scene {
   async insert(more: Partial<NewRun> = {}): Promise<NewRun> {
     const run = this.newRun(more);
     const answers = await this.store.runs.insert([run]);
-    this.tell({ op: "insert", runs: [run], answers });
+    this.tell({ op: "runs.insert", args: [[run]], answer: answers });
     return run;
   }
 
   async clean(): Promise<void> {
     const round = { part: "generations", env: "default", everyMs: 0, keepMs: 0, limit: 100 } as const;
-    this.tell({ op: "clean", round, cleaned: await this.store.cleanUp(round) });
+    this.tell({ op: "cleanUp", args: [round], answer: await this.store.cleanUp(round) });
   }
 
   async request(limit = 1): Promise<ClaimRequest> {
@@ -75,7 +75,7 @@ export class Scene {
   async claim(more: Partial<ClaimRequest> = {}): Promise<ClaimedRun> {
     const request = { ...(await this.request()), ...more };
     const granted = await this.store.runs.claim(request);
-    this.tell({ op: "claim", request, granted });
+    this.tell({ op: "runs.claim", args: [request], answer: granted });
     return granted[0]!;
   }
 
@@ -91,7 +91,7 @@ export class Scene {
   async commit(claim: Claim, ...effects: Effect[]): Promise<void> {
     const commits = [this.commitOf(claim, effects)];
     const answers = await this.store.runs.commit(commits);
-    this.tell({ op: "commit", commits, answers });
+    this.tell({ op: "runs.commit", args: [commits], answer: answers });
   }
 
   message(runId: string, key: string): NewMessage {
@@ -101,17 +101,25 @@ export class Scene {
 
   async send(runId: string, key: string): Promise<void> {
     const messages = [this.message(runId, key)];
-    this.tell({ op: "send", messages, answers: await this.store.inbox.send(messages) });
+    this.tell({ op: "inbox.send", args: [messages], answer: await this.store.inbox.send(messages) });
   }
 
   /** `lie`: what the store claims to have counted. */
   async sweep(lie: Partial<Pick<Reclaimed, "crashes">> = {}): Promise<void> {
     const reclaimed = await this.store.runs.sweepExpired({ env: "default", limit: 10 });
-    this.tell({ op: "sweep", reclaimed: reclaimed.map((one) => ({ ...one, ...lie })) });
+    this.tell({
+      op: "runs.sweepExpired",
+      args: [{ env: "default", limit: 10 }],
+      answer: reclaimed.map((one) => ({ ...one, ...lie })),
+    });
   }
 
   async wake(): Promise<void> {
-    this.tell({ op: "wake", count: await this.store.runs.wakeParked({ limit: 10 }) });
+    this.tell({
+      op: "runs.wakeParked",
+      args: [{ limit: 10 }],
+      answer: await this.store.runs.wakeParked({ limit: 10 }),
+    });
   }
 
   attempt({ runId, epoch }: Claim, more: Partial<EffectRecord> = {}): EffectRecord {

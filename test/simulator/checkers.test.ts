@@ -20,7 +20,11 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
       const first = await s.inserted({ limits });
       await s.insert({ limits });
       await s.commit(first, park);
-      s.tell({ op: "admit", count: await s.store.runs.admit({ runIds: [first.runId] }) });
+      s.tell({
+        op: "runs.admit",
+        args: [{ env: "default", keys: 10 }],
+        answer: await s.store.runs.admit({ runIds: [first.runId] }),
+      });
       await s.commit(await s.claim(), done("null"));
     },
   ],
@@ -59,7 +63,7 @@ const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] =
       await s.commit(await s.claim(), { kind: "fail", as: "failed", reason });
       const options = { by: "ann", callId: s.world.token(), fromStart: false };
       const answers = await s.store.runs.redrive([woken.runId], options);
-      s.tell({ op: "redrive", runIds: [woken.runId], options, answers });
+      s.tell({ op: "runs.redrive", args: [[woken.runId], options], answer: answers });
       await s.commit(await s.claim(), entry("step"), done("null"));
     },
   ],
@@ -118,7 +122,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       await s.insert();
       const request = await s.request();
       const granted = await s.store.runs.claim(request);
-      s.tell({ op: "claim", request, granted: granted.map((run) => ({ ...run, epoch: 0 })) });
+      s.tell({ op: "runs.claim", args: [request], answer: granted.map((run) => ({ ...run, epoch: 0 })) });
     },
   ],
   [
@@ -126,8 +130,8 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "a token for two claims",
     async (s) => {
       const request = await s.request();
-      s.tell({ op: "claim", request, granted: [] });
-      s.tell({ op: "claim", request: { ...request }, granted: [] });
+      s.tell({ op: "runs.claim", args: [request], answer: [] });
+      s.tell({ op: "runs.claim", args: [{ ...request }], answer: [] });
     },
   ],
   [
@@ -145,7 +149,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     async (s) => {
       const claim = await s.inserted();
       const commits = [s.commitOf({ ...claim, token: s.world.token() }, [entry("step")])];
-      s.tell({ op: "commit", commits, answers: [{ outcome: "accepted", seq: 2, inboxSeq: 0 }] });
+      s.tell({ op: "runs.commit", args: [commits], answer: [{ outcome: "accepted", seq: 2, inboxSeq: 0 }] });
     },
   ],
   [
@@ -153,7 +157,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "a renewal of a claim that is lost",
     async (s) => {
       const claim = { ...(await s.inserted()), token: s.world.token() };
-      s.tell({ op: "renew", claims: [claim], leaseMs: 1, answers: [{ outcome: "held", inboxSeq: 0 }] });
+      s.tell({ op: "runs.renew", args: [[claim], 1], answer: [{ outcome: "held", inboxSeq: 0 }] });
     },
   ],
   [
@@ -171,7 +175,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "a grant while another holds it",
     async (s) => {
       const held = await s.inserted();
-      s.tell({ op: "claim", request: await s.request(), granted: [{ ...held, epoch: 2 }] });
+      s.tell({ op: "runs.claim", args: [await s.request()], answer: [{ ...held, epoch: 2 }] });
     },
   ],
   [
@@ -190,7 +194,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
         previousIdentity: null,
         previousName: null,
       } as const;
-      s.tell({ op: "sweep", reclaimed: [swept] });
+      s.tell({ op: "runs.sweepExpired", args: [{ env: "default", limit: 10 }], answer: [swept] });
     },
   ],
   ["S6", "a second result of a step", async (s) => s.commit(await s.inserted(), entry("step"), entry("step"))],
@@ -217,7 +221,11 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     async (s) => {
       const claim = await s.inserted();
       const { runId } = claim;
-      s.tell({ op: "cancel", runId, answer: await s.store.runs.cancel(runId, { by: "ann" }) });
+      s.tell({
+        op: "runs.cancel",
+        args: [runId, { by: "ann" }],
+        answer: await s.store.runs.cancel(runId, { by: "ann" }),
+      });
       s.history.promises.answered(runId, { askedAt: 0, now: 1, disturbedAt: -1 });
       checkAttempt(s.history, s.attempt(claim));
     },
@@ -269,7 +277,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       await s.commit(first, entry("step"));
       s.tables.journal.get(first.runId)!.delete(2);
       const round = { part: "generations", env: "default", everyMs: 0, keepMs: 0, limit: 10 } as const;
-      s.tell({ op: "clean", round, cleaned: { removed: 1, more: false } });
+      s.tell({ op: "cleanUp", args: [round], answer: { removed: 1, more: false } });
     },
   ],
   [
@@ -280,7 +288,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       await s.send(id, "signal:1");
       s.tables.inbox.delete(id);
       const round = { part: "generations", env: "default", everyMs: 0, keepMs: 0, limit: 10 } as const;
-      s.tell({ op: "clean", round, cleaned: { removed: 1, more: false } });
+      s.tell({ op: "cleanUp", args: [round], answer: { removed: 1, more: false } });
     },
   ],
   [
@@ -298,7 +306,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     async (s) => {
       const claim = await s.inserted();
       const commits = [{ ...s.commitOf(claim, [entry("step")]), expectedSeq: 5 }];
-      s.tell({ op: "commit", commits, answers: [{ outcome: "accepted", seq: 6, inboxSeq: 0 }] });
+      s.tell({ op: "runs.commit", args: [commits], answer: [{ outcome: "accepted", seq: 6, inboxSeq: 0 }] });
     },
   ],
   [
@@ -332,7 +340,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       const key = { scope: "s", key: "k", payloadHash: "h", lifetime: "live", onMismatch: "conflict" } as const;
       const run = await s.insert({ key });
       const other = s.newRun({ key });
-      s.tell({ op: "insert", runs: [other], answers: [{ outcome: "inserted", runId: other.id }] });
+      s.tell({ op: "runs.insert", args: [[other]], answer: [{ outcome: "inserted", runId: other.id }] });
       expect(run.id).not.toBe(other.id);
     },
   ],
@@ -348,7 +356,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       const { id } = await s.insert({ delayMs: 500 });
       const row = s.tables.runs.get(id)!;
       const run = { runId: id, epoch: 1, seq: 1, token: "t" } as Awaited<ReturnType<Scene["claim"]>>;
-      s.tell({ op: "claim", request: await s.request(), granted: [run] });
+      s.tell({ op: "runs.claim", args: [await s.request()], answer: [run] });
       expect(row.state).toBe("waiting");
     },
   ],
@@ -358,7 +366,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     async (s) => {
       const { id } = await s.insert();
       await s.send(id, "wait:permit:1");
-      s.tell({ op: "send", messages: [s.message(id, "wait:permit:1")], answers: [{ outcome: "accepted" }] });
+      s.tell({ op: "inbox.send", args: [[s.message(id, "wait:permit:1")]], answer: [{ outcome: "accepted" }] });
     },
   ],
   [
@@ -397,7 +405,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "more grants than were asked for",
     async (s) => {
       const run = await s.inserted();
-      s.tell({ op: "claim", request: await s.request(1), granted: [run, run] });
+      s.tell({ op: "runs.claim", args: [await s.request(1)], answer: [run, run] });
     },
   ],
   ["S14", "two runs of a serial key at work", (s) => admittedByHand(s, "serial", async () => {})],
@@ -424,7 +432,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
       const { runId, ...claim } = await s.inserted();
       await s.commit({ runId, ...claim }, done("null"));
       const options = { by: "ann", callId: s.world.token(), fromStart: false };
-      s.tell({ op: "redrive", runIds: [runId], options, answers: [{ outcome: "redriven" }] });
+      s.tell({ op: "runs.redrive", args: [[runId], options], answer: [{ outcome: "redriven" }] });
     },
   ],
   [

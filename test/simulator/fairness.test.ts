@@ -29,7 +29,7 @@ test("runs claimed in turn, whatever their queue, break nothing", async () => {
   for (const limit of [1, 5]) {
     const asked = request([b, a], limit);
     const granted = await s.store.runs.claim(asked);
-    s.tell({ op: "claim", request: asked, granted });
+    s.tell({ op: "runs.claim", args: [asked], answer: granted });
     if (limit === 1) expect(granted[0]!.runId).toBe(old.id);
   }
   expect(s.broken).toEqual([]);
@@ -39,7 +39,7 @@ test("a younger run of another queue that is granted first breaks L6", async () 
   const { s, old, a, b, request } = await oldAndYoung();
   const asked = request([b]);
   const granted = await s.store.runs.claim(asked);
-  s.tell({ op: "claim", request: { ...asked, groupIds: [a, b] }, granted });
+  s.tell({ op: "runs.claim", args: [{ ...asked, groupIds: [a, b] }], answer: granted });
   expect(s.history.violations).toMatchObject([{ invariant: "L6", runId: old.id }]);
 });
 
@@ -47,7 +47,7 @@ test("a run that is left although there is room breaks L6", async () => {
   const { s, young, a, b, request } = await oldAndYoung();
   const asked = request([a, b], 1);
   const granted = await s.store.runs.claim(asked);
-  s.tell({ op: "claim", request: { ...asked, limit: 2 }, granted });
+  s.tell({ op: "runs.claim", args: [{ ...asked, limit: 2 }], answer: granted });
   expect(s.history.violations).toMatchObject([{ invariant: "L6", runId: young.id }]);
 });
 
@@ -58,7 +58,7 @@ test.for([
   const { s, young, a, b, request } = await oldAndYoung(more);
   const asked = request([a, b]);
   const granted = await s.store.runs.claim(asked);
-  s.tell({ op: "claim", request: asked, granted });
+  s.tell({ op: "runs.claim", args: [asked], answer: granted });
   expect(granted[0]!.runId).toBe(young.id);
   expect(s.broken).toEqual([]);
 });
@@ -67,6 +67,6 @@ test("a run in a paused queue may be skipped", async () => {
   const { s, a, b, request } = await oldAndYoung();
   await s.store.queues.pause("default", "a", "ann");
   const asked = request([a, b], 2);
-  s.tell({ op: "claim", request: asked, granted: await s.store.runs.claim(asked) });
+  s.tell({ op: "runs.claim", args: [asked], answer: await s.store.runs.claim(asked) });
   expect(s.broken).toEqual([]);
 });

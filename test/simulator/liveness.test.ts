@@ -47,7 +47,7 @@ const LATE: readonly (readonly [invariant: string, what: string, story: (s: Scen
     async (s) => {
       await s.commit(await s.inserted(), { ...park, wakeInMs: 50 });
       await s.world.advance(60);
-      s.tell({ op: "wake", count: 0 });
+      s.tell({ op: "runs.wakeParked", args: [{ limit: 10 }], answer: 0 });
     },
   ],
   [

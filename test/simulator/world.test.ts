@@ -49,10 +49,10 @@ describe("an incarnation", () => {
     world.kill();
     await scheduler.run(100);
     expect(heard).toEqual([]);
-    expect(applied).toEqual(["insert"]); // it was already sent
+    expect(applied).toEqual(["runs.insert"]); // it was already sent
     void store.runs.cancel(RUN.id, { by: "ghost" });
     await scheduler.run(200);
-    expect(applied).toEqual(["insert"]);
+    expect(applied).toEqual(["runs.insert"]);
   });
 
   test("that is paused gets every answer later, in order", async () => {
@@ -78,7 +78,7 @@ describe("a link", () => {
     const answer = store.runs.insert([RUN]).catch((error: { code: string }) => error.code);
     await scheduler.run(100);
     expect(await answer).toBe("STORE_UNAVAILABLE");
-    expect(applied).toEqual(["insert"]);
+    expect(applied).toEqual(["runs.insert"]);
   });
 
   test("that is cut carries nothing, and repeats the call when it is restored in time", async () => {
@@ -138,7 +138,7 @@ describe("a transaction over a link", () => {
 
   test("whose COMMIT has no answer is looked up", async () => {
     const { answer, runs } = await transaction(({ cable, scheduler }, op) => {
-      if (op !== "transact") return;
+      if (op !== "runs.transact") return;
       cable.cut = true;
       scheduler.after(200, 1, () => {
         cable.cut = false;
@@ -156,7 +156,7 @@ describe("a transaction over a link", () => {
     const { answer, runs, applied } = await transaction(() => {}, restart);
     expect(answer).toBe("STORE_UNAVAILABLE");
     expect(runs).toBe(1);
-    expect(applied).not.toContain("transact");
+    expect(applied).not.toContain("runs.transact");
   });
 });
 

@@ -107,20 +107,95 @@ export type SettleEffect =
   | ContinueEffect;
 export type Effect = AppendEffect | TakeEffect | EnqueueEffect | SettleEffect;
 
-const SETTLES = new Set<Effect["kind"]>([
-  "complete",
-  "fail",
-  "retry",
-  "park",
-  "handBack",
-  "misfit",
-  "pause",
-  "continue",
-]);
+/** The one journal entry that an effect writes; both stores write the same. */
+export interface EffectEntry {
+  readonly kind: string;
+  readonly name: string;
+  readonly key: string | null;
+  readonly payload: Payload | null;
+}
+
+/** All that code outside of the stores has to know of one kind of effect. How it is checked: store/check/claim/effect-checks.ts. */
+interface EffectKind<E extends Effect> {
+  /** Whether the claim ends with it. At most one per commit, and the last. */
+  readonly settles: E extends SettleEffect ? true : false;
+  /** Whether it writes to other rows than the run's own and its journal. */
+  readonly writesElsewhere: (effect: E) => boolean;
+  /** A taken message's name and payload are the message's own: the store fills them in. */
+  readonly entry: (effect: E) => EffectEntry;
+  /** What it carries, for measuring a commit before anything is checked: whatever it is, it answers. */
+  readonly payload: (effect: E) => Payload | null | undefined;
+}
+
+const never = () => false;
+const always = () => true;
+const entryAs = (kind: string, payload: Payload | null = null): EffectEntry => ({ kind, name: "", key: null, payload });
+
+/** One line per kind: the compiler asks for it. */
+export const EFFECTS: { readonly [Kind in Effect["kind"]]: EffectKind<Extract<Effect, { kind: Kind }>> } = {
+  append: {
+    settles: false,
+    writesElsewhere: never,
+    entry: ({ entry: { kind, name, key = null, payload = null } }) => ({ kind, name, key, payload }),
+    payload: ({ entry }) => entry?.payload,
+  },
+  take: {
+    settles: false,
+    writesElsewhere: always,
+    entry: ({ messageKey }) => ({ kind: "take", name: "", key: messageKey, payload: null }),
+    payload: () => null,
+  },
+  enqueue: {
+    settles: false,
+    writesElsewhere: always,
+    entry: ({ task, name, run }) => ({ kind: task ? "task" : "enqueue", name, key: run.id, payload: null }),
+    payload: ({ run }) => run?.input,
+  },
+  complete: {
+    settles: true,
+    writesElsewhere: never,
+    entry: ({ output }) => entryAs("completed", output),
+    payload: ({ output }) => output,
+  },
+  fail: {
+    settles: true,
+    writesElsewhere: never,
+    entry: ({ as, reason }) => entryAs(as, reason),
+    payload: ({ reason }) => reason,
+  },
+  retry: {
+    settles: true,
+    writesElsewhere: never,
+    entry: ({ error }) => entryAs("retry", error),
+    payload: ({ error }) => error,
+  },
+  park: {
+    settles: true,
+    writesElsewhere: ({ forTasks }) => forTasks === true,
+    entry: () => entryAs("parked"),
+    payload: () => null,
+  },
+  handBack: { settles: true, writesElsewhere: never, entry: () => entryAs("handed-back"), payload: () => null },
+  misfit: {
+    settles: true,
+    writesElsewhere: always,
+    entry: ({ build, reason }) => ({ kind: "misfit", name: build, key: null, payload: reason }),
+    payload: ({ reason }) => reason,
+  },
+  pause: { settles: true, writesElsewhere: never, entry: () => entryAs("paused"), payload: () => null },
+  continue: {
+    settles: true,
+    writesElsewhere: always,
+    entry: ({ input }) => entryAs("start", input),
+    payload: ({ input }) => input,
+  },
+};
+
+const kindOf = (effect: Effect) => EFFECTS[effect.kind] as unknown as EffectKind<Effect>;
 
 /** Whether the claim ends with this effect. At most one per commit, and the last. */
 export function settles(effect: Effect): effect is SettleEffect {
-  return SETTLES.has(effect.kind);
+  return kindOf(effect).settles;
 }
 
 /** Whether the run itself is over with this effect. */
@@ -128,16 +203,21 @@ export function ends(effect: Effect): boolean {
   return effect.kind === "complete" || (effect.kind === "fail" && effect.as !== "quarantined");
 }
 
+export function writesElsewhere(effect: Effect): boolean {
+  return kindOf(effect).writesElsewhere(effect);
+}
+
+export function entryOf(effect: Effect): EffectEntry {
+  return kindOf(effect).entry(effect);
+}
+
 /** Roughly what effects send to the store. Measured before anything is checked: whatever they are, it answers. */
 export function bytesOf(effects: readonly Effect[]): number {
   if (!Array.isArray(effects)) return 0;
   let bytes = 0;
   for (const effect of effects as readonly (Effect | null | undefined)[]) {
-    bytes += 64;
-    if (effect?.kind === "append") bytes += effect.entry?.payload?.data?.length ?? 0;
-    else if (effect?.kind === "complete") bytes += effect.output?.data?.length ?? 0;
-    else if (effect?.kind === "enqueue") bytes += effect.run?.input?.data?.length ?? 0;
-    else if (effect?.kind === "continue") bytes += effect.input?.data?.length ?? 0;
+    const isKnown = typeof effect?.kind === "string" && Object.hasOwn(EFFECTS, effect.kind);
+    bytes += 64 + (isKnown ? (kindOf(effect).payload(effect)?.data?.length ?? 0) : 0);
   }
   return bytes;
 }

@@ -1,13 +1,11 @@
 // Checks circuit breakers: their state is what the ends of the program's runs come to, and one run tries at a time.
 
 import { isEnded } from "../../kernel/run/run-state.js";
-import { type BreakerQuestion, PROBE_GRACE_MS } from "../../store/contract/limit/breakers.js";
-import type { Applied } from "../applied.js";
+import { type BreakerQuestion, PROBE_GRACE_MS, type ProbeRequest } from "../../store/contract/limit/breakers.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 
-type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
-
-export function checkBreakers(history: History, { questions, answers }: Of<"breakers">): void {
+export function checkBreakers(history: History, { args: [questions], answer: answers }: Of<"breakers.read">): void {
   for (const [i, question] of questions.entries()) {
     const { state, probe } = answers[i]!;
     const expected = stateOf(history, question);
@@ -40,7 +38,7 @@ function isTrying(
 }
 
 /** One run per try, and no try while the one before may still be under way. */
-export function checkProbe(history: History, { request, taken }: Of<"probe">): void {
+export function checkProbe(history: History, request: ProbeRequest, taken: boolean): void {
   const { opening, probe, runId } = request;
   const tries = history.probes.get(opening) ?? new Map();
   const holder = tries.get(probe);

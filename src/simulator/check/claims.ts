@@ -1,16 +1,16 @@
 // Checks grants, renewals and sweeps: rising epochs, fresh tokens, no theft, bounded crashes.
 
 import { BESIDE_OTHERS, suspectFrom } from "../../kernel/run/suspicion.js";
-import type { Applied } from "../applied.js";
+import type { ClaimedRun, ClaimRequest } from "../../store/contract/claim/claiming.js";
+import type { Reclaimed } from "../../store/contract/claim/recovery.js";
+import type { Of } from "../applied.js";
 import { crashesAfter, mayDie } from "./crashes.js";
 import { checkFair } from "./fairness.js";
 import type { History } from "./history.js";
 import { type ModelRun, mustWake } from "./model.js";
 import { checkReady } from "./tasks.js";
 
-type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
-
-export function checkClaim(history: History, { request, granted }: Of<"claim">): void {
+export function checkClaim(history: History, { args: [request], answer: granted }: Of<"runs.claim">): void {
   if (granted.length > request.limit) {
     history.broken("S15", null, `${granted.length} granted, ${request.limit} asked for`);
   }
@@ -33,7 +33,7 @@ export function checkClaim(history: History, { request, granted }: Of<"claim">):
 }
 
 /** S22: who asks for one suspect at most is granted one at most. */
-function checkSuspects(history: History, { suspects }: Of<"claim">["request"], granted: Of<"claim">["granted"]): void {
+function checkSuspects(history: History, { suspects }: ClaimRequest, granted: readonly ClaimedRun[]): void {
   if (suspects === undefined) return;
   const ids = granted.filter(({ runId }) => {
     const run = history.runs.get(runId);
@@ -45,7 +45,7 @@ function checkSuspects(history: History, { suspects }: Of<"claim">["request"], g
 function checkGrant(
   history: History,
   run: ModelRun,
-  { owner, token, leaseMs }: Of<"claim">["request"],
+  { owner, token, leaseMs }: ClaimRequest,
   { epoch, seq }: { epoch: number; seq: number },
 ): void {
   const { nowUs, now } = history;
@@ -71,7 +71,7 @@ function checkGrant(
   history.observe(run);
 }
 
-export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"renew">): void {
+export function checkRenew(history: History, { args: [claims, leaseMs], answer: answers }: Of<"runs.renew">): void {
   for (const [i, { runId, epoch, token }] of claims.entries()) {
     const { outcome } = answers[i]!;
     const run = history.runs.get(runId);
@@ -85,7 +85,8 @@ export function checkRenew(history: History, { claims, leaseMs, answers }: Of<"r
   }
 }
 
-export function checkSweep(history: History, { reclaimed, replaced = false }: Of<"sweep">): void {
+/** `replaced`: at the start of a process, from earlier lives of it. */
+export function checkSweep(history: History, reclaimed: readonly Reclaimed[], replaced = false): void {
   const judges = new Map(reclaimed.map((one) => [one, mayDie(history, one)]));
   for (const one of reclaimed) {
     const { runId, outcome, epoch, previousOwner } = one;

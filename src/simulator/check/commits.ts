@@ -1,20 +1,16 @@
 // Checks commits: written by the holder only, at the end of the log, each call ended once, each message taken once.
 
-import type { Effect } from "../../kernel/run/effect.js";
-import { ends, settles } from "../../kernel/run/effect.js";
-import { entryOf } from "../../kernel/run/effect-entry.js";
+import type { SettleEffect } from "../../kernel/run/effect.js";
+import { ends, entryOf, settles } from "../../kernel/run/effect.js";
 import { isEnded } from "../../kernel/run/run-state.js";
 import type { Commit, CommitAnswer } from "../../store/contract/run/runs.js";
-import type { Applied } from "../applied.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import { endedCall, hasEnded, type ModelRun, mustWake } from "./model.js";
 import { checkEnd, checkStart } from "./tasks.js";
 
 /** A step that is a transaction: what it inserted is there with its entry, or not at all. */
-export function checkTransact(
-  history: History,
-  { commit, answer, inserted }: Extract<Applied, { op: "transact" }>,
-): void {
+export function checkTransact(history: History, { args: [commit, inserted], answer }: Of<"runs.transact">): void {
   checkCommit(history, commit, answer);
   if (answer.outcome === "accepted") for (const run of inserted) history.add(run);
   else {
@@ -30,7 +26,7 @@ export function checkTransact(
   }
 }
 
-export function checkCommits(history: History, { commits, answers }: Extract<Applied, { op: "commit" }>): void {
+export function checkCommits(history: History, { args: [commits], answer: answers }: Of<"runs.commit">): void {
   for (const [i, commit] of commits.entries()) checkCommit(history, commit, answers[i]!);
 }
 
@@ -99,14 +95,32 @@ function checkHandBack(history: History, run: ModelRun, epoch: number): void {
   history.expect(!running, "S7", run, "handed back while a step of it runs");
 }
 
-function settle(history: History, run: ModelRun, effect: Effect): void {
-  if (ends(effect)) checkEnd(history, run);
-  if (effect.kind === "complete") history.end(run, "completed");
-  else if (effect.kind === "fail" && effect.as !== "quarantined") history.end(run, effect.as);
-  else if (effect.kind === "continue") {
+/** What a settling effect does to a run beyond what is read from its row. */
+const SETTLED: {
+  readonly [Kind in SettleEffect["kind"]]:
+    | ((history: History, run: ModelRun, effect: Extract<SettleEffect, { kind: Kind }>) => void)
+    | null;
+} = {
+  complete: (history, run) => history.end(run, "completed"),
+  fail: (history, run, { as }) => (as === "quarantined" ? undefined : history.end(run, as)),
+  continue: (history, run, { reopen }) => {
     history.nextGeneration(run);
-    for (const message of run.messages) if (effect.reopen.includes(message.key)) message.takenSeq = null;
-  }
+    for (const message of run.messages) if (reopen.includes(message.key)) message.takenSeq = null;
+  },
+  retry: null,
+  park: null,
+  handBack: null,
+  misfit: null,
+  pause: null,
+};
+
+function settle(history: History, run: ModelRun, effect: SettleEffect): void {
+  if (ends(effect)) checkEnd(history, run);
+  (SETTLED[effect.kind] as ((history: History, run: ModelRun, effect: SettleEffect) => void) | null)?.(
+    history,
+    run,
+    effect,
+  );
   const row = history.observe(run);
   if (row?.state === "parked") history.expect(!mustWake(run), "S12", run, "parked over an unread message");
   if (effect.kind === "misfit") checkMisfit(history, run, effect.build);
@@ -122,7 +136,7 @@ function checkMisfit(history: History, run: ModelRun, build: string): void {
 }
 
 /** Runs that some code does not fit: quarantined without a claim, or claimable again. */
-export function checkReview(history: History, { reviewed }: Extract<Applied, { op: "review" }>): void {
+export function checkReview(history: History, { answer: reviewed }: Of<"runs.reviewMisfits">): void {
   for (const { runId, outcome } of reviewed) {
     const run = history.find(runId, "a review of");
     if (!run) continue;

@@ -3,22 +3,23 @@
 import { readTicket, writeTicket } from "../../kernel/run/debounce-ticket.js";
 import { eventRun } from "../../kernel/run/event-run.js";
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { EventToMatch, Subscription } from "../../store/contract/event/events.js";
-import type { Applied } from "../applied.js";
+import type { DebounceAnswer, EventToMatch, NewDebounced, Subscription } from "../../store/contract/event/events.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import { checkInsert } from "./messages.js";
 import type { ModelRun } from "./model.js";
 
-type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
-
 /** All nodes of a simulation have the same code: nothing is ever removed, whoever comes and goes. */
-export function checkSubscribe(history: History, { subscriptions, removed }: Of<"subscribe">): void {
+export function checkSubscribe(
+  history: History,
+  { args: [{ subscriptions }], answer: removed }: Of<"events.subscribe">,
+): void {
   if (removed > 0) history.broken("S10", null, `${removed} subscriptions were removed that every node declares`);
   for (const one of subscriptions) history.subscriptions.set(one.id, one);
 }
 
 /** From the moment in which it was declared, whoever emits finds it. */
-export function checkMatch(history: History, { events, answers }: Of<"match">): void {
+export function checkMatch(history: History, { args: [events], answer: answers }: Of<"events.match">): void {
   for (const [i, event] of events.entries()) checkMatched(history, event, answers[i]!);
 }
 
@@ -31,7 +32,7 @@ function checkMatched(history: History, event: EventToMatch, matched: readonly S
 }
 
 /** Found as by a match, and each run as if it had been inserted by itself. */
-export function checkStart(history: History, { events, answers }: Of<"start">): void {
+export function checkStart(history: History, { args: [events], answer: answers }: Of<"events.start">): void {
   for (const [i, event] of events.entries()) {
     const answer = answers[i]!;
     if (answer.outcome === "refused") {
@@ -41,7 +42,7 @@ export function checkStart(history: History, { events, answers }: Of<"start">): 
     checkMatched(history, event, answer.matched);
     if (answer.outcome !== "started") continue;
     const runs = answer.matched.map((one) => eventRun(event, one));
-    checkInsert(history, { op: "insert", runs, answers: answer.runs });
+    checkInsert(history, runs, answer.runs);
   }
 }
 
@@ -58,12 +59,28 @@ const subjectOf = ({ subscription, subject }: { subscription: string; subject: s
   `${subscription} ${subject}`;
 
 /** Of several events of one subject in a call, the last counts. */
-export function checkDebounce(history: History, { events, answers }: Of<"debounce">): void {
-  for (const [i, { beside = [] }] of events.entries()) {
+export function checkDebounce(history: History, { args: [events], answer: answers }: Of<"events.debounce">): void {
+  checkGathering(history, events, answers);
+}
+
+/** Each run as if it had been inserted alone, and the others as if they had been debounced in one call. */
+export function checkAccept(history: History, { args: [events], answer: answers }: Of<"events.accept">): void {
+  const debounced: NewDebounced[] = [];
+  const gathered: DebounceAnswer[] = [];
+  for (const [i, event] of events.entries()) {
     const answer = answers[i]!;
-    const inserted = answer.outcome === "gathered" ? (answer.beside ?? []) : [];
-    checkInsert(history, { op: "insert", runs: beside.slice(0, inserted.length), answers: inserted });
+    if (answer.outcome === "refused") {
+      history.broken("S10", null, `an event was refused: ${answer.error.message}`);
+      continue;
+    }
+    checkInsert(history, event.runs, answer.runs);
+    debounced.push(...event.debounced);
+    gathered.push(...answer.debounced);
   }
+  checkGathering(history, debounced, gathered);
+}
+
+function checkGathering(history: History, events: readonly NewDebounced[], answers: readonly DebounceAnswer[]): void {
   const last = new Map(events.map((event, i) => [subjectOf(event.ticket), { ...event, answer: answers[i]! }]));
   for (const [subject, { run, ticket, answer }] of last) {
     if (answer.outcome !== "gathered") {
@@ -87,8 +104,11 @@ function gathers({ journal, baseSeq }: ModelRun): boolean {
 }
 
 /** The fence holds as for a commit; the run's log tells whether this very call was written before. */
-export function checkSettle(history: History, applied: Of<"settle">): void {
-  const { claim, expectedSeq, answer } = applied;
+export function checkSettle(history: History, applied: Of<"events.settleDebounced">): void {
+  const {
+    args: [claim, expectedSeq],
+    answer,
+  } = applied;
   const run = history.runs.get(claim.runId);
   if (!run) {
     if (answer.outcome !== "lost") history.broken("S1", claim.runId, `${answer.outcome} without a run`);
@@ -104,7 +124,11 @@ export function checkSettle(history: History, applied: Of<"settle">): void {
   if (mine) settle(history, run, applied);
 }
 
-function settle(history: History, run: ModelRun, { claim, ticket, answer }: Of<"settle">): void {
+function settle(
+  history: History,
+  run: ModelRun,
+  { args: [claim, , ticket], answer }: Of<"events.settleDebounced">,
+): void {
   const subject = subjectOf(ticket);
   const last = history.gathering.get(subject);
   const quiet = last !== undefined && last.atUs + ticket.windowMs * 1000 <= history.nowUs;

@@ -1,16 +1,18 @@
 // Checks what outsiders do: inserts once per key, messages once per key, cancels that respect the holder, ended runs that
 // are opened again.
 
+import type { NewRun } from "../../kernel/run/new-run.js";
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { Applied } from "../applied.js";
+import type { Redrive } from "../../store/contract/run/redrive.js";
+import type { InsertAnswer } from "../../store/contract/run/starts.js";
+import type { CancelAnswer } from "../../store/contract/run/stops.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import { decidedCall, type ModelRun, mustWake } from "./model.js";
 import { opened } from "./stops.js";
 import { followStore, tasksOf } from "./tasks.js";
 
-type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
-
-export function checkInsert(history: History, { runs, answers }: Of<"insert">): void {
+export function checkInsert(history: History, runs: readonly NewRun[], answers: readonly InsertAnswer[]): void {
   for (const [i, run] of runs.entries()) {
     const answer = answers[i]!;
     const key = run.key && `${run.key.scope} ${run.key.key}`;
@@ -25,7 +27,7 @@ export function checkInsert(history: History, { runs, answers }: Of<"insert">): 
   }
 }
 
-export function checkSend(history: History, { messages, answers }: Of<"send">): void {
+export function checkSend(history: History, { args: [messages], answer: answers }: Of<"inbox.send">): void {
   for (const [i, { runId, key, messageId, kind, name, payload }] of messages.entries()) {
     const { outcome } = answers[i]!;
     const run = history.runs.get(runId);
@@ -58,7 +60,11 @@ function checkTimeout(history: History, run: ModelRun, name: string, key: string
   history.expect(early <= 0, "S11", run, `approval ${nth} timed out ${early} µs too early`);
 }
 
-export function checkCancel(history: History, { runId, answer }: Of<"cancel">): void {
+export function checkCancel(history: History, { args: [runId], answer }: Of<"runs.cancel">): void {
+  cancelled(history, runId, answer);
+}
+
+function cancelled(history: History, runId: string, answer: CancelAnswer): void {
   const run = history.runs.get(runId);
   if (!run) return;
   if (tasksOf(history, run).length > 0) {
@@ -78,12 +84,12 @@ export function checkCancel(history: History, { runId, answer }: Of<"cancel">): 
   history.observe(run);
 }
 
-export function checkExpire(history: History, { runIds }: Of<"expire">): void {
-  for (const runId of runIds) checkCancel(history, { op: "cancel", runId, answer: { outcome: "cancelled" } });
+export function checkExpire(history: History, { answer }: Of<"runs.expireDeferred">): void {
+  for (const { runId } of answer) cancelled(history, runId, { outcome: "cancelled" });
 }
 
 /** S16: only what failed, died or was quarantined is opened again, and only as a new generation. */
-export function checkRedrive(history: History, { runIds, options, answers }: Of<"redrive">): void {
+export function checkRedrive(history: History, { args: [runIds, options], answer: answers }: Of<"runs.redrive">): void {
   for (const [i, runId] of runIds.entries()) {
     const run = history.runs.get(runId);
     if (!run || answers[i]!.outcome !== "redriven") continue;
@@ -100,7 +106,7 @@ export function checkRedrive(history: History, { runIds, options, answers }: Of<
   }
 }
 
-function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Of<"redrive">["options"]): void {
+function reopen(history: History, run: ModelRun, { by, callId, fromStart, note }: Redrive): void {
   const payload = fromStart ? run.journal[run.baseSeq]!.payload : (note ?? null);
   history.append(run, null, { kind: fromStart ? "start" : "redriven", name: by, key: callId, payload });
   if (fromStart) history.nextGeneration(run);

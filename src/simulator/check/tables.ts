@@ -1,12 +1,12 @@
 // Compares the store's tables with what the checkers folded from its answers; a log has no gap and ends with its end.
 
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { Applied } from "../applied.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import type { ModelEntry, ModelRun } from "./model.js";
 
 /** Nothing is missing that is still needed, after each batch that was removed. */
-export function checkClean(history: History, { cleaned }: Extract<Applied, { op: "clean" }>): void {
+export function checkClean(history: History, { answer: cleaned }: Of<"cleanUp">): void {
   if (!cleaned || cleaned.removed === 0) return;
   for (const run of history.runs.values()) {
     checkLog(history, run);

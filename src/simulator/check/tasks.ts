@@ -2,11 +2,9 @@
 // ends after its own. Counted here from the ends that were seen, not from the rows.
 
 import { isEnded } from "../../kernel/run/run-state.js";
-import type { Applied } from "../applied.js";
+import type { Of } from "../applied.js";
 import type { History } from "./history.js";
 import type { ModelRun } from "./model.js";
-
-type Of<Op extends Applied["op"]> = Extract<Applied, { op: Op }>;
 
 /** The tasks that it started in its current generation. */
 export function tasksOf({ runs }: History, { journal, baseSeq }: ModelRun): ModelRun[] {
@@ -59,11 +57,14 @@ function isOpen({ runs }: History, id: string): boolean {
   return need !== undefined && !isEnded(need.state);
 }
 
-export function checkOperation(history: History, { runId }: Of<"pause" | "resume" | "cancelTasks">): void {
+export function checkOperation(
+  history: History,
+  { args: [runId] }: Of<"runs.pause" | "runs.resume" | "runs.cancelTasks">,
+): void {
   if (history.runs.has(runId)) followStore(history, runId);
 }
 
-export function checkReconcile(history: History, { answer }: Of<"reconcile">): void {
+export function checkReconcile(history: History, { answer }: Of<"runs.reconcile">): void {
   if (answer.replayed > 0) history.broken("S13", null, `${answer.replayed} rows had to be mended`);
 }
 

@@ -64,6 +64,15 @@ export function checkOneOf(path: string, value: unknown, known: readonly string[
   return new InvalidInput(path, `must be one of ${known.join(", ")}, not ${shown(value)}`);
 }
 
+/** The first problem of a list, each item checked with its place. */
+export function firstProblem<T>(items: readonly T[], check: (item: T, i: number) => Problem): Problem {
+  for (const [i, item] of items.entries()) {
+    const problem = check(item, i);
+    if (problem) return problem;
+  }
+  return null;
+}
+
 /** A rule of kernel/name.ts as an answer instead of a throw. */
 export function checkName(rule: NameCheck, path: string, name: unknown): Problem {
   try {
@@ -73,11 +82,6 @@ export function checkName(rule: NameCheck, path: string, name: unknown): Problem
     if (error instanceof HoldfastError) return error;
     throw error;
   }
-}
-
-/** For an operation that throws what it cannot take. */
-export function refuse(problem: Problem): void {
-  if (problem) throw problem;
 }
 
 function shown(value: unknown): string {

@@ -1,6 +1,7 @@
 // Which errors are the store's trouble and not the work's: the one place that decides what is held instead of failed.
 
 import { RecordedError } from "../../kernel/codec/recorded-error.js";
+import { HoldfastError } from "../../kernel/error.js";
 
 /** The database is away, refuses this process (password, right, limit, read-only), or lacks our tables. */
 const HELD: readonly unknown[] = ["STORE_UNAVAILABLE", "STORE_REFUSED", "SCHEMA_MISSING"];
@@ -24,6 +25,11 @@ export function isOfTheStore(error: unknown): boolean {
 export function troubleCode(error: unknown): string {
   const { code } = ((error as Error).cause ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : String(codeOf(error));
+}
+
+/** The data of the call cannot be stored, and nothing of it was: a store throws it, and the bad items are found by halving the call. */
+export function isDataRefused(error: unknown): error is HoldfastError {
+  return error instanceof HoldfastError && codeOf(error) === "DATA_REFUSED";
 }
 
 function codeOf(error: unknown): unknown {

@@ -3,6 +3,7 @@
 import type { NewRun } from "../../kernel/run/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
+import { checkedStore } from "../checked-store.js";
 import type { Commit } from "../contract/run/runs.js";
 import type { Store } from "../contract/store.js";
 import { claimRuns } from "./claim/claim-runs.js";
@@ -46,6 +47,12 @@ import { memoryTimeouts } from "./timeout/timeouts.js";
 export function memoryStore(options: { readonly world?: World } = {}): Store {
   const world = options.world ?? systemWorld();
   const tables = newTables(world);
+  const store = checkedStore(storeOn(tables, world));
+  rememberStore(store, tables);
+  return store;
+}
+
+function storeOn(tables: Tables, world: World): Store {
   const hearers: Hearers = new Set();
   const { admit, ringing, tellReady } = admitting(tables, hearers, world);
   const started = (runs: readonly NewRun[]) => {
@@ -53,7 +60,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     hint(hearers, tables, runs);
   };
   const { wakeParked, ...house } = memoryHouse(tables, { ringing, tellReady });
-  const store: Store = {
+  return {
     runs: {
       groupIds: async (groups) => groupIds(tables, groups),
       declare: async (incarnation, programs) => declarePrograms(tables, incarnation, programs),
@@ -101,7 +108,7 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
         for (const row of busyRuns(tables, runIds, options)) ringing(leaveTasks(tables, row, options.by));
         return ringing(redriveRuns(tables, runIds, options));
       },
-      transact: (work) => transact(store, tables, work),
+      transact: (work) => transact(tables, work),
     },
     journal: memoryJournal(tables),
     inbox: {
@@ -120,8 +127,6 @@ export function memoryStore(options: { readonly world?: World } = {}): Store {
     attend: async (attendee) => attend(hearers, tables, attendee),
     close: async () => {},
   };
-  rememberStore(store, tables);
-  return store;
 }
 
 /** What makes no run claimable, so that nobody has to be told. */

@@ -1,18 +1,15 @@
 // Joins the operations to a store.
 
 import type pg from "pg";
-import { inBatches } from "../../kernel/chunk.js";
 import { type Duration, toMs } from "../../kernel/duration.js";
 import { InvalidInput } from "../../kernel/error.js";
-import { bytesOf } from "../../kernel/run/effect.js";
 import type { NewRun } from "../../kernel/run/new-run.js";
 import { systemWorld } from "../../kernel/system-world.js";
 import type { World } from "../../kernel/world.js";
-import type { DebounceAnswer, EventStore, EventToMatch, EventToStart, NewDebounced } from "../contract/event/events.js";
-import type { NewMessage } from "../contract/inbox/inbox.js";
-import type { Peek, Peeked } from "../contract/journal/journal.js";
+import { checkedStore } from "../checked-store.js";
+import type { EventStore } from "../contract/event/events.js";
 import type { Attendee } from "../contract/node/attend.js";
-import type { Commit, InsertAnswer, RunStore } from "../contract/run/runs.js";
+import type { RunStore } from "../contract/run/runs.js";
 import type { Store } from "../contract/store.js";
 import type { Transaction } from "../contract/transaction.js";
 import { claim } from "./claim/claim-runs.js";
@@ -23,12 +20,11 @@ import { sweep } from "./claim/reclaim-expired.js";
 import { orphans, recover } from "./claim/recover-runs.js";
 import { renew } from "./claim/renew-claims.js";
 import { cleanUp } from "./clean-up.js";
-import { callLane } from "./connection/call-lane.js";
 import { Database } from "./connection/database.js";
 import { dialect } from "./connection/dialect.js";
 import { Hints } from "./connection/hints.js";
 import { definitionStore } from "./definition/definitions.js";
-import { debounce } from "./event/debounce-events.js";
+import { accept, debounce } from "./event/debounce-events.js";
 import { settle } from "./event/settle-debounced.js";
 import { start } from "./event/start-events.js";
 import * as subscriptions from "./event/subscriptions.js";
@@ -89,33 +85,6 @@ export interface PostgresStore extends Store {
   readonly pooled: boolean;
 }
 
-/** More rows in one statement gain nothing and hold their locks longer. */
-const CAP = { maxRows: 1000, maxBytes: 4 * 1024 * 1024 };
-const RUN_LIMITS = {
-  ...CAP,
-  sizeOf: (run: NewRun) => ({ rows: 1 + (run?.limits?.length ?? 0), bytes: run?.input?.data?.length ?? 0 }),
-};
-const COMMIT_LIMITS = {
-  ...CAP,
-  sizeOf: (commit: Commit) => ({ rows: commit?.effects?.length ?? 1, bytes: bytesOf(commit?.effects) }),
-};
-const MESSAGE_LIMITS = {
-  ...CAP,
-  sizeOf: (message: NewMessage) => ({ rows: 1, bytes: message?.payload?.data?.length ?? 0 }),
-};
-const PEEK_LIMITS = { ...CAP, sizeOf: () => ({ rows: 1, bytes: 0 }) };
-const EVENT_LIMITS = { ...CAP, sizeOf: ({ plain }: EventToMatch) => ({ rows: 1, bytes: plain.length }) };
-/** Each may make many runs. */
-const START_LIMITS = {
-  maxRows: 100,
-  maxBytes: CAP.maxBytes,
-  sizeOf: (event: EventToStart) => ({
-    rows: 1,
-    bytes: (event?.plain?.length ?? 0) + (event?.input?.data?.length ?? 0),
-  }),
-};
-const DEBOUNCE_LIMITS = { ...CAP, sizeOf: (event: NewDebounced) => RUN_LIMITS.sizeOf(event?.run) };
-
 /** `now` replaces the database's clock by another SQL expression: for the test that moves time. */
 export function openPostgres(
   source: string | pg.Pool,
@@ -152,14 +121,12 @@ export function openPostgres(
   const hints = new Hints(db, attendees);
   const timeoutWakes = new TimeoutWakes(db, notify);
   const attending = attendedBy(db, attendees, world, retryForMs);
-  /** Tasks that are claimed together read their needs together. */
-  const peekLane = callLane<Peek, Peeked | null>((wanted) => peek(db, wanted), { ...PEEK_LIMITS, world });
-  return {
-    runs: runStore(db, groups, world, hints),
-    journal: { read: (runId, page) => read(db, runId, page), peek: peekLane },
+  const store: Store = {
+    runs: runStore(db, groups, hints),
+    journal: { read: (runId, page) => read(db, runId, page), peek: (wanted) => peek(db, wanted) },
     inbox: {
       send: async (messages, { tx } = {}) => {
-        const answers = await inBatches(messages, MESSAGE_LIMITS, (batch) => send(db, batch, tx));
+        const answers = await send(db, messages, tx);
         if (tx) await hints.tellInTransaction(tx, [], true);
         return answers;
       },
@@ -169,73 +136,65 @@ export function openPostgres(
     nodes: nodeStore(db, () => hints.tellNews()),
     queues: queueStore(db),
     schedules: scheduleStore(db, groups, hints),
-    events: eventStore(db, groups, world, hints),
+    events: eventStore(db, groups, hints),
     breakers: breakerStore(db),
     definitions: definitionStore(db, hints),
     timeouts: timeoutTable(db, timeoutWakes),
-    machines: machineStore(db, groups, world, hints),
+    machines: machineStore(db, groups, hints),
     housekeep: (round) => housekeep(db, round),
     reclaim: (round) => reclaim(db, round),
     cleanUp: (round) => cleanUp(db, round),
     attend: attending,
-    migrate: () => migrate(db),
-    checkSchema: () => checkSchema(db),
-    get pooled() {
-      return db.pooled;
-    },
     close: () => {
       hints.close();
       timeoutWakes.close();
       return db.close();
     },
   };
+  return {
+    ...checkedStore(store, { batchesIn: world }),
+    migrate: () => migrate(db),
+    checkSchema: () => checkSchema(db),
+    get pooled() {
+      return db.pooled;
+    },
+  };
 }
 
-function eventStore(db: Database, groups: Groups, world: World, hints: Hints): EventStore {
-  const debounceIn = (events: readonly NewDebounced[], tx?: Transaction) =>
-    inBatches(events, DEBOUNCE_LIMITS, (batch) => debounce(db, groups, hints, batch, tx));
-  /** One after the other: of two calls, the later one's event is the last. */
-  const debounceLane = callLane<NewDebounced, DebounceAnswer>((events) => debounceIn(events), {
-    ...DEBOUNCE_LIMITS,
-    world,
-  });
+function eventStore(db: Database, groups: Groups, hints: Hints): EventStore {
   return {
     subscribe: (declaration) => subscriptions.subscribe(db, declaration),
     subscriptions: (env) => subscriptions.list(db, env),
-    match: (events, { tx } = {}) => inBatches(events, EVENT_LIMITS, (batch) => subscriptions.match(db, batch, tx)),
-    start: (events) => inBatches(events, START_LIMITS, (batch) => start(db, groups, hints, batch)),
-    debounce: (events, { tx } = {}) => (tx ? debounceIn(events, tx) : debounceLane(events)),
+    match: (events, { tx } = {}) => subscriptions.match(db, events, tx),
+    start: (events) => start(db, groups, hints, events),
+    debounce: (events, { tx } = {}) => debounce(db, groups, hints, events, tx),
+    accept: (events) => accept(db, groups, events),
     settleDebounced: (claim, seq, ticket) => settle(db, claim, seq, ticket),
   };
 }
 
-function runStore(db: Database, groups: Groups, world: World, hints: Hints): RunStore {
-  /** Single calls that come together leave together. */
-  const insertLane = callLane<NewRun, InsertAnswer>(
-    async (runs) => {
-      const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch));
-      const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
-      await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
-      hints.tell(await groups.idsOf(runs, answers));
-      return answers;
-    },
-    { ...RUN_LIMITS, world },
-  );
+function runStore(db: Database, groups: Groups, hints: Hints): RunStore {
+  const insertAlone = async (runs: readonly NewRun[]) => {
+    const answers = await insert(db, groups, runs);
+    const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
+    await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
+    hints.tell(await groups.idsOf(runs, answers));
+    return answers;
+  };
   const insertIn = async (tx: Transaction, runs: readonly NewRun[]) => {
-    const answers = await inBatches(runs, RUN_LIMITS, (batch) => insert(db, groups, batch, tx));
-    const held = runs.some(({ limits = [] }) => limits.length > 0);
-    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers), held);
+    const answers = await insert(db, groups, runs, tx);
+    await hints.tellInTransaction(tx, await groups.idsOf(runs, answers), runs.some(isLimited));
     return answers;
   };
   return {
     groupIds: (wanted) => groups.declared(wanted),
     declare: (incarnation, programs) => declare(db, groups, incarnation, programs),
     limitsOf: (group) => limitsOf(db, groups, group),
-    insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertLane(runs)),
+    insert: (runs, { tx } = {}) => (tx ? insertIn(tx, runs) : insertAlone(runs)),
     admit: (whom) => admit(db, whom),
     claim: (request) => claim(db, request),
     renew: (claims, leaseMs) => renew(db, claims, leaseMs),
-    commit: (commits) => inBatches(commits, COMMIT_LIMITS, (batch) => commit(db, groups, batch)),
+    commit: (commits) => commit(db, groups, commits),
     sweepExpired: (options) => sweep(db, options),
     orphans: (filter) => orphans(db, filter),
     recover: (decisions, options) => recover(db, decisions, options),

@@ -9,6 +9,7 @@ import { memoryStore } from "../../../src/store/memory/index.js";
 import { type Snapshot, snapshotMemory } from "../../../src/store/memory/table/snapshot.js";
 import type { PostgresStore } from "../../../src/store/postgres/index.js";
 import { openPostgres } from "../../../src/store/postgres/open.js";
+import { recordOperations } from "../../harness/recorded-operations.js";
 import { snapshotPostgres } from "./snapshot-postgres.js";
 
 const TABLES = [
@@ -31,6 +32,8 @@ export class BothStores {
   #nowMs = START_MS;
   #groupIds: [readonly number[], readonly number[]] = [[], []];
   memory: Store;
+  /** The operations that were called, by name. */
+  readonly called = new Set<string>();
   /** As of the last call: steps are drawn from it several times, and copying it took longer than most operations. */
   #drawnFrom: Snapshot | null = null;
 
@@ -101,7 +104,8 @@ export class BothStores {
   }
 
   #newMemory(): Store {
-    return memoryStore({ world: { ...systemWorld(), wallNow: () => this.#nowMs } });
+    const world = { ...systemWorld(), wallNow: () => this.#nowMs };
+    return recordOperations(memoryStore({ world }), this.called);
   }
 }
 

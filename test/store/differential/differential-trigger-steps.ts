@@ -18,6 +18,7 @@ export class TriggerSteps {
   readonly #both: BothStores;
   readonly #drawn: Drawer;
   #lastStarted: readonly EventToStart[] = [];
+  #gatherings = 0;
   #lastGathered: readonly NewDebounced[] = [];
 
   constructor(drawn: Drawer) {
@@ -77,7 +78,7 @@ export class TriggerSteps {
           (answers) => this.#learn(answers),
         ),
       ],
-      [5, step("events.debounce", (store) => store.events.debounce(gathered))],
+      [5, this.#gather(gathered)],
       [6, () => this.#settleDebounced()],
     ]);
   }
@@ -95,6 +96,14 @@ export class TriggerSteps {
     for (const answer of answers) {
       if (answer.outcome === "started") this.#drawn.runIds.push(...answer.runs.map(({ runId }) => runId));
     }
+  }
+
+  /** Every third time as what an event starts, which draws nothing. */
+  #gather(gathered: readonly NewDebounced[]): Step {
+    const events = gathered.map((one) => ({ runs: [], debounced: [one] }));
+    return this.#gatherings++ % 3 === 0
+      ? step("events.accept", (store) => store.events.accept(events))
+      : step("events.debounce", (store) => store.events.debounce(gathered));
   }
 
   #gathered(): NewDebounced {

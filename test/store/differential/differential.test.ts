@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CLEAN_PARTS } from "../../../src/store/contract/cleanup.js";
 import { testSchema } from "../../harness/database.js";
+import { expectEveryOperation } from "../../harness/recorded-operations.js";
 import { GROUPS } from "./differential-step.js";
 import { Steps } from "./differential-steps.js";
 import { BothStores, type Call } from "./differential-stores.js";
@@ -62,6 +63,7 @@ async function between(i: number, where: string): Promise<void> {
   if (i % GLANCE_EVERY === 0) {
     const ids = both.snapshot().runs.map(({ id }) => id);
     calls.push(["glance", (store) => store.runs.glance([...ids, "no id", both.unknownId])]);
+    for (const group of GROUPS) calls.push(["limitsOf", (store) => store.runs.limitsOf(group)]);
   }
   if (part) {
     const round = { part, everyMs: i % 3 === 0 ? 5_000 : 0, keepMs: part === "generations" ? 1 : 200, limit: 1_000 };
@@ -114,6 +116,7 @@ const EXPECTED = [
   ...["true", "false", "threw"].map((outcome) => `admit ${outcome}`),
   ...["started", "left", "refused"].map((outcome) => `events.start ${outcome}`),
   ...["gathered", "refused"].map((outcome) => `events.debounce ${outcome}`),
+  "events.accept accepted",
   ...["begins", "waits", "lost"].map((outcome) => `events.settleDebounced ${outcome}`),
   ...["true", "false"].flatMap((outcome) => [`events.subscribe ${outcome}`, `breakers.takeProbe ${outcome}`]),
   ...["events.match some", "events.subscriptions some", "breakers.read some", "breakers.read threw"],
@@ -166,6 +169,19 @@ const EXPECTED = [
     "journal.read none",
   ],
 ];
+
+/** Not called: they need a second process or session, or call back. */
+const NOT_CALLED = {
+  attend: "needs a connection of its own",
+  housekeep: "judges processes by their connections",
+  reclaim: "judges processes by their connections",
+  close: "ends the store",
+  "timeouts.onScheduled": "calls back",
+} as const;
+
+test("the histories called every operation of the contract", () => {
+  if (!given) expectEveryOperation(both.called, NOT_CALLED);
+});
 
 test("the histories reached every operation and every outcome", () => {
   const rare = EXPECTED.filter((one) => (seen.get(one) ?? 0) < 5).map((one) => `${one}: ${seen.get(one) ?? 0}`);

@@ -64,13 +64,17 @@ test("gathered and started runs of one event are atomic: neither is there when o
     const column = poisoned === "runs" ? "priority" : "subject";
     const bad = poisoned === "runs" ? 4711 : "'both'";
     await s.pool.query(`alter table ${s.schema}.${poisoned} add constraint test_no_both check (${column} <> ${bad})`);
-    const event = { run: { ...one.run, priority: 4711 }, ticket: one.ticket, beside };
-    expect(await s.store.events.debounce([event])).toMatchObject([{ outcome: "refused" }]);
+    const event = { run: { ...one.run, priority: 4711 }, ticket: one.ticket };
+    expect(await s.store.events.accept([{ runs: beside, debounced: [event] }])).toMatchObject([{ outcome: "refused" }]);
     await s.pool.query(`alter table ${s.schema}.${poisoned} drop constraint test_no_both`);
     expect(await s.rows("select id from {s}.runs union all select run_id from {s}.run_keys")).toEqual([]);
   }
-  expect(await s.store.events.debounce([{ ...one, beside }])).toEqual([
-    { outcome: "gathered", runId: one.run.id, beside: [{ outcome: "inserted", runId: beside[0]!.id }] },
+  expect(await s.store.events.accept([{ runs: beside, debounced: [one] }])).toEqual([
+    {
+      outcome: "accepted",
+      runs: [{ outcome: "inserted", runId: beside[0]!.id }],
+      debounced: [{ outcome: "gathered", runId: one.run.id }],
+    },
   ]);
   await s.rows("delete from {s}.runs");
   await s.rows("delete from {s}.debounces");
@@ -89,11 +93,12 @@ test("events that gather and start, from four processes at once with the same ke
     } as const;
     const other = { ...key, key: `both-${(n * 7) % 15}` };
     const beside = [key, other].map((one) => newRun({ group: group("plain"), key: one }));
-    return stores[i % 4]!.events.debounce([{ ...gathered(`mixed-${n % 3}`, i, 60_000), beside }]);
+    const debounced = [gathered(`mixed-${n % 3}`, i, 60_000)];
+    return stores[i % 4]!.events.accept([{ runs: beside, debounced }]);
   });
   const answers = (await Promise.all(emits)).flat();
-  expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(["gathered"]));
-  const made = answers.flatMap((one) => (one.outcome === "gathered" ? (one.beside ?? []) : []));
+  expect(new Set(answers.map(({ outcome }) => outcome))).toEqual(new Set(["accepted"]));
+  const made = answers.flatMap((one) => (one.outcome === "accepted" ? one.runs : []));
   expect(new Set(made.map(({ runId }) => runId)).size).toBe(15);
   const rows = await s.rows("select count(*)::int as n from {s}.runs r join {s}.run_keys k on k.run_id = r.id");
   expect(rows).toEqual([{ n: 15 }]);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { StoreUnavailable } from "../../../src/store/postgres/connection/errors.js";
 import { openPostgres } from "../../../src/store/postgres/open.js";
 import { startProxy } from "../../harness/proxy.js";
+import { expectEveryOperation, recordOperations } from "../../harness/recorded-operations.js";
 import { snapshotPostgres } from "../differential/snapshot-postgres.js";
 import { append, claimFrom, commitOf, commitOne, complete, group, newRuns, scene } from "../scene.js";
 import type { Operation } from "./unanswered-operation.js";
@@ -16,6 +17,10 @@ const proxy = await startProxy({ host: target.hostname, port: Number(target.port
 const faulty = s.open({ url: proxy.url(s.url) });
 const twinSchema = `${s.schema}_twin`;
 const twin = openPostgres(s.url, { schema: twinSchema });
+/** The operations that were disturbed, by name; and those of the call under way. */
+const disturbed = new Set<string>();
+const called = new Set<string>();
+recordOperations(twin, called);
 
 beforeAll(async () => {
   await twin.migrate();
@@ -33,7 +38,10 @@ for (const lost of ["reply", "request"] as const) {
       const [fault, plain] = [await operation.prepare(faulty), await operation.prepare(twin)];
       const match = (request: Buffer) => request.includes(`_${operation.statement}\0`);
       const sprung = lost === "reply" ? proxy.loseNextReply(match) : proxy.loseNextRequest(match);
-      const answers = [await answer(operation, fault), await plain()];
+      const withFaultAnswer = await answer(operation, fault);
+      called.clear();
+      const answers = [withFaultAnswer, await plain()];
+      for (const name of called) disturbed.add(name);
       await sprung;
       if (lost === "request" || !operation.answersWhatItDid) {
         const [withFault, without] = answers.map(sameAnswer);
@@ -50,6 +58,17 @@ for (const lost of ["reply", "request"] as const) {
     });
   }
 }
+
+test("every operation that changes something was disturbed", () => {
+  const without = {
+    attend: "opens a connection, which is opened again",
+    housekeep: "not repeated: the next round is a second later",
+    reclaim: "not repeated: the next round is a second later",
+    cleanUp: "not repeated: the next round comes",
+    "runs.transact": "has a test below",
+  } as const;
+  expectEveryOperation(disturbed, without, { changing: true });
+});
 
 async function answer({ repeatedByCaller }: Operation, act: () => Promise<unknown>): Promise<unknown> {
   if (!repeatedByCaller) return act();

@@ -131,6 +131,14 @@ function eventOperations(): Operation[] {
         return () => store.events.debounce([event]);
       },
     },
+    {
+      name: "accept",
+      statement: "gather_events",
+      prepare: async (store) => {
+        await store.runs.groupIds([run.group]);
+        return () => store.events.accept([{ runs: [], debounced: [event] }]);
+      },
+    },
     onGathering("settle_debounced", 0),
     onGathering("settle_debounced", 1),
     {

@@ -1,49 +1,18 @@
 // Whether a commit can be stored at all, judged before its fence; a bad one is refused alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
-import { versionName } from "../../../kernel/name.js";
 import { problemOfEffects } from "../../../kernel/run/check-commit.js";
-import type { Effect, EnqueueEffect } from "../../../kernel/run/effect.js";
-import type { Commit } from "../../contract/run/runs.js";
-import { checkRun } from "../run/run.js";
-import {
-  checkDelay,
-  checkInteger,
-  checkName,
-  checkObject,
-  checkOneOf,
-  checkPayload,
-  checkText,
-  checkUuid,
-  optional,
-  type Problem,
-} from "../value.js";
+import { EFFECTS, type Effect, type EnqueueEffect } from "../../../kernel/run/effect.js";
+import type { Commit } from "../../contract/claim/commits.js";
+import { checkInteger, checkObject, checkOneOf, checkUuid, type Problem } from "../value.js";
+import { checkEffect } from "./effect-checks.js";
 
-const KINDS: readonly Effect["kind"][] = [
-  "append",
-  "take",
-  "enqueue",
-  "complete",
-  "fail",
-  "retry",
-  "park",
-  "handBack",
-  "misfit",
-  "pause",
-  "continue",
-];
-const ENDS: readonly Extract<Effect, { kind: "fail" }>["as"][] = [
-  "failed",
-  "dead",
-  "cancelled",
-  "skipped",
-  "quarantined",
-];
+const KINDS = Object.keys(EFFECTS);
 
-/** What is wrong with each of the commits of one call, in their order. */
-export function checkCommits(commits: readonly unknown[]): readonly Problem[] {
+/** Checks the commits of one call, one after the other; the second under one claim is refused. */
+export function commitChecker(): (commit: unknown) => Problem {
   const seen = new Set<string>();
-  return commits.map((commit) => {
+  return (commit) => {
     const problem = checkObject("commit", commit) ?? checkClaim("claim", (commit as Commit).claim);
     if (problem) return problem;
     const { runId, token } = (commit as Commit).claim;
@@ -51,10 +20,10 @@ export function checkCommits(commits: readonly unknown[]): readonly Problem[] {
     if (seen.has(fence)) return new InvalidInput("commits", `two commits under one claim on run ${runId} in one call`);
     seen.add(fence);
     return checkCommit(commit as Commit);
-  });
+  };
 }
 
-export function checkCommit({ claim, expectedSeq, effects }: Commit): Problem {
+function checkCommit({ claim, expectedSeq, effects }: Commit): Problem {
   return (
     checkClaim("claim", claim) ??
     checkInteger("expectedSeq", expectedSeq, 0, Number.MAX_SAFE_INTEGER) ??
@@ -121,57 +90,4 @@ function checkOnce(path: string, name: string, seen: Set<string>): Problem {
   if (seen.has(name)) return new InvalidInput(path, "stands twice in this commit");
   seen.add(name);
   return null;
-}
-
-function checkEffect(path: string, effect: Effect): Problem {
-  switch (effect.kind) {
-    case "append":
-      return checkEntry(`${path}.entry`, effect.entry);
-    case "take":
-      return (
-        checkText(`${path}.messageKey`, effect.messageKey) ?? optional(checkUuid)(`${path}.messageId`, effect.messageId)
-      );
-    case "enqueue":
-      return checkText(`${path}.name`, effect.name) ?? checkRun(`${path}.run`, effect.run);
-    case "complete":
-      return checkPayload(`${path}.output`, effect.output);
-    case "fail":
-      return checkOneOf(`${path}.as`, effect.as, ENDS) ?? checkPayload(`${path}.reason`, effect.reason);
-    case "retry":
-      return checkDelay(`${path}.delayMs`, effect.delayMs) ?? checkPayload(`${path}.error`, effect.error);
-    case "park":
-      return (
-        (effect.wakeInMs === null ? null : checkDelay(`${path}.wakeInMs`, effect.wakeInMs)) ??
-        checkInteger(`${path}.wakeAfter`, effect.wakeAfter, 1) ??
-        checkInteger(`${path}.seenInboxSeq`, effect.seenInboxSeq, 0, Number.MAX_VALUE)
-      );
-    case "continue":
-      return checkPayload(`${path}.input`, effect.input) ?? checkReopen(`${path}.reopen`, effect.reopen);
-    case "misfit":
-      return checkName(versionName, `${path}.build`, effect.build) ?? checkPayload(`${path}.reason`, effect.reason);
-    case "handBack":
-    case "pause":
-      return null;
-  }
-}
-
-function checkReopen(path: string, keys: unknown): Problem {
-  if (!Array.isArray(keys)) return new InvalidInput(path, "must be a list of message keys");
-  for (let i = 0; i < keys.length; i++) {
-    const problem = checkText(`${path}[${i}]`, keys[i]);
-    if (problem) return problem;
-  }
-  return null;
-}
-
-function checkEntry(path: string, entry: unknown): Problem {
-  const problem = checkObject(path, entry);
-  if (problem) return problem;
-  const { kind, name, key, payload } = entry as Record<string, unknown>;
-  return (
-    checkText(`${path}.kind`, kind) ??
-    checkText(`${path}.name`, name) ??
-    optional(checkText)(`${path}.key`, key) ??
-    optional(checkPayload)(`${path}.payload`, payload)
-  );
 }

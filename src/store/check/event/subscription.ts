@@ -11,7 +11,7 @@ import {
   stackName,
   versionName,
 } from "../../../kernel/name.js";
-import type { NewDebounced, Subscription } from "../../contract/event/events.js";
+import type { EventRuns, NewDebounced, Subscription } from "../../contract/event/events.js";
 import { checkLifetime, checkRun } from "../run/run.js";
 import {
   checkDelay,
@@ -21,6 +21,7 @@ import {
   checkPayload,
   checkText,
   checkUuid,
+  firstProblem,
   optional,
   type Problem,
 } from "../value.js";
@@ -98,7 +99,17 @@ export function checkDebounced(event: NewDebounced): Problem {
     checkName(keyScope, "ticket.subscription", subscription) ??
     checkText("ticket.subject", subject) ??
     checkInteger("the length of ticket.subject", subject.length, 1, LONGEST_SUBJECT) ??
-    checkDelay("ticket.windowMs", windowMs) ??
-    (event.beside ?? []).reduce<Problem>((problem, run, i) => problem ?? checkRun(`beside[${i}]`, run, run?.key), null)
+    checkDelay("ticket.windowMs", windowMs)
+  );
+}
+
+export function checkEventRuns(event: EventRuns): Problem {
+  const problem = checkObject("event", event);
+  if (problem) return problem;
+  const { runs, debounced } = event;
+  if (!Array.isArray(runs)) return new InvalidInput("runs", "must be a list of runs");
+  if (!Array.isArray(debounced)) return new InvalidInput("debounced", "must be a list of debounced events");
+  return (
+    firstProblem(runs, (run, i) => checkRun(`runs[${i}]`, run, run?.key)) ?? firstProblem(debounced, checkDebounced)
   );
 }

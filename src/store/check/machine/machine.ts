@@ -32,25 +32,23 @@ const LARGEST_SEQ = Number.MAX_SAFE_INTEGER;
 
 const checkKey = (path: string, key: unknown) => checkName(dedupeKey, path, key);
 
-/** One answer for each. */
-export function checkCreates(instances: readonly NewInstance[]): Problem[] {
-  return instances.map(
-    (one) =>
-      checkObject("instance", one) ??
-      checkUuid("key", one.key) ??
-      checkKey("id", one.id) ??
-      checkText("inputHash", one.inputHash) ??
-      checkPayload("snapshot", one.snapshot) ??
-      firstOf("redact", one.redact, checkText) ??
-      checkGroup("group", one.group) ??
-      checkChange(one),
+export function checkCreate(one: NewInstance): Problem {
+  return (
+    checkObject("instance", one) ??
+    checkUuid("key", one.key) ??
+    checkKey("id", one.id) ??
+    checkText("inputHash", one.inputHash) ??
+    checkPayload("snapshot", one.snapshot) ??
+    firstOf("redact", one.redact, checkText) ??
+    checkGroup("group", one.group) ??
+    checkChange(one)
   );
 }
 
-/** One answer for each; the second for an instance in a call is refused. */
-export function checkAppends(appends: readonly Append[]): Problem[] {
+/** Checks the appends of one call, one after the other; the second for an instance is refused. */
+export function appendChecker(): (append: Append) => Problem {
   const seen = new Set<string>();
-  return appends.map((one) => {
+  return (one) => {
     const problem =
       checkObject("append", one) ??
       checkUuid("key", one.key) ??
@@ -64,11 +62,7 @@ export function checkAppends(appends: readonly Append[]): Problem[] {
     if (seen.has(one.key)) return new InvalidInput("key", "stands twice in this call");
     seen.add(one.key);
     return null;
-  });
-}
-
-export function checkTold(told: readonly NewTold[]): Problem[] {
-  return told.map((one) => checkToldOne("told", one));
+  };
 }
 
 export function checkTimerClaim({ groups, limit, leaseMs, mostAttempts }: TimerClaim): Problem {
@@ -113,7 +107,7 @@ function checkChange(change: Change): Problem {
       "timers",
       change.timers.map(({ id }) => id),
     ) ??
-    firstOf("told", change.told, checkToldOne) ??
+    firstOf("told", change.told, checkTold) ??
     checkOnce(
       "told",
       change.told.map(({ id }) => id),
@@ -145,7 +139,7 @@ function checkTimer(path: string, timer: Change["timers"][number]): Problem {
   );
 }
 
-function checkToldOne(path: string, told: NewTold): Problem {
+export function checkTold(path: string, told: NewTold): Problem {
   return (
     checkObject(path, told) ??
     checkUuid(`${path}.id`, told.id) ??

@@ -12,6 +12,7 @@ import {
   checkObject,
   checkText,
   checkUuid,
+  firstProblem,
   optional,
   type Problem,
 } from "../value.js";
@@ -25,10 +26,10 @@ export function checkDeclaration(declaration: ScheduleDeclaration): Problem {
     checkName(envName, "env", env) ??
     optional((path, value) => checkName(stackName, path, value))("stack", stack) ??
     optional(checkDelay)("removeAfterMs", removeAfterMs) ??
-    firstOf(programs, (program, i) => checkName(programName, `programs[${i}]`, program));
+    firstProblem(programs, (program, i) => checkName(programName, `programs[${i}]`, program));
   if (problem) return problem;
   const seen = new Set<string>();
-  return firstOf(schedules, (schedule, i) => {
+  return firstProblem(schedules, (schedule, i) => {
     const path = `schedules[${i}]`;
     const bad =
       checkObject(path, schedule) ??
@@ -50,7 +51,7 @@ export function checkDeclaration(declaration: ScheduleDeclaration): Problem {
 
 export function checkFires(fires: readonly Fire[]): Problem {
   const seen = new Set<string>();
-  return firstOf(fires, (fire, i) => {
+  return firstProblem(fires, (fire, i) => {
     const path = `fires[${i}]`;
     const bad =
       checkObject(path, fire) ??
@@ -58,7 +59,7 @@ export function checkFires(fires: readonly Fire[]): Problem {
       checkInstant(`${path}.seenLast`, fire.seenLast) ??
       checkInstant(`${path}.last`, fire.last) ??
       optional(checkInstant)(`${path}.next`, fire.next) ??
-      firstOf(fire.runs, (run, k) => {
+      firstProblem(fire.runs, (run, k) => {
         const at = `${path}.runs[${k}]`;
         return checkRun(at, run, run?.key ?? null) ?? checkOnce(`${at}.id`, run.id, seen);
       }) ??
@@ -83,12 +84,4 @@ function checkOnce(path: string, id: string, seen: Set<string>): Problem {
 
 export function checkInstant(path: string, value: unknown): Problem {
   return checkInteger(path, value, -LATEST_MS, LATEST_MS);
-}
-
-function firstOf<T>(items: readonly T[], check: (item: T, i: number) => Problem): Problem {
-  for (const [i, item] of items.entries()) {
-    const problem = check(item, i);
-    if (problem) return problem;
-  }
-  return null;
 }

@@ -1,6 +1,5 @@
 // Checks the arguments of timeout operations before anything is written, and rejects fences that no claim can have.
 
-import { isUuid } from "../../../kernel/id.js";
 import { dedupeKey, envName, keyScope, nodeName, waitName } from "../../../kernel/name.js";
 import type {
   NewTimeout,
@@ -61,7 +60,6 @@ export function checkTimeoutRelease(path: string, { retryInMs, problem }: Timeou
   );
 }
 
-/** A fence that no claim can have is treated like that of a lost claim. */
-export function mayBeTimeoutFence(fence: TimeoutFence): boolean {
-  return !checkObject("fence", fence) && isUuid(fence.generation) && isUuid(fence.token);
+export function checkTimeoutFence(fence: TimeoutFence): Problem {
+  return checkObject("fence", fence) ?? checkUuid("generation", fence.generation) ?? checkUuid("token", fence.token);
 }

@@ -2,6 +2,7 @@
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
 import type { Recovery } from "../../../kernel/run/recovery.js";
+import type { TakenBackAs } from "./claims.js";
 
 export interface OrphanFilter {
   /** Omitted: of every env. */
@@ -32,4 +33,37 @@ export interface RecoveryDecision {
   readonly runId: string;
   readonly epoch: number;
   readonly policy: Recovery;
+}
+
+export interface Reclaimed {
+  readonly runId: string;
+  readonly outcome: TakenBackAs;
+  /** The incarnation that held it; whose it was, when that is registered. */
+  readonly previousOwner: string;
+  readonly previousIdentity: string | null;
+  readonly previousName: string | null;
+  readonly epoch: number;
+  /** Claims in a row whose holder died, this one included; a holder that was heard of again does not count. */
+  readonly crashes: number;
+  /** How long the lease had been over; less than nothing when its node was missed before that. */
+  readonly expiredForMs: number;
+  /** How long ago the claim was granted or last renewed; null when its owner did not say how long it leases. */
+  readonly renewedAgoMs: number | null;
+}
+
+export interface RunRecovery {
+  /**
+   * Takes back the claims of an env whose lease is over, as their program's recovery policy says, or `dead` at the crash limit.
+   * Executes nothing.
+   */
+  sweepExpired(options: { readonly env: string; readonly limit: number }): Promise<readonly Reclaimed[]>;
+
+  /** Running runs whose lease has been over for so long, by id: for whoever decides on each of them. Reads only. */
+  orphans(filter: OrphanFilter): Promise<readonly Orphan[]>;
+
+  /**
+   * Takes back these, each as decided, if it is still the same claim and its lease still over. Of two who decide on one
+   * orphan, one acts; the other is not told of it. Executes nothing.
+   */
+  recover(decisions: readonly RecoveryDecision[], options: { readonly staleMs: number }): Promise<readonly Reclaimed[]>;
 }

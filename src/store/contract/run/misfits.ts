@@ -43,3 +43,11 @@ export function noFittingNode(builds: readonly string[]): Readonly<Record<string
     message: `No live node has code that fits the journal. Tried: ${builds.join(", ")}.`,
   };
 }
+
+export interface RunMisfits {
+  /**
+   * Looks at runs that some code does not fit: quarantined ones that a live node has not tried are claimable again, and waiting
+   * ones that every live node of their group has tried are quarantined. Bounded, within one env. Executes nothing.
+   */
+  reviewMisfits(review: MisfitReview): Promise<readonly MisfitReviewed[]>;
+}

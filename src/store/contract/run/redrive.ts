@@ -25,3 +25,11 @@ export type RedriveAnswer =
 export function reopens(state: RunState): boolean {
   return (REOPENED_STATES as readonly RunState[]).includes(state);
 }
+
+export interface RunRetries {
+  /**
+   * Opens failed, dead and quarantined runs again, with those of their tasks that did not succeed: of the skipped ones only
+   * those behind another that is opened. From the start, a run begins anew with new tasks. Answers stand in the order of the ids.
+   */
+  redrive(runIds: readonly string[], options: Redrive): Promise<readonly RedriveAnswer[]>;
+}

@@ -6,10 +6,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { InvalidInput } from "../../../kernel/error.js";
 import type { Claim } from "../../../kernel/run/claim.js";
-import { type Effect, type EnqueueEffect, ends, settles, type TakeEffect } from "../../../kernel/run/effect.js";
-import { entryOf } from "../../../kernel/run/effect-entry.js";
+import {
+  type Effect,
+  type EnqueueEffect,
+  ends,
+  entryOf,
+  settles,
+  type TakeEffect,
+} from "../../../kernel/run/effect.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkCommits } from "../../check/claim/commit.js";
 import type { Problem } from "../../check/value.js";
 import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import { findMessage } from "../inbox/deliver-message.js";
@@ -23,12 +28,8 @@ import { waitersOf } from "../task/count-down.js";
 import { settleClaim } from "./settle-claim.js";
 
 export function commit(tables: Tables, commits: readonly Commit[]): readonly CommitAnswer[] {
-  const problems = checkCommits(commits);
   const answers = new Map<Commit, CommitAnswer>();
-  commits.forEach((one, i) => {
-    if (problems[i]) answers.set(one, { outcome: "refused", error: problems[i] });
-  });
-  let left = commits.filter((one) => !answers.has(one));
+  let left = commits;
   for (let pass = 1; pass <= 2 && left.length > 0; pass++) {
     applyBatch(tables, left, answers);
     left = left.filter((one) => answers.get(one)!.outcome === "busy");
@@ -65,7 +66,7 @@ function countedDownBy(tables: Tables, { claim, effects }: Commit): readonly str
 
 /** Whether this commit would be written now. */
 export function accepts(tables: Tables, one: Commit): boolean {
-  return checkCommits([one])[0] === null && fencedRow(tables, one) !== null && checkNeeds(tables, one) === null;
+  return fencedRow(tables, one) !== null && checkNeeds(tables, one) === null;
 }
 
 /** The fence. `running` is implied: in any other state the row has no token. */

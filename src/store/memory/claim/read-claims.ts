@@ -1,13 +1,11 @@
 // Reads who held a run, claim by claim: those that were taken are noted, of the others their tokens tell.
 
 import { isTokenOf } from "../../../kernel/run/claim.js";
-import { checkLimit, refuse } from "../../check/value.js";
 import type { ClaimRecord, Holder } from "../../contract/claim/claims.js";
 import { toMs } from "../table/micros.js";
 import type { Tables } from "../table/tables.js";
 
 export function readClaims(tables: Tables, runId: string, limit: number): readonly ClaimRecord[] {
-  refuse(checkLimit("limit", limit));
   const tokens = new Map<number, string>();
   for (const { epoch, token } of tables.journal.get(runId)?.values() ?? []) if (token) tokens.set(epoch, token);
   const taken = new Map((tables.takenClaims.get(runId) ?? []).map((one) => [one.epoch, one]));

@@ -11,7 +11,6 @@ import {
   NAMED_HOLDERS,
   SAME_CRASH_MS,
 } from "../../../kernel/run/suspicion.js";
-import { checkLimit, checkText, refuse } from "../../check/value.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { type Ended, endRun, settleEnds } from "../run/end-run.js";
@@ -44,7 +43,6 @@ export function sweepExpired(
   tables: Tables,
   { env, limit }: { readonly env: string; readonly limit: number },
 ): readonly Reclaimed[] {
-  refuse(checkText("env", env) ?? checkLimit("limit", limit));
   const rows = expiredSince(tables, tables.nowUs()).filter(({ group }) => group.env === env);
   return takeBackRows(tables, rows.slice(0, Math.max(limit, 0)), null);
 }

@@ -1,10 +1,7 @@
 // Programs as data: saved over the version that was read, switched on and off, listed when something has changed.
 
 import { createHash } from "node:crypto";
-import { envName, nodeName } from "../../../kernel/name.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import { checkDefinition, checkDefinitionName } from "../../check/definition/definition.js";
-import { checkName, checkText, optional, refuse } from "../../check/value.js";
 import type { DefinitionName, DefinitionStore } from "../../contract/definition/definitions.js";
 import { compareText } from "../table/compare-text.js";
 import { joinKey } from "../table/join-key.js";
@@ -18,7 +15,6 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
     [...tables.definitionVersions.values()].filter((one) => keyOf(one) === keyOf(definition));
   return {
     async save(definition) {
-      refuse(checkDefinition(definition));
       const { env, kind, name, body, by, expectedVersion, programs } = definition;
       const there = tables.definitions.get(keyOf(definition));
       const version = there?.version ?? 0;
@@ -36,7 +32,6 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
       return { outcome: "saved", version: row.version };
     },
     async enable(definition, enabled, by) {
-      refuse(checkDefinitionName(definition) ?? checkName(nodeName, "by", by));
       const row = tables.definitions.get(keyOf(definition));
       if (row && row.enabled !== (enabled === true)) {
         tables.definitions.set(keyOf(definition), { ...row, enabled: enabled === true, by, atUs: tables.nowUs() });
@@ -45,11 +40,9 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
       return row !== undefined;
     },
     async remove(definition) {
-      refuse(checkDefinitionName(definition));
       if (tables.definitions.delete(keyOf(definition))) onChange();
     },
     async older(env) {
-      refuse(checkName(envName, "env", env));
       const waitedFor = groupsWithWork(tables, env);
       const isWanted = (one: DefinitionVersionRow) => {
         const current = tables.definitions.get(keyOf(one));
@@ -66,7 +59,6 @@ export function memoryDefinitions(tables: Tables, onChange: () => void): Definit
         .map(({ programs: _, ...one }) => one);
     },
     async list(env, { unlessRevision } = {}) {
-      refuse(checkName(envName, "env", env) ?? optional(checkText)("unlessRevision", unlessRevision));
       const rows = [...tables.definitions.values()].filter((row) => row.env === env).sort(byName);
       const revision = revisionOf(rows);
       if (revision === unlessRevision) return { revision, definitions: null };

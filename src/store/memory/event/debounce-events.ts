@@ -3,16 +3,14 @@
 import type { Claim } from "../../../kernel/run/claim.js";
 import { type DebounceTicket, writeTicket } from "../../../kernel/run/debounce-ticket.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkClaim } from "../../check/claim/commit.js";
-import { checkDebounced } from "../../check/event/subscription.js";
-import { refuse } from "../../check/value.js";
 import {
+  type AcceptAnswer,
   type DebounceAnswer,
+  type EventRuns,
   type NewDebounced,
   type SettleDebounced,
   UNSEEN_MS,
 } from "../../contract/event/events.js";
-import type { InsertAnswer } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { addRun } from "../run/add-run.js";
 import { endRun } from "../run/end-run.js";
@@ -27,31 +25,37 @@ import type { Tables } from "../table/tables.js";
 
 const at = (env: string, { subscription, subject }: DebounceTicket) => joinKey(env, subscription, subject);
 
+type Gathered = Extract<DebounceAnswer, { outcome: "gathered" }>;
+
 /** With `inserting`, in a caller's transaction: nothing that is there is changed; each event makes a run, claimable at once. */
 export function debounce(
   tables: Tables,
   events: readonly NewDebounced[],
   { inserting }: { readonly inserting: boolean },
-): DebounceAnswer[] {
+): Gathered[] {
   const nowUs = tables.nowUs();
-  const problems = events.map(checkDebounced);
-  const last = new Map<string, NewDebounced>();
-  events.forEach((event, i) => {
-    if (!problems[i]) last.set(at(event.run.group.env, event.ticket), event);
-  });
-  const beside = new Map<NewDebounced, readonly InsertAnswer[]>();
-  events.forEach((event, i) => {
-    if (event?.beside && !problems[i]) beside.set(event, insertRuns(tables, event.beside));
-  });
+  const last = new Map(events.map((event) => [at(event.run.group.env, event.ticket), event]));
   const accept = inserting ? insertGatherer : gather;
   const gathers = new Map([...last].map(([key, event], i) => [key, accept(tables, key, event, nowUs, i)]));
-  return events.map((event, i): DebounceAnswer => {
-    const error = problems[i];
-    if (error) return { outcome: "refused", error };
-    const runId = gathers.get(at(event.run.group.env, event.ticket))!;
-    const others = beside.get(event);
-    return { outcome: "gathered", runId, ...(others && { beside: others }) };
-  });
+  return events.map(({ run, ticket }) => ({ outcome: "gathered", runId: gathers.get(at(run.group.env, ticket))! }));
+}
+
+/** In one turn, and so all or nothing: what is accepted here can be stored. */
+export function acceptEvents(tables: Tables, events: readonly EventRuns[]): readonly AcceptAnswer[] {
+  const inserted = insertRuns(
+    tables,
+    events.flatMap(({ runs }) => runs),
+  ).values();
+  const gathered = debounce(
+    tables,
+    events.flatMap((event) => event.debounced),
+    { inserting: false },
+  ).values();
+  return events.map(({ runs, debounced }) => ({
+    outcome: "accepted",
+    runs: runs.map(() => inserted.next().value!),
+    debounced: debounced.map(() => gathered.next().value!),
+  }));
 }
 
 function insertGatherer(tables: Tables, _key: string, { run, ticket }: NewDebounced, nowUs: number, position: number) {
@@ -81,7 +85,6 @@ const WRITTEN: Readonly<Record<string, Exclude<SettleDebounced["outcome"], "lost
 };
 
 export function settle(tables: Tables, claim: Claim, expectedSeq: number, ticket: DebounceTicket): SettleDebounced {
-  refuse(checkClaim("claim", claim));
   const row = tables.runs.get(claim.runId);
   const held = row?.epoch === claim.epoch && row.token === claim.token && row.seq === expectedSeq;
   if (!row || !held) {

@@ -1,11 +1,10 @@
 // Joins the operations on events.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkText, refuse } from "../../check/value.js";
 import type { EventStore } from "../../contract/event/events.js";
 import type { Tables } from "../table/tables.js";
 import { tablesSeenBy } from "../table/transaction.js";
-import { debounce, settle } from "./debounce-events.js";
+import { acceptEvents, debounce, settle } from "./debounce-events.js";
 import { startEvents } from "./start-events.js";
 import { matchEvent, subscribe, subscriptionsOf } from "./subscriptions.js";
 
@@ -18,7 +17,6 @@ export function memoryEvents(
   return {
     subscribe: async (declaration) => subscribe(tables, declaration),
     subscriptions: async (env) => {
-      refuse(checkText("env", env));
       return subscriptionsOf(tables, (one) => one.env === env);
     },
     match: async (events) => events.map((event) => matchEvent(tables, event)),
@@ -29,10 +27,13 @@ export function memoryEvents(
     },
     debounce: async (events, { tx } = {}) => {
       const answers = debounce(tablesSeenBy(tables, tx), events, { inserting: tx !== undefined });
-      if (tx) return answers;
-      const gathered = events.filter((_, i) => answers[i]!.outcome === "gathered");
-      started(gathered.flatMap(({ beside = [] }) => beside));
-      hint(gathered.map(({ run }) => run));
+      if (!tx) hint(events.map(({ run }) => run));
+      return answers;
+    },
+    accept: async (events) => {
+      const answers = acceptEvents(tables, events);
+      started(events.flatMap(({ runs }) => runs));
+      hint(events.flatMap(({ debounced }) => debounced.map(({ run }) => run)));
       return answers;
     },
     settleDebounced: async (claim, expectedSeq, ticket) => settle(tables, claim, expectedSeq, ticket),

@@ -2,7 +2,6 @@
 
 import { type EventRun, eventRun } from "../../../kernel/run/event-run.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkEvent } from "../../check/event/subscription.js";
 import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../../contract/event/events.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import { takeKey } from "../key/take-key.js";
@@ -26,8 +25,6 @@ export function startEvents(
   const nowUs = tables.nowUs();
   const made = new Set<EventRun>();
   const accepted = events.map((event, position): Accepted | StartAnswer => {
-    const error = checkEvent(event);
-    if (error) return { outcome: "refused", error };
     const matched = matchEvent(tables, event);
     if (!matched.every(isPlain)) return { outcome: "left", matched };
     const runs = matched.map((one) => eventRun(event, one));

@@ -1,8 +1,6 @@
 // Keeps the subscriptions in step with the code of the nodes, and finds those that an event is for.
 
 import { containsOneOf } from "../../../kernel/contains.js";
-import { checkDeclaration } from "../../check/event/subscription.js";
-import { refuse } from "../../check/value.js";
 import {
   type Declaration,
   type EventToMatch,
@@ -22,7 +20,6 @@ export function subscriptionsOf(tables: Tables, wanted: (one: Subscription) => b
 }
 
 export function subscribe(tables: Tables, declaration: Declaration): number {
-  refuse(checkDeclaration(declaration));
   const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   for (const one of subscriptions) {
     const at = joinKey(env, one.id);

@@ -1,7 +1,6 @@
 // Sends messages: each key is accepted once per run, and a parked run wakes by it.
 
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkMessage } from "../../check/inbox/message.js";
 import type { NewMessage, SendAnswer } from "../../contract/inbox/inbox.js";
 import type { Tables } from "../table/tables.js";
 import { findMessage, ringRun, storeMessage } from "./deliver-message.js";
@@ -14,8 +13,6 @@ export function sendMessages(
 ): readonly SendAnswer[] {
   const nowUs = tables.nowUs();
   return messages.map((message) => {
-    const error = checkMessage(message);
-    if (error) return { outcome: "refused", error };
     const { runId, key, messageId } = message;
     const row = tables.runs.get(runId);
     if (!row) return { outcome: "unknown" };

@@ -1,6 +1,5 @@
 // Wakes parked runs by what is there, not by what was rung: a due time, or unread messages.
 
-import { checkLimit, refuse } from "../../check/value.js";
 import { moveRun } from "../run/move-run.js";
 import { compareText } from "../table/compare-text.js";
 import type { RunRow } from "../table/rows.js";
@@ -8,7 +7,6 @@ import { runsInState, type Tables } from "../table/tables.js";
 import { isCalled } from "./deliver-message.js";
 
 export function wakeParked(tables: Tables, options: { readonly limit: number }): readonly RunRow[] {
-  refuse(checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = runsInState(tables, "parked")
     .filter((row) => isDue(row, nowUs) || isCalled(tables, row))

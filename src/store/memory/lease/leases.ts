@@ -1,7 +1,5 @@
 // Named leases: acquired, renewed and finished under the same epochs and tokens as claims.
 
-import { checkAcquire, mayBeFence } from "../../check/lease/lease.js";
-import { checkDelay, checkLimit, checkText, refuse } from "../../check/value.js";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -20,14 +18,12 @@ export function memoryLeases(tables: Tables): LeaseStore {
   return {
     acquire: async (request) => acquireLease(tables, request),
     renew: async (fence, leaseMs) => {
-      refuse(checkDelay("leaseMs", leaseMs));
       const row = heldLease(tables, fence);
       if (row) row.leaseUntilUs = tables.nowUs() + toUs(leaseMs);
       return row !== null;
     },
     complete: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
     fail: async (fence, detail) => {
-      refuse(checkText("detail", detail));
       return finishLease(tables, fence, { state: "failed", detail });
     },
     release: async (fence) => finishLease(tables, fence, { state: "done", detail: null }),
@@ -44,7 +40,6 @@ export function memoryLeases(tables: Tables): LeaseStore {
 }
 
 function acquireLease(tables: Tables, request: AcquireRequest): AcquireAnswer {
-  refuse(checkAcquire(request));
   const { env, key, token } = request;
   const nowUs = tables.nowUs();
   const row = tables.leases.get(joinKey(env, key));
@@ -101,21 +96,18 @@ function finishLease(
 
 /** The reply to the same call was lost: it finds its own effect, unless somebody has acquired the lease since. */
 function finishedBefore(tables: Tables, fence: LeaseFence, state: "done" | "failed"): boolean {
-  if (!mayBeFence(fence)) return false;
   const { env, key, epoch, token } = fence;
   const row = tables.leases.get(joinKey(env, key));
   return row !== undefined && row.state === state && row.epoch === epoch && row.finishedToken === token;
 }
 
 function heldLease(tables: Tables, fence: LeaseFence): LeaseRow | null {
-  if (!mayBeFence(fence)) return null;
   const { env, key, epoch, token } = fence;
   const row = tables.leases.get(joinKey(env, key));
   return row && row.state === "claimed" && row.epoch === epoch && row.token === token ? row : null;
 }
 
 function reclaimExpired(tables: Tables, options: { readonly env: string; readonly limit: number }): LeaseRecord[] {
-  refuse(checkText("env", options.env) ?? checkLimit("limit", options.limit));
   const nowUs = tables.nowUs();
   const rows = [...tables.leases.values()]
     .filter((row) => row.env === options.env && row.token !== null && row.leaseUntilUs <= nowUs)

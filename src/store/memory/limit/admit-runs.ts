@@ -1,6 +1,5 @@
 // Lets held runs go on as far as their limits allow, line by line and stage by stage.
 
-import { checkLimit, checkText, checkUuid, refuse } from "../../check/value.js";
 import type { Admission } from "../../contract/run/runs.js";
 import { moveRun } from "../run/move-run.js";
 import { compareText } from "../table/compare-text.js";
@@ -18,10 +17,8 @@ const DUE_SLACK_US = 2000;
 /** Answers the runs that became claimable, and those that were skipped. */
 export function admitRuns(tables: Tables, whom: Admission): readonly RunRow[] {
   if ("runIds" in whom) {
-    for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
     return admitAlong(tables, whom.runIds);
   }
-  refuse(checkLimit("keys", whom.keys) ?? checkText("env", whom.env));
   if (whom.keys < 1) return [];
   const waiting = rowsOf(tables).filter(({ state, key }) => state === "waits" && key.startsWith(`${whom.env}/`));
   return settle(tables, admitLines(tables, new Set(waiting.map(({ key }) => key))));

@@ -1,7 +1,5 @@
 // What nodes declare of their programs: limits, for whoever starts a run without having its code, and what becomes of orphans.
 
-import { checkDeclared } from "../../check/limit/declared.js";
-import { refuse } from "../../check/value.js";
 import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
 import { isSilent } from "../node/presence.js";
 import { type Declared, declaredText } from "../run/group-table.js";
@@ -15,7 +13,6 @@ export function declarePrograms(
   incarnation: string,
   programs: readonly DeclaredProgram[],
 ): readonly DeclarationConflict[] {
-  refuse(checkDeclared(incarnation, programs));
   const me = tables.nodes.get(incarnation);
   if (programs.length === 0 || !me || me.stoppedAtUs !== null) return [];
   const mine = programs.flatMap(({ group, limits, recovery = "resume" }) => {

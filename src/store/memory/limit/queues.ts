@@ -1,8 +1,6 @@
 // Queues: paused and resumed, and listed with what waits in them.
 
-import { envName, nodeName, queueName } from "../../../kernel/name.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { checkName, checkText, refuse } from "../../check/value.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";
 import { compareText } from "../table/compare-text.js";
 import { joinKey } from "../table/join-key.js";
@@ -15,22 +13,16 @@ export function isPaused(tables: Tables, { group: { env, queue } }: RunRow): boo
 }
 
 export function memoryQueues(tables: Tables, onResume: (runs: readonly RunRow[]) => void): QueueStore {
-  const check = (env: string, queue: string) =>
-    refuse(checkName(envName, "env", env) ?? checkName(queueName, "queue", queue));
   return {
     async pause(env, queue, by) {
-      check(env, queue);
-      refuse(checkName(nodeName, "by", by));
       const key = joinKey(env, queue);
       if (!tables.pausedQueues.has(key)) tables.pausedQueues.set(key, { env, queue, atUs: tables.nowUs(), by });
     },
     async resume(env, queue) {
-      check(env, queue);
       tables.pausedQueues.delete(joinKey(env, queue));
       onResume(liveRuns(tables, env).filter(({ group }) => group.queue === queue));
     },
     async list(env) {
-      refuse(checkText("env", env));
       return listQueues(tables, env);
     },
   };

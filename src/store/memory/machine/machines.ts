@@ -1,11 +1,7 @@
 // Instances of state machines, their events and timers.
 
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import { checkAge, checkPage } from "../../check/filter.js";
-import { checkInstanceFilter } from "../../check/machine/instance-filter.js";
-import { checkAppends, checkCreates, checkTold } from "../../check/machine/machine.js";
-import { checkInteger, checkText, checkUuid, refuse } from "../../check/value.js";
-import type { MachineStore, TellAnswer } from "../../contract/machine/machines.js";
+import type { MachineStore } from "../../contract/machine/machines.js";
 import { compareText } from "../table/compare-text.js";
 import { toMs, toUs } from "../table/micros.js";
 import { copyPayload } from "../table/payload.js";
@@ -21,42 +17,28 @@ import { claimTimers, settleTimers } from "./timers.js";
 export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGroup[]) => void): MachineStore {
   return {
     async create(instances, { tx } = {}) {
-      const problems = checkCreates(instances);
       const seen = tablesSeenBy(tables, tx);
       const nowUs = tables.nowUs();
       const positions = { timer: 0, told: 0, run: 0, met: new Set<string>(), created: new Set<string>() };
-      const answers = instances.map((one, i) => {
-        const error = problems[i];
-        return error ? { outcome: "refused" as const, error } : createOne(seen, one, nowUs, positions);
-      });
+      const answers = instances.map((one) => createOne(seen, one, nowUs, positions));
       if (!tx) onWoken(instances.flatMap((one, i) => (answers[i]!.outcome === "created" ? wokenBy(one) : [])));
       return answers;
     },
     async append(appends) {
-      const problems = checkAppends(appends);
       const nowUs = tables.nowUs();
       const positions = { timer: 0, told: 0, run: 0 };
-      const answers = appends.map((one, i) => {
-        const error = problems[i];
-        return error ? { outcome: "refused" as const, error } : appendOne(tables, one, nowUs, positions);
-      });
+      const answers = appends.map((one) => appendOne(tables, one, nowUs, positions));
       onWoken(appends.flatMap((one, i) => (answers[i]!.outcome === "accepted" ? wokenBy(one) : [])));
       return answers;
     },
     async tell(told, { tx } = {}) {
-      const problems = checkTold(told);
       const seen = tablesSeenBy(tables, tx);
       const nowUs = tables.nowUs();
-      let position = 0;
-      const answers = told.map((one, i): TellAnswer => {
-        const error = problems[i];
-        return error ? { outcome: "refused", error } : tellOne(seen, one, nowUs, position++);
-      });
+      const answers = told.map((one, position) => tellOne(seen, one, nowUs, position));
       if (!tx) onWoken(told.flatMap(({ group }, i) => (answers[i]!.outcome === "accepted" ? group : [])));
       return answers;
     },
     async load(keys, { tx } = {}) {
-      for (const key of keys) refuse(checkUuid("key", key));
       const seen = tablesSeenBy(tables, tx);
       return keys.map((key) => {
         const row = seen.instances.get(key);
@@ -64,8 +46,6 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       });
     },
     async events(key, { after, limit }) {
-      refuse(checkUuid("key", key) ?? checkInteger("after", after, 0, Number.MAX_SAFE_INTEGER));
-      refuse(checkInteger("limit", limit, 1));
       const log = tables.instanceEvents.get(key) ?? [];
       return log
         .filter(({ seq }) => seq > after)
@@ -73,21 +53,17 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
         .map(({ token: _, atUs, payload, ...row }) => ({ ...row, payload: copyPayload(payload), at: toMs(atUs) }));
     },
     async timers(key) {
-      refuse(checkUuid("key", key));
       return timersOf(tables, key).map(timerRecord);
     },
     claimTimers: async (claim) => claimTimers(tables, claim),
     settleTimers: async (settlements) => settleTimers(tables, settlements),
     async note(key, seq, problem) {
-      refuse(checkUuid("key", key) ?? checkInteger("seq", seq, 1, Number.MAX_SAFE_INTEGER));
-      refuse(checkText("problem", problem));
       const row = tables.instances.get(key);
       if (!row || row.seq !== seq || row.problem === problem) return false;
       tables.instances.set(key, { ...row, problem });
       return true;
     },
     async redriveTimers(key) {
-      refuse(checkUuid("key", key));
       const dead = timersOf(tables, key).filter(({ state }) => state === "dead");
       const nowUs = tables.nowUs();
       for (const row of dead) {
@@ -97,11 +73,9 @@ export function memoryMachines(tables: Tables, onWoken: (groups: readonly RunGro
       return dead.length;
     },
     async list(filter, page) {
-      refuse(checkInstanceFilter(filter) ?? checkPage(page));
       return listInstances(tables, filter, page);
     },
     async prune(age) {
-      refuse(checkAge(age));
       return pruneInstances(tables, age);
     },
   };

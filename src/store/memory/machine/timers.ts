@@ -1,7 +1,5 @@
 // Timers that are due: taken for a lease's time, and settled when they could not be fired.
 
-import { checkSettlements, checkTimerClaim } from "../../check/machine/machine.js";
-import { refuse } from "../../check/value.js";
 import type { ClaimedTimers, TimerClaim, TimerSettlement } from "../../contract/machine/machines.js";
 import { toMs, toUs } from "../table/micros.js";
 import type { TimerRow } from "../table/rows.js";
@@ -9,7 +7,6 @@ import type { Tables } from "../table/tables.js";
 import { byDeadline, loadedInstance, lookAtUs, timerRecord } from "./instance-records.js";
 
 export function claimTimers(tables: Tables, claim: TimerClaim): ClaimedTimers {
-  refuse(checkTimerClaim(claim));
   const { groups, limit, leaseMs, mostAttempts } = claim;
   const nowUs = tables.nowUs();
   const ids = new Set(groups.map((group) => tables.groups.idOf(group)));
@@ -47,7 +44,6 @@ function firstOf(rows: readonly TimerRow[], group: number, limit: number): Timer
 }
 
 export function settleTimers(tables: Tables, settlements: readonly TimerSettlement[]): number {
-  refuse(checkSettlements(settlements));
   const nowUs = tables.nowUs();
   return settlements.filter(({ id, generation, attempts: taken, as, delayMs, problem }) => {
     const row = tables.timers.get(id);

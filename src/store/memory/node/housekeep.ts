@@ -1,6 +1,5 @@
 // Keeps house: a sign of life, who is missing, and what is to be done; each part in a turn of its own.
 
-import { checkLimit, refuse } from "../../check/value.js";
 import type { HouseReport, HouseRound, ReclaimRound, Witness } from "../../contract/node/house.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Store } from "../../contract/store.js";
@@ -61,7 +60,6 @@ function housekeep(tables: Tables, round: HouseRound): HouseReport {
 }
 
 function reclaim(tables: Tables, round: ReclaimRound): readonly Reclaimed[] {
-  refuse(checkLimit("limit", round.limit));
   const rows = orphansOf(tables, isOrphan(tables, round)).slice(0, Math.max(round.limit, 0));
   return takeBackRows(tables, rows, round.incarnation);
 }

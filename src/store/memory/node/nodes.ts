@@ -1,10 +1,7 @@
 // Nodes: each start registers its incarnation, gives signs of life and says when it stops.
 
-import { nodeName } from "../../../kernel/name.js";
-import { changeMode, checkModeChange, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
+import { changeMode, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import { checkGroupIds, checkNode } from "../../check/node/node.js";
-import { checkName, checkText, refuse } from "../../check/value.js";
 import type {
   ModeChangeOptions,
   NodeRecord,
@@ -32,7 +29,6 @@ export function memoryNodes(
     register: async (node) => ringing(registerNode(tables, node)),
     heartbeat: async (incarnation) => beat(tables, incarnation),
     claimsFrom: async (incarnation, groupIds) => {
-      refuse(checkGroupIds("groupIds", groupIds));
       const row = tables.nodes.get(incarnation);
       if (row) row.claims = [...groupIds];
     },
@@ -67,8 +63,6 @@ function changeNode(
   change: ModeChange,
   { keep, by }: ModeChangeOptions,
 ): ModeState | null {
-  checkModeChange(change);
-  refuse(checkName(nodeName, "by", by));
   const row = tables.nodes.get(incarnation);
   if (!row || row.stoppedAtUs !== null) return null;
   row.modes = changeMode(row.modes, change);
@@ -81,7 +75,6 @@ function changeNode(
 }
 
 function registerNode(tables: Tables, node: NodeRegistration): RegisterAnswer {
-  refuse(checkNode(node));
   const { incarnation, identity, name, env, stack, build, serves, executors, alone, mode = "full" } = node;
   const { heartbeatMs, leaseMs, presenceGraceMs, takesBack = true } = node;
   const others = [...tables.nodes.values()].filter(
@@ -144,7 +137,6 @@ function listNodes(
   tables: Tables,
   filter: { readonly env: string; readonly stopped?: boolean },
 ): readonly NodeRecord[] {
-  refuse(checkText("env", filter.env));
   const holds = new Map<string | null, number>();
   for (const { owner } of runsInState(tables, "running")) holds.set(owner, (holds.get(owner) ?? 0) + 1);
   return [...tables.nodes.values()]

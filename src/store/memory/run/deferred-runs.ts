@@ -2,8 +2,6 @@
 
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkStackQuery } from "../../check/claim/recovery.js";
-import { checkLimit, checkText, refuse } from "../../check/value.js";
 import { DEFERRED_EXPIRED, type Deferral, type StackQuery } from "../../contract/run/runs.js";
 import { appendEntry } from "../journal/append-entry.js";
 import { isAlive } from "../node/nodes.js";
@@ -46,7 +44,6 @@ export function overdueDeferred(tables: Tables, nowUs: number): DeferredRow[] {
 /** Answers those that it ended. */
 export function expireDeferred(tables: Tables, options: { readonly env: string; readonly limit: number }): RunRow[] {
   const { env, limit } = options;
-  refuse(checkLimit("limit", limit) ?? checkText("env", env));
   const nowUs = tables.nowUs();
   const ended: Ended[] = [];
   const overdue = overdueDeferred(tables, nowUs).filter(({ runId }) => tables.runs.get(runId)?.group.env === env);
@@ -67,7 +64,6 @@ export function unservedGroups(
   tables: Tables,
   query: StackQuery,
 ): readonly { readonly id: number; readonly group: RunGroup }[] {
-  refuse(checkStackQuery(query));
   const { env, stacks, own, programs } = query;
   const live = [...tables.nodes.values()].filter((node) => node.env === env && isAlive(tables, node));
   return tables.groups

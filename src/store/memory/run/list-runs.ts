@@ -1,8 +1,6 @@
 // Shows runs to people: one, a page of them, or how many there are in each state.
 
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { checkFilter, checkPage } from "../../check/filter.js";
-import { refuse } from "../../check/value.js";
 import type { RunFilter, RunPage, RunRecord } from "../../contract/run/runs.js";
 import { compareText } from "../table/compare-text.js";
 import { toMs } from "../table/micros.js";
@@ -22,7 +20,6 @@ export function listRuns(
   filter: RunFilter,
   page: { readonly limit: number; readonly before?: string },
 ): RunPage {
-  refuse(checkFilter(filter) ?? checkPage(page));
   const { limit, before } = page;
   const matching = [...tables.runs.values()]
     .filter((row) => matches(row, filter) && (before === undefined || before === null || row.id < before))
@@ -33,7 +30,6 @@ export function listRuns(
 }
 
 export function countRuns(tables: Tables, filter: RunFilter): Readonly<Partial<Record<RunState, number>>> {
-  refuse(checkFilter(filter));
   const counts: Partial<Record<RunState, number>> = {};
   for (const row of tables.runs.values()) {
     if (matches(row, filter)) counts[row.state] = (counts[row.state] ?? 0) + 1;

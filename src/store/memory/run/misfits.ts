@@ -4,7 +4,6 @@ import { isUuid } from "../../../kernel/id.js";
 import { isTokenOf } from "../../../kernel/run/claim.js";
 import type { MisfitEffect } from "../../../kernel/run/effect.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkLimit, checkText, checkUuid, optional, refuse } from "../../check/value.js";
 import {
   ANYBODYS_ENTRIES,
   LOOK_AGAIN_MS,
@@ -83,7 +82,6 @@ function inEnv(tables: Tables, env: string | null) {
 
 export function reviewMisfits(tables: Tables, review: MisfitReview): readonly MisfitReviewed[] {
   const { env, limit, newcomer } = review;
-  refuse(checkText("env", env) ?? checkLimit("limit", limit) ?? optional(checkUuid)("newcomer", newcomer));
   const nowUs = tables.nowUs();
   const due = newcomer === undefined ? dueIn(tables, env, nowUs) : untriedBy(tables, env, newcomer);
   const reviewed = due.slice(0, Math.max(limit, 0)).flatMap((runId) => lookAt(tables, runId, nowUs) ?? []);

@@ -1,8 +1,6 @@
 // What happens to ended runs when they are old: archived (put aside, keys free), then pruned (gone).
 
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkAge } from "../../check/filter.js";
-import { refuse } from "../../check/value.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
 import { compareText } from "../table/compare-text.js";
 import { toUs } from "../table/micros.js";
@@ -61,7 +59,6 @@ function forgetRates(tables: Tables, { env, limit }: RetainOptions): void {
 }
 
 function oldRuns(tables: Tables, options: RetainOptions, nowUs: number, wanted: (row: RunRow) => boolean): RunRow[] {
-  refuse(checkAge(options));
   const endedByUs = nowUs - toUs(options.endedBeforeMs);
   return [...tables.runs.values()]
     .filter((row): row is RunRow & { endedAtUs: number } => row.endedAtUs !== null && row.endedAtUs <= endedByUs)

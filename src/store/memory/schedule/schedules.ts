@@ -1,8 +1,6 @@
 // Schedules: declared, decided on once, listed, paused and resumed.
 
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkDeclaration, checkFires, checkScheduleName } from "../../check/schedule/schedule.js";
-import { checkText, checkUuid, refuse } from "../../check/value.js";
 import type {
   DueSchedules,
   Fire,
@@ -31,18 +29,15 @@ export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRu
     declare: async (declaration) => declare(tables, declaration),
     due: async (ids) => due(tables, ids),
     fire: async (fires) => {
-      refuse(checkFires(fires));
       const { answers, started } = fire(tables, fires);
       onStarted(started);
       return answers;
     },
     async list(env) {
-      refuse(checkText("env", env));
       const rows = [...tables.schedules.values()].filter(({ group }) => group.env === env);
       return { now: toMs(tables.nowUs()), schedules: rows.sort(byName).map(scheduleRecord) };
     },
     async pause(env, name, by) {
-      refuse(checkScheduleName(env, name, by));
       const rows = meant(env, name);
       for (const row of rows.filter(({ pausedAtUs }) => pausedAtUs === null)) {
         Object.assign(row, { pausedAtUs: tables.nowUs(), pausedBy: by });
@@ -50,7 +45,6 @@ export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRu
       return rows.length;
     },
     async resume(env, name) {
-      refuse(checkScheduleName(env, name));
       const rows = meant(env, name);
       for (const row of rows) Object.assign(row, { pausedAtUs: null, pausedBy: null });
       return rows.length;
@@ -59,7 +53,6 @@ export function memorySchedules(tables: Tables, onStarted: (runs: readonly NewRu
 }
 
 function declare(tables: Tables, declaration: ScheduleDeclaration): string[] {
-  refuse(checkDeclaration(declaration));
   const { env, programs, schedules, removeAfterMs } = declaration;
   const stack = declaration.stack ?? null;
   const nowUs = tables.nowUs();
@@ -85,7 +78,6 @@ function newRow(row: Pick<ScheduleRow, "id" | "group" | "key" | "spec">, nowUs: 
 }
 
 function due(tables: Tables, ids: readonly string[]): DueSchedules {
-  for (const [i, id] of ids.entries()) refuse(checkUuid(`ids[${i}]`, id));
   const nowUs = tables.nowUs();
   const mine = [...tables.schedules.values()].filter(({ id, pausedAtUs }) => ids.includes(id) && pausedAtUs === null);
   const waits = mine.flatMap(({ nextMs }) => (nextMs !== null && toUs(nextMs) > nowUs ? toUs(nextMs) - nowUs : []));

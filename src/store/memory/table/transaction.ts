@@ -121,8 +121,14 @@ class MemoryTransaction implements Transaction {
   }
 }
 
-export function memoryTransaction(store: Store): Transaction & { commit(): void; rollback(): void } {
-  return new MemoryTransaction(tablesOf(store));
+type OpenTransaction = Transaction & { commit(): void; rollback(): void };
+
+export function memoryTransaction(store: Store): OpenTransaction {
+  return transactionOver(tablesOf(store));
+}
+
+export function transactionOver(tables: Tables): OpenTransaction {
+  return new MemoryTransaction(tables);
 }
 
 /** The tables as this transaction sees them; without one, the tables themselves. */

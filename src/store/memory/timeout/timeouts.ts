@@ -1,15 +1,6 @@
 // Timeouts of the memory store: schedules, finds, claims and completes them, with the same answers as PostgreSQL.
 
 import { KeyedListeners } from "../../../kernel/keyed-listeners.js";
-import {
-  checkNewTimeout,
-  checkTimeoutClaim,
-  checkTimeoutKey,
-  checkTimeoutRelease,
-  checkTimeoutScope,
-  mayBeTimeoutFence,
-} from "../../check/timeout/timeout.js";
-import { checkLimit, refuse } from "../../check/value.js";
 import type {
   ExpiredTimeouts,
   NewTimeout,
@@ -40,33 +31,27 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
       return record;
     },
     async cancel(key, { tx } = {}) {
-      refuse(checkTimeoutKey(key));
       return tablesSeenBy(tables, tx).timeouts.delete(keyOf(key));
     },
     async get(key) {
-      refuse(checkTimeoutKey(key));
       const row = tables.timeouts.get(keyOf(key));
       return row ? timeoutRecord(row) : null;
     },
     expired: async (of, limit) => expired(tables, of, limit),
     async claim(requests) {
-      for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
       return requests.map((request) => claim(tables, request));
     },
     complete: async (fences, { tx } = {}) => fences.map((fence) => complete(tablesSeenBy(tables, tx), tables, fence)),
     async release(releases) {
-      for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
       return releases.map((one) => release(tables, one));
     },
     async dead(of, { limit, after = "" }) {
-      refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
       const dead = ofScope(tables, of).filter(({ dueAtUs }) => dueAtUs === null);
       const sorted = dead.sort((a, b) => compareText(a.instance, b.instance));
       const later = sorted.filter(({ instance }) => compareText(instance, after) > 0);
       return later.slice(0, Math.max(limit, 0)).map(timeoutRecord);
     },
     async redrive(key) {
-      refuse(checkTimeoutKey(key));
       const row = tables.timeouts.get(keyOf(key));
       if (!row || row.dueAtUs !== null) return false;
       const reset = { dueAtUs: tables.nowUs(), attempts: 0, problem: null, releasedToken: null };
@@ -79,7 +64,6 @@ export function memoryTimeouts(tables: Tables): TimeoutTable {
 }
 
 function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
-  refuse(checkNewTimeout(timeout));
   const { env, scope, instance, generation, state, sequence, deadline, keep } = timeout;
   const before = tables.timeouts.get(keyOf(timeout));
   const same = before?.state === state && before.sequence === sequence;
@@ -102,7 +86,6 @@ function schedule(tables: Tables, timeout: NewTimeout): TimeoutRecord {
 }
 
 function expired(tables: Tables, of: Omit<TimeoutKey, "instance">, limit: number): ExpiredTimeouts {
-  refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
   const nowUs = tables.nowUs();
   const rows = ofScope(tables, of)
     .filter((row): row is TimeoutRow & { dueAtUs: number } => row.dueAtUs !== null)
@@ -165,7 +148,6 @@ function release(tables: Tables, { retryInMs, problem, ...fence }: TimeoutReleas
 }
 
 function rowOf(tables: Tables, fence: TimeoutFence): TimeoutRow | undefined {
-  if (!mayBeTimeoutFence(fence)) return undefined;
   return [...tables.timeouts.values()].find(({ generation }) => generation === fence.generation);
 }
 

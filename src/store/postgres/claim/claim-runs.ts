@@ -1,9 +1,6 @@
 // Claims waiting runs for the time of a lease: running, epoch + 1, the caller's token.
 
-import { InvalidInput } from "../../../kernel/error.js";
-import { versionName } from "../../../kernel/name.js";
 import { readTicket } from "../../../kernel/run/debounce-ticket.js";
-import { checkDelay, checkName, checkUuid, optional } from "../../check/value.js";
 import { namesOf } from "../../contract/run/misfits.js";
 import type { ClaimedRun, ClaimRequest } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
@@ -120,13 +117,6 @@ interface Row {
 
 export async function claim(db: Database, request: ClaimRequest): Promise<readonly ClaimedRun[]> {
   const { owner, token, groupIds, limit, leaseMs, suspects = null, build } = request;
-  const error =
-    checkUuid("owner", owner) ??
-    checkUuid("token", token) ??
-    checkDelay("leaseMs", leaseMs) ??
-    optional((path, value) => checkName(versionName, path, value))("build", build);
-  if (error) throw error;
-  if (!Number.isInteger(limit)) throw new InvalidInput("limit", `must be a whole number, not ${limit}`);
   if (limit < 1 || groupIds.length === 0) return [];
   const names = namesOf(build, owner);
   const rows = await db.run<Row>(claimRuns, [owner, token, groupIds, limit, leaseMs, suspects, names]);

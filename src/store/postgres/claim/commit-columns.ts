@@ -3,11 +3,12 @@
 import {
   type ContinueEffect,
   type Effect,
+  type EffectEntry,
   type EnqueueEffect,
+  entryOf,
   settles,
   type TakeEffect,
 } from "../../../kernel/run/effect.js";
-import { type EffectEntry, entryOf } from "../../../kernel/run/effect-entry.js";
 import type { Commit } from "../../contract/run/runs.js";
 import { bigint, bool, type Columns, float8, int, rowset, text, uuid } from "../connection/rowset.js";
 import { limitColumns } from "../limit/limit-columns.js";

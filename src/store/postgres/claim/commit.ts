@@ -1,14 +1,12 @@
 // Commits effects under a fence, many runs in one statement, each judged alone.
 
 import { InvalidInput } from "../../../kernel/error.js";
-import { type Effect, ends } from "../../../kernel/run/effect.js";
+import { type Effect, ends, writesElsewhere } from "../../../kernel/run/effect.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import { checkCommits } from "../../check/claim/commit.js";
-import type { ClaimedRun, Commit, CommitAnswer } from "../../contract/run/runs.js";
+import type { Commit, CommitAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { hintBehind } from "../connection/hints.js";
-import { isolate } from "../connection/isolate.js";
 import { wakeRuns } from "../inbox/wake-runs.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import type { Groups } from "../run/groups.js";
@@ -32,42 +30,20 @@ interface RefusedRow {
   bad_takes: number[];
 }
 
-/** Effects on other rows than the run's own and its journal. */
-const MORE: ReadonlySet<Effect["kind"]> = new Set(["take", "enqueue", "continue", "misfit"]);
-
-function needsMore(effect: Effect): boolean {
-  return MORE.has(effect.kind) || (effect.kind === "park" && effect.forTasks === true);
-}
-
 /** Whether a task ends with it, as far as its claim says. */
 function endsTask({ claim, effects }: Commit): boolean {
-  return (claim as Partial<ClaimedRun>).counts === true && ends(effects.at(-1)!);
-}
-
-export async function commit(
-  db: Database,
-  groups: Groups,
-  commits: readonly Commit[],
-): Promise<readonly CommitAnswer[]> {
-  const problems = checkCommits(commits);
-  const good = commits.filter((_, i) => !problems[i]);
-  const sent = await isolate(
-    good,
-    (batch) => send(db, groups, batch),
-    (_, error): CommitAnswer => ({ outcome: "refused", error }),
-  );
-  const answers = new Map(good.map((commit, i) => [commit, sent[i]!]));
-  return commits.map((commit, i) => {
-    const error = problems[i];
-    return error ? { outcome: "refused", error } : answers.get(commit)!;
-  });
+  return claim.counts === true && ends(effects.at(-1)!);
 }
 
 /**
  * What was busy is sent once more at once: the end of a task whose claim did not say that it is one, or a run whose own tasks
  * ended in the same batch.
  */
-async function send(db: Database, groups: Groups, commits: readonly Commit[]): Promise<readonly CommitAnswer[]> {
+export async function commit(
+  db: Database,
+  groups: Groups,
+  commits: readonly Commit[],
+): Promise<readonly CommitAnswer[]> {
   const answers = await sendOnce(db, groups, commits, commits.some(endsTask));
   const busy = commits.filter((_, i) => answers[i]!.outcome === "busy");
   if (busy.length === 0) return answers;
@@ -88,7 +64,7 @@ async function sendOnce(
   commits: readonly Commit[],
   counting: boolean,
 ): Promise<readonly CommitAnswer[]> {
-  const more = commits.some((c) => c.effects.some(needsMore));
+  const more = commits.some((c) => c.effects.some(writesElsewhere));
   const values = more ? () => commitAndMoreColumns(groups, commits) : async () => commitColumns(commits);
   const behind = more || counting ? hintBehind(db) : null;
   const rows = await db.run<Row>(STATEMENTS[counting ? "counting" : "plain"][more ? 1 : 0], values, { behind });
@@ -130,8 +106,6 @@ function childrenOf(commits: readonly Commit[]): RunGroup[] {
 
 /** One commit of entries only, in a transaction that commits or rolls back with its answer. */
 export async function sendIn(db: Database, commit: Commit, tx: Transaction): Promise<CommitAnswer> {
-  const [problem] = checkCommits([commit]);
-  if (problem) return { outcome: "refused", error: problem };
   const [row] = await db.run<Row>(commitRuns, commitColumns([commit]), { tx });
   if (row) return { outcome: "accepted", seq: Number(row.seq), inboxSeq: Number(row.inbox_seq) };
   return (await whyRefused(db, [commit], tx))[0]!;

@@ -1,6 +1,5 @@
 // Reclaims claims whose lease has expired. It changes the state only: the ordinary claim picks the run up again.
 
-import { checkLimit, checkText, refuse } from "../../check/value.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -75,6 +74,5 @@ export async function sweep(
   db: Database,
   { env, limit }: { readonly env: string; readonly limit: number },
 ): Promise<readonly Reclaimed[]> {
-  refuse(checkText("env", env) ?? checkLimit("limit", limit));
   return settleReclaimed(db, await db.run<ReclaimedRow>(reclaimExpired, [limit, env]), null);
 }

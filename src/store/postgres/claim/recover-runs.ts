@@ -1,7 +1,5 @@
 // Lists orphans, and reclaims each by the policy that an operator chose.
 
-import { checkDecisions, checkOrphanFilter } from "../../check/claim/recovery.js";
-import { checkDelay, refuse } from "../../check/value.js";
 import type { Orphan, OrphanFilter, RecoveryDecision } from "../../contract/claim/recovery.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
@@ -68,7 +66,6 @@ interface OrphanRow {
 }
 
 export async function orphans(db: Database, filter: OrphanFilter): Promise<readonly Orphan[]> {
-  refuse(checkOrphanFilter(filter));
   const { env, stack, staleMs, limit, after } = filter;
   if (limit < 1) return [];
   const rows = await db.run<OrphanRow>(findOrphans, [staleMs, env ?? null, stack ?? null, after ?? null, limit]);
@@ -95,7 +92,6 @@ export async function recover(
   decisions: readonly RecoveryDecision[],
   { staleMs }: { readonly staleMs: number },
 ): Promise<readonly Reclaimed[]> {
-  refuse(checkDecisions(decisions) ?? checkDelay("staleMs", staleMs));
   if (decisions.length === 0) return [];
   const rows = await db.run<ReclaimedRow>(reclaimOrphans, [...DECISIONS.arrays(decisions), staleMs]);
   db.onWork(rows.flatMap(({ claim_group }) => claim_group ?? []));

@@ -1,8 +1,6 @@
 // Renews leases, and reports which claims are lost.
 
 import type { Claim } from "../../../kernel/run/claim.js";
-import { checkClaim } from "../../check/claim/commit.js";
-import { checkDelay, refuse } from "../../check/value.js";
 import type { RenewAnswer } from "../../contract/run/runs.js";
 import { isStoreTrouble } from "../../contract/trouble.js";
 import type { Database } from "../connection/database.js";
@@ -61,13 +59,9 @@ interface Row {
 }
 
 export async function renew(db: Database, claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]> {
-  refuse(checkDelay("leaseMs", leaseMs));
   // Each once: an UPDATE renews a row once, and the same claim asked for again would look lost.
-  const names = claims.map((claim) => (checkClaim("claim", claim) ? "" : nameOf(claim)));
-  const once = [...new Map(names.map((name, i) => [name, claims[i]!] as const)).entries()].flatMap(([name, claim]) =>
-    name === "" ? [] : claim,
-  );
-  if (once.length === 0) return claims.map(() => ({ outcome: "lost" }));
+  const once = [...new Map(claims.map((claim) => [nameOf(claim), claim])).values()];
+  if (once.length === 0) return [];
   const values = [...CLAIMS.arrays(once), leaseMs];
   const how = { once: true, timeoutMs: Math.max(leaseMs / 3, SHORTEST_TIMEOUT_MS) };
   // A connection of its own that cannot be opened must not cost the claims while the others work.
@@ -80,8 +74,7 @@ export async function renew(db: Database, claims: readonly Claim[], leaseMs: num
     const answer = outcome === "held" ? { outcome, inboxSeq: Number(inbox_seq) } : { outcome };
     answers.set(nameOf(once[ord - 1]!), answer);
   }
-  // What is no valid claim is lost.
-  return names.map((name) => answers.get(name) ?? { outcome: "lost" });
+  return claims.map((claim) => answers.get(nameOf(claim)) ?? { outcome: "lost" });
 }
 
 function nameOf({ runId, epoch, token }: Claim): string {

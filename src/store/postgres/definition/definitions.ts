@@ -1,8 +1,5 @@
 // Programs as data: saved over the version that was read, switched on and off, listed when something has changed.
 
-import { envName, nodeName } from "../../../kernel/name.js";
-import { checkDefinition, checkDefinitionName } from "../../check/definition/definition.js";
-import { checkName, checkText, optional, refuse } from "../../check/value.js";
 import type {
   DefinitionKind,
   DefinitionName,
@@ -109,7 +106,6 @@ export function definitionStore(db: Database, hints: Hints): DefinitionStore {
   const place = ({ env, kind, name }: DefinitionName) => [env, kind, name];
   return {
     async save(definition) {
-      refuse(checkDefinition(definition));
       const { body, by, programs, expectedVersion = null } = definition;
       const [saved] = await db.run<{ version: number }>(saveDefinition, [
         ...place(definition),
@@ -124,22 +120,18 @@ export function definitionStore(db: Database, hints: Hints): DefinitionStore {
       return { outcome: there?.body === body ? "saved" : "conflict", version: there?.version ?? 0 };
     },
     async enable(definition, enabled, by) {
-      refuse(checkDefinitionName(definition) ?? checkName(nodeName, "by", by));
       const rows = await db.run(enableDefinition, [...place(definition), enabled === true, by]);
       hints.tellNews();
       return rows.length > 0;
     },
     async remove(definition) {
-      refuse(checkDefinitionName(definition));
       await db.run(removeDefinition, place(definition));
       hints.tellNews();
     },
     async older(env) {
-      refuse(checkName(envName, "env", env));
       return db.run<OlderDefinition>(olderDefinitions, [env]);
     },
     async list(env, { unlessRevision } = {}) {
-      refuse(checkName(envName, "env", env) ?? optional(checkText)("unlessRevision", unlessRevision));
       const rows = await db.run<Row>(listDefinitions, [env, unlessRevision ?? null]);
       const { revision } = rows[0]!;
       if (revision === unlessRevision) return { revision, definitions: null };

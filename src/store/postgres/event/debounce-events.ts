@@ -2,15 +2,19 @@
 
 import { type DebounceTicket, writeTicket } from "../../../kernel/run/debounce-ticket.js";
 import type { NewRun } from "../../../kernel/run/new-run.js";
-import { checkDebounced } from "../../check/event/subscription.js";
-import { type DebounceAnswer, type NewDebounced, UNSEEN_MS } from "../../contract/event/events.js";
+import {
+  type AcceptAnswer,
+  type DebounceAnswer,
+  type EventRuns,
+  type NewDebounced,
+  UNSEEN_MS,
+} from "../../contract/event/events.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import { oneOf, rowset, text } from "../connection/rowset.js";
 import { admitAfter } from "../limit/admit-runs.js";
 import { isLimited } from "../limit/limit-columns.js";
@@ -87,15 +91,6 @@ with t as materialized (select ${d.now} as now
 select null`,
 );
 
-/** The last event of a subject, and what all of its events start besides. */
-interface Gathering {
-  readonly event: NewDebounced;
-  readonly beside: readonly NewRun[];
-}
-
-/** By the runs that were put there besides. */
-type Beside = Map<NewRun, InsertAnswer>;
-
 /** The last of each subject goes; the others are answered with it. */
 export async function debounce(
   db: Database,
@@ -104,73 +99,61 @@ export async function debounce(
   events: readonly NewDebounced[],
   tx?: Transaction,
 ): Promise<readonly DebounceAnswer[]> {
-  const problems = events.map(checkDebounced);
-  const good = events.filter((_, i) => !problems[i]);
-  const last = [...new Map(good.map((event) => [textOf(event), event])).values()];
-  const inserted: Beside = new Map();
-  const sent = tx
-    ? await insertIn(db, groups, hints, last, tx)
-    : await isolate(
-        gatheringsOf(last, good),
-        (batch) => gather(db, groups, batch, inserted),
-        (_, error): DebounceAnswer => ({ outcome: "refused", error }),
-      );
-  const answers = new Map(last.map((event, i) => [textOf(event), sent[i]!]));
-  return events.map((event, i): DebounceAnswer => {
-    const error = problems[i];
-    if (error) return { outcome: "refused", error };
-    const answer = answers.get(textOf(event))!;
-    if (!event.beside || answer.outcome === "refused") return answer;
-    return { ...answer, beside: event.beside.map((run) => inserted.get(run)!) };
+  const last = lastOfEach(events);
+  if (tx) await insertIn(db, groups, hints, last, tx);
+  const gathers = tx
+    ? new Map(last.map((event) => [textOf(event), event.run.id]))
+    : await gather(db, groups, last, (values) => db.run<Row>(gatherEvents, values));
+  return events.map((event) => ({ outcome: "gathered", runId: gathers.get(textOf(event))! }));
+}
+
+/** Whole or not at all: with runs, in a transaction. All callers take keys first and subjects then. */
+export async function accept(
+  db: Database,
+  groups: Groups,
+  events: readonly EventRuns[],
+): Promise<readonly AcceptAnswer[]> {
+  const runs = events.flatMap((event) => event.runs);
+  const last = lastOfEach(events.flatMap(({ debounced }) => debounced));
+  let inserted: readonly InsertAnswer[] = [];
+  const gathers = await gather(db, groups, last, (values) => {
+    if (runs.length === 0) return db.run<Row>(gatherEvents, values);
+    return db.repeatedly("gather_events", async (tx) => {
+      inserted = await insert(db, groups, runs, tx);
+      return db.run<Row>(gatherEvents, values, { tx });
+    });
   });
+  const held = runs.filter((run, i) => inserted[i]!.outcome === "inserted" && isLimited(run));
+  await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
+  if (runs.length > 0) db.onWork([...(await groups.idsOf(runs, inserted))]);
+  let next = 0;
+  return events.map((event) => ({
+    outcome: "accepted",
+    runs: event.runs.map(() => inserted[next++]!),
+    debounced: event.debounced.map((one) => ({ outcome: "gathered", runId: gathers.get(textOf(one))! })),
+  }));
 }
 
-function gatheringsOf(last: readonly NewDebounced[], all: readonly NewDebounced[]): Gathering[] {
-  const beside = new Map<string, NewRun[]>();
-  for (const event of all) {
-    if (event.beside) beside.set(textOf(event), [...(beside.get(textOf(event)) ?? []), ...event.beside]);
-  }
-  return last.map((event) => ({ event, beside: beside.get(textOf(event)) ?? [] }));
+function lastOfEach(events: readonly NewDebounced[]): NewDebounced[] {
+  return [...new Map(events.map((event) => [textOf(event), event])).values()];
 }
 
+type Row = { env: string; subscription: string; subject: string; run_id: string };
+
+/** Answers by subject which run gathers for it. */
 async function gather(
   db: Database,
   groups: Groups,
-  gatherings: readonly Gathering[],
-  inserted: Beside,
-): Promise<DebounceAnswer[]> {
-  const events = gatherings.map(({ event }) => event);
-  const rows = await send(db, groups, gatherings, inserted);
+  events: readonly NewDebounced[],
+  send: (values: () => Promise<unknown[][]>) => Promise<readonly Row[]>,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await send(columnsFor(groups, events, (event) => event.ticket.windowMs));
   const gathers = new Map(rows.map((row) => [JSON.stringify([row.env, row.subscription, row.subject]), row.run_id]));
   const made = events.filter((event) => gathers.get(textOf(event)) === event.run.id);
   // A node that sleeps until the next run is due has to know of it.
   if (made.length > 0) db.onWork(await groups.ids(made.map(({ run }) => run.group)));
   // Not among the rows: a repeated call, whose run is there.
-  return events.map((event) => ({ outcome: "gathered", runId: gathers.get(textOf(event)) ?? event.run.id }));
-}
-
-type Row = { env: string; subscription: string; subject: string; run_id: string };
-
-/** Whole or not at all: together with plain runs, in a transaction. Keys are always taken before subjects. */
-async function send(
-  db: Database,
-  groups: Groups,
-  gatherings: readonly Gathering[],
-  inserted: Beside,
-): Promise<readonly Row[]> {
-  const events = gatherings.map(({ event }) => event);
-  const values = columnsFor(groups, events, (event) => event.ticket.windowMs);
-  const runs = gatherings.flatMap(({ beside }) => beside);
-  if (runs.length === 0) return db.run<Row>(gatherEvents, values);
-  const { answers, rows } = await db.repeatedly("gather_events", async (tx) => {
-    const answers = await insert(db, groups, runs, tx);
-    return { answers, rows: await db.run<Row>(gatherEvents, values, { tx }) };
-  });
-  for (const [i, run] of runs.entries()) inserted.set(run, answers[i]!);
-  const held = runs.filter((run, i) => answers[i]!.outcome === "inserted" && isLimited(run));
-  await admitAfter(db, [...new Set(held.map(({ id }) => id))]);
-  db.onWork([...(await groups.idsOf(runs, answers))]);
-  return rows;
+  return new Map(events.map((event) => [textOf(event), gathers.get(textOf(event)) ?? event.run.id]));
 }
 
 /** Claimable at once, so that they find each other before the window has passed. */
@@ -180,15 +163,14 @@ async function insertIn(
   hints: Hints,
   events: readonly NewDebounced[],
   tx: Transaction,
-): Promise<DebounceAnswer[]> {
-  if (events.length === 0) return [];
+): Promise<void> {
+  if (events.length === 0) return;
   await db.run(
     insertGathering,
     columnsFor(groups, events, () => 0),
     { tx },
   );
   await hints.tellInTransaction(tx, await groups.ids(events.map(({ run }) => run.group)), true);
-  return events.map(({ run }) => ({ outcome: "gathered", runId: run.id }));
 }
 
 export function columnsFor(groups: Groups, events: readonly NewDebounced[], delayMs: (event: NewDebounced) => number) {

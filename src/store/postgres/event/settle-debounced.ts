@@ -2,8 +2,6 @@
 
 import type { Claim } from "../../../kernel/run/claim.js";
 import type { DebounceTicket } from "../../../kernel/run/debounce-ticket.js";
-import { checkClaim } from "../../check/claim/commit.js";
-import { refuse } from "../../check/value.js";
 import type { SettleDebounced } from "../../contract/event/events.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -102,7 +100,6 @@ export async function settle(
   expectedSeq: number,
   ticket: DebounceTicket,
 ): Promise<SettleDebounced> {
-  refuse(checkClaim("claim", claim));
   const fence = [claim.runId, claim.epoch, claim.token, expectedSeq];
   const subject = [ticket.subscription, ticket.subject];
   for (;;) {

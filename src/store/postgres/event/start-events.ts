@@ -3,14 +3,12 @@
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import { eventRun, eventRunId } from "../../../kernel/run/event-run.js";
-import { checkEvent } from "../../check/event/subscription.js";
 import { type EventToStart, isPlain, type Matched, type StartAnswer } from "../../contract/event/events.js";
 import type { Behind, Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
 import { type Hints, hintBehind, leaveHint } from "../connection/hints.js";
 import { interval } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import { oneOf, rowset, text, uuid } from "../connection/rowset.js";
 import { type KeyedRun, keyHash } from "../key/run-keys.js";
 import type { Groups } from "../run/groups.js";
@@ -106,23 +104,6 @@ export async function start(
   hints: Hints,
   events: readonly EventToStart[],
 ): Promise<readonly StartAnswer[]> {
-  const problems = events.map(checkEvent);
-  const good = events.filter((_, i) => !problems[i]);
-  const sent = await isolate(
-    good,
-    (batch) => send(db, groups, hints, batch),
-    (_, error): StartAnswer => ({ outcome: "refused", error }),
-  );
-  let next = 0;
-  return problems.map((error) => (error ? { outcome: "refused", error } : sent[next++]!));
-}
-
-async function send(
-  db: Database,
-  groups: Groups,
-  hints: Hints,
-  events: readonly EventToStart[],
-): Promise<StartAnswer[]> {
   const found = await find(db, hints, events);
   const again = events.flatMap((_, i) => (found[i]!.unnumbered ? i : []));
   if (again.length > 0) {
@@ -162,9 +143,8 @@ async function insertOthers(
   const answers = await insert(db, groups, runs);
   hints.tell(await groups.idsOf(runs, answers));
   return new Map(
-    answers.map((answer, i) => {
-      if (answer.outcome === "refused") throw answer.error;
-      return [runs[i]!.id, { outcome: answer.outcome === "inserted" ? "inserted" : "existing", runId: answer.runId }];
+    answers.map(({ outcome, runId }, i) => {
+      return [runs[i]!.id, { outcome: outcome === "inserted" ? "inserted" : "existing", runId }];
     }),
   );
 }

@@ -3,8 +3,6 @@
 import type { Filter } from "../../../kernel/contains.js";
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { KeyLifetime } from "../../../kernel/run/new-run.js";
-import { checkDeclaration } from "../../check/event/subscription.js";
-import { checkText, refuse } from "../../check/value.js";
 import {
   type Declaration,
   type EventToMatch,
@@ -192,7 +190,6 @@ interface MatchedRow extends SubscriptionRow {
 }
 
 export async function subscribe(db: Database, declaration: Declaration): Promise<number> {
-  refuse(checkDeclaration(declaration));
   const { env, incarnation, subscriptions, withdrawn = [], starting } = declaration;
   if (withdrawn.length > 0) await db.run(withdrawSubscriptions, [env, incarnation, withdrawn]);
   if (subscriptions.length > 0) {
@@ -204,7 +201,6 @@ export async function subscribe(db: Database, declaration: Declaration): Promise
 }
 
 export async function list(db: Database, env: string): Promise<readonly Subscription[]> {
-  refuse(checkText("env", env));
   return (await db.run<SubscriptionRow>(listSubscriptions, [env])).map(subscriptionOf);
 }
 

@@ -1,16 +1,12 @@
 // Puts messages into inboxes, each key once per run.
 
-import type { HoldfastError } from "../../../kernel/error.js";
-import { isUuid } from "../../../kernel/id.js";
 import type { EndedState, RunState } from "../../../kernel/run/run-state.js";
 import { isEnded } from "../../../kernel/run/run-state.js";
-import { checkMessage } from "../../check/inbox/message.js";
 import type { Message, MessageKind, NewMessage, SendAnswer } from "../../contract/inbox/inbox.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { ms } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import { type Columns, rowset, text, uuid } from "../connection/rowset.js";
 import { ENDED } from "../run/ended-states.js";
 import { wakeRuns } from "./wake-runs.js";
@@ -92,20 +88,6 @@ export async function send(
   messages: readonly NewMessage[],
   tx?: Transaction,
 ): Promise<readonly SendAnswer[]> {
-  const refused = new Map<NewMessage, SendAnswer>();
-  for (const message of messages) {
-    const error = checkMessage(message);
-    if (error) refused.set(message, { outcome: "refused", error });
-  }
-  const good = messages.filter((message) => !refused.has(message));
-  const refuse = (_: NewMessage, error: HoldfastError): SendAnswer => ({ outcome: "refused", error });
-  const sent = tx ? await sendGood(db, good, tx) : await isolate(good, (batch) => sendGood(db, batch), refuse);
-  const answers = new Map(good.map((message, i) => [message, sent[i]!]));
-  return messages.map((message) => refused.get(message) ?? answers.get(message)!);
-}
-
-async function sendGood(db: Database, messages: readonly NewMessage[], tx?: Transaction): Promise<SendAnswer[]> {
-  if (messages.length === 0) return [];
   const rows = await db.run<Pick<MessageRow, "run_id" | "key" | "message_id">>(
     sendMessages,
     MESSAGES.arrays(messages),
@@ -137,7 +119,6 @@ function reasonOf(message: NewMessage, row: WhyRow): SendAnswer {
 }
 
 export async function unread(db: Database, runId: string): Promise<readonly Message[]> {
-  if (!isUuid(runId)) return [];
   const rows = await db.run<MessageRow>(unreadMessages, [runId]);
   return rows.map((row) => ({
     runId: row.run_id,

@@ -1,7 +1,6 @@
 // Wakes parked runs whose time has come, or whose inbox has what they wait for. Level-triggered: it also finds messages
 // for which no run was woken, and those that arrived in a caller's own transaction.
 
-import { checkLimit, refuse } from "../../check/value.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { interval } from "../connection/instant.js";
@@ -93,7 +92,6 @@ select id, claim_group, state from awake`,
 );
 
 export async function wake(db: Database, limit: number): Promise<number> {
-  refuse(checkLimit("limit", limit));
   if (limit < 1) return 0;
   const rows = await db.run<{ claim_group: number; state: string }>(wakeParked, [limit]);
   db.onWork([...new Set(rows.flatMap(({ claim_group, state }) => (state === "waiting" ? claim_group : [])))]);

@@ -1,6 +1,5 @@
 // Reads single entries of many runs at once: their inputs, or what they ended with.
 
-import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import { GIVEN, type Given, type Peek, type Peeked } from "../../contract/journal/journal.js";
 import type { RunGlance } from "../../contract/run/runs.js";
@@ -12,7 +11,7 @@ import { ENDED } from "../run/ended-states.js";
 import { ENTRY_COLUMNS, type EntryRow, entryOf } from "./read-journal.js";
 
 const PEEKS = rowset<Peek>()({
-  run_id: uuid(({ runId }) => (isUuid(runId) ? runId : null)),
+  run_id: uuid(({ runId }) => runId),
   starts: bool(({ what }) => what === "start"),
 });
 
@@ -103,8 +102,7 @@ interface GlanceRow extends EntryRow {
 }
 
 export async function glance(db: Database, runIds: readonly string[]): Promise<readonly (RunGlance | null)[]> {
-  const values = IDS.arrays(runIds.map((id) => (isUuid(id) ? id : null)));
-  const rows = await db.run<GlanceRow>(glanceRuns, values);
+  const rows = await db.run<GlanceRow>(glanceRuns, IDS.arrays(runIds));
   const answers: (RunGlance | null)[] = runIds.map(() => null);
   for (const row of rows) {
     const end = row.seq === null ? null : entryOf(row);

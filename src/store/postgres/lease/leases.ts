@@ -1,7 +1,5 @@
 // Named leases: one row per key, acquired, renewed and finished by single conditional statements.
 
-import { checkAcquire, mayBeFence, mayBeLease } from "../../check/lease/lease.js";
-import { checkDelay, checkLimit, checkText, refuse } from "../../check/value.js";
 import type {
   AcquireAnswer,
   AcquireRequest,
@@ -135,31 +133,26 @@ interface Row {
 
 export function leaseStore(db: Database): LeaseStore {
   const finish = async (fence: LeaseFence, state: "done" | "failed", detail: string | null) =>
-    mayBeFence(fence) && (await db.run(finishLease, [...valuesOf(fence), state, detail])).length > 0;
+    (await db.run(finishLease, [...valuesOf(fence), state, detail])).length > 0;
   return {
     acquire: (request) => acquire(db, request),
     async renew(fence, leaseMs) {
-      refuse(checkDelay("leaseMs", leaseMs));
-      if (!mayBeFence(fence)) return false;
       const options = { line: "renewals", once: true, timeoutMs: Math.max(leaseMs / 3, 250) } as const;
       return (await db.run(renewLease, [...valuesOf(fence), leaseMs], options)).length > 0;
     },
     complete: (fence) => finish(fence, "done", null),
     async fail(fence, detail) {
-      refuse(checkText("detail", detail));
       return finish(fence, "failed", detail);
     },
     release: (fence) => finish(fence, "done", null),
     async owns(fence) {
-      return mayBeFence(fence) && (await db.run(ownsLease, valuesOf(fence))).length > 0;
+      return (await db.run(ownsLease, valuesOf(fence))).length > 0;
     },
     async reclaimExpired({ env, limit }) {
-      refuse(checkText("env", env) ?? checkLimit("limit", limit));
       if (limit < 1) return [];
       return (await db.run<Row>(reclaimLeases, [env, limit])).map(recordOf);
     },
     async get(env, key) {
-      if (!mayBeLease(env, key)) return null;
       const [row] = await db.run<Row>(getLease, [env, key]);
       return row ? recordOf(row) : null;
     },
@@ -167,7 +160,6 @@ export function leaseStore(db: Database): LeaseStore {
 }
 
 async function acquire(db: Database, request: AcquireRequest): Promise<AcquireAnswer> {
-  refuse(checkAcquire(request));
   const { env, key, owner, token, leaseMs } = request;
   for (;;) {
     const [row] = await db.run<AcquireRow>(acquireLease, [env, key, owner, token, leaseMs]);

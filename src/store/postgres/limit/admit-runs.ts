@@ -2,7 +2,6 @@
 // chooses the lines that are worth a lock, and leads a run that has passed one stage to the next.
 
 import type { Overflow } from "../../../kernel/run/new-run.js";
-import { checkLimit, checkText, checkUuid, refuse } from "../../check/value.js";
 import type { Admission } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -110,10 +109,8 @@ interface Row {
 
 export async function admit(db: Database, whom: Admission): Promise<number> {
   if ("runIds" in whom) {
-    for (const [i, id] of whom.runIds.entries()) refuse(checkUuid(`runIds[${i}]`, id));
     return admitAlong(db, whom.runIds);
   }
-  refuse(checkLimit("keys", whom.keys) ?? checkText("env", whom.env));
   if (whom.keys < 1) return 0;
   const lines = await db.run<{ key: string }>(nextLines, [Math.min(whom.keys, MOST_KEYS), whom.env]);
   if (lines.length === 0) return 0;

@@ -2,8 +2,6 @@
 
 import type { LimitRule } from "../../../kernel/limit-rule.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import { checkDeclared } from "../../check/limit/declared.js";
-import { refuse } from "../../check/value.js";
 import type { DeclarationConflict, DeclaredProgram } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -85,7 +83,6 @@ export async function declare(
   incarnation: string,
   programs: readonly DeclaredProgram[],
 ): Promise<readonly DeclarationConflict[]> {
-  refuse(checkDeclared(incarnation, programs));
   if (programs.length === 0) return [];
   let ids: readonly number[] = [];
   const values = async () => {

@@ -1,8 +1,6 @@
 // Queues: paused and resumed by a row, which every claim looks at; listed with what waits in them.
 
-import { envName, nodeName, queueName } from "../../../kernel/name.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { checkName, checkText, refuse } from "../../check/value.js";
 import type { QueueRecord, QueueStore } from "../../contract/limit/queues.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -53,21 +51,15 @@ interface Row {
 }
 
 export function queueStore(db: Database): QueueStore {
-  const check = (env: string, queue: string) =>
-    refuse(checkName(envName, "env", env) ?? checkName(queueName, "queue", queue));
   return {
     async pause(env, queue, by) {
-      check(env, queue);
-      refuse(checkName(nodeName, "by", by));
       await db.run(pauseQueue, [env, queue, by]);
     },
     async resume(env, queue) {
-      check(env, queue);
       const groups = await db.run<{ id: number }>(resumeQueue, [env, queue]);
       db.onWork(groups.map(({ id }) => id));
     },
     async list(env) {
-      refuse(checkText("env", env));
       return recordsOf(await db.run<Row>(listQueues, [env]));
     },
   };

@@ -1,6 +1,5 @@
 // Creates instances and appends to them, many in one statement, each judged alone.
 
-import { checkAppends, checkCreates } from "../../check/machine/machine.js";
 import type {
   Append,
   AppendAnswer,
@@ -10,7 +9,6 @@ import type {
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
-import { isolate } from "../connection/isolate.js";
 import type { Groups } from "../run/groups.js";
 import { appendColumns, createColumns, unfitColumns } from "./machine-columns.js";
 import {
@@ -29,26 +27,16 @@ export async function create(
   instances: readonly NewInstance[],
   tx?: Transaction,
 ): Promise<readonly CreateAnswer[]> {
-  const problems = checkCreates(instances);
   const answers = new Map<NewInstance, CreateAnswer>();
-  let open = instances.filter((_, i) => !problems[i]);
+  let open = instances;
   // The second with an id in one call is answered like one that came later.
   while (open.length > 0) {
     const first = firstOfEach(open);
-    const sent = tx
-      ? await sendCreates(db, groups, first, tx)
-      : await isolate(
-          first,
-          (batch) => sendCreates(db, groups, batch),
-          (_, error): CreateAnswer => ({ outcome: "refused", error }),
-        );
+    const sent = await sendCreates(db, groups, first, tx);
     for (const [i, one] of first.entries()) answers.set(one, sent[i]!);
     open = open.filter((one) => !answers.has(one));
   }
-  return instances.map((one, i): CreateAnswer => {
-    const error = problems[i];
-    return error ? { outcome: "refused", error } : answers.get(one)!;
-  });
+  return instances.map((one) => answers.get(one)!);
 }
 
 function firstOfEach(instances: readonly NewInstance[]): NewInstance[] {
@@ -85,23 +73,15 @@ export async function append(
   groups: Groups,
   appends: readonly Append[],
 ): Promise<readonly AppendAnswer[]> {
-  const problems = checkAppends(appends);
   const answers = new Map<Append, AppendAnswer>();
-  let open = appends.filter((_, i) => !problems[i]);
+  let open = appends;
   while (open.length > 0) {
     const batch = apart(open);
-    const sent = await isolate(
-      batch,
-      (some) => sendAppends(db, groups, some),
-      (_, error): AppendAnswer => ({ outcome: "refused", error }),
-    );
+    const sent = await sendAppends(db, groups, batch);
     for (const [i, one] of batch.entries()) answers.set(one, sent[i]!);
     open = open.filter((one) => !answers.has(one));
   }
-  return appends.map((one, i) => {
-    const error = problems[i];
-    return error ? { outcome: "refused", error } : answers.get(one)!;
-  });
+  return appends.map((one) => answers.get(one)!);
 }
 
 /**

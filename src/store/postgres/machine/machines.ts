@@ -1,16 +1,8 @@
 // The store's operations on instances of state machines.
 
-import { type BatchLimits, inBatches } from "../../../kernel/chunk.js";
 import type { RunGroup } from "../../../kernel/run/new-run.js";
-import type { World } from "../../../kernel/world.js";
-import { checkAge, checkPage } from "../../check/filter.js";
-import { checkInstanceFilter } from "../../check/machine/instance-filter.js";
-import { checkInteger, checkText, checkUuid, refuse } from "../../check/value.js";
 import {
   type Append,
-  type AppendAnswer,
-  type Change,
-  type CreateAnswer,
   INSTANCE_STATUSES,
   type InstanceEvent,
   type InstanceFilter,
@@ -19,7 +11,6 @@ import {
   type NewInstance,
 } from "../../contract/machine/machines.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { callLane } from "../connection/call-lane.js";
 import type { Database } from "../connection/database.js";
 import { query, statement } from "../connection/dialect.js";
 import type { Hints } from "../connection/hints.js";
@@ -100,43 +91,20 @@ interface EventRow extends Pick<InstanceEvent, "kind" | "name" | "key" | "by" | 
 /** Other processes are woken for a deadline nearer than this: they look as often anyway. */
 const SOON_MS = 5_000;
 
-const CHANGE_LIMITS: BatchLimits<Change> = {
-  maxRows: 1000,
-  maxBytes: 4 * 1024 * 1024,
-  sizeOf: (one) => ({
-    rows: (one?.events?.length ?? 1) + (one?.effects?.length ?? 0) + (one?.timers?.length ?? 0),
-    bytes: bytesOf(one),
-  }),
-};
-const TOLD_LIMITS = { maxRows: 1000, maxBytes: 4 * 1024 * 1024, sizeOf: () => ({ rows: 1, bytes: 1000 }) };
-
-export function machineStore(db: Database, groups: Groups, world: World, hints: Hints): MachineStore {
-  const appendLane = callLane<Append, AppendAnswer>(
-    async (appends) => {
-      const answers = await inBatches(appends, CHANGE_LIMITS, (batch) => append(db, groups, batch as Append[]));
-      const written = appends.filter((_, i) => answers[i]!.outcome === "accepted");
-      hints.tell(await groups.ids(written.flatMap(wokenBy)));
+export function machineStore(db: Database, groups: Groups, hints: Hints): MachineStore {
+  return {
+    async create(instances, { tx } = {}) {
+      const answers = await create(db, groups, instances, tx);
+      await inform(instances.filter((_, i) => answers[i]!.outcome === "created").flatMap(wokenBy), tx);
       return answers;
     },
-    { ...CHANGE_LIMITS, world },
-  );
-  const createIn = async (instances: readonly NewInstance[], tx?: Transaction) => {
-    const answers = await inBatches(instances, CHANGE_LIMITS, (batch) =>
-      create(db, groups, batch as NewInstance[], tx),
-    );
-    await inform(instances.filter((_, i) => answers[i]!.outcome === "created").flatMap(wokenBy), tx);
-    return answers;
-  };
-  // Many that are started at once are one statement, as their appends are.
-  const createLane = callLane<NewInstance, CreateAnswer>((instances) => createIn(instances), {
-    ...CHANGE_LIMITS,
-    world,
-  });
-  return {
-    create: (instances, { tx } = {}) => (tx ? createIn(instances, tx) : createLane(instances)),
-    append: (appends) => appendLane(appends),
+    async append(appends) {
+      const answers = await append(db, groups, appends);
+      await inform(appends.filter((_, i) => answers[i]!.outcome === "accepted").flatMap(wokenBy), undefined);
+      return answers;
+    },
     async tell(told, { tx } = {}) {
-      const answers = await inBatches(told, TOLD_LIMITS, (batch) => tell(db, groups, batch, tx));
+      const answers = await tell(db, groups, told, tx);
       const there = told.filter(({ delayMs }, i) => answers[i]!.outcome === "accepted" && delayMs <= SOON_MS);
       await inform(
         there.map(({ group }) => group),
@@ -145,36 +113,28 @@ export function machineStore(db: Database, groups: Groups, world: World, hints: 
       return answers;
     },
     async load(keys, { tx } = {}) {
-      for (const key of keys) refuse(checkUuid("key", key));
       const rows = await db.run<LoadedRow | { key: null }>(loadInstances, [keys], { tx });
       return rows.map((row) => (row.key === null ? null : loadedOf(row)));
     },
     async events(key, { after, limit }) {
-      refuse(checkUuid("key", key) ?? checkInteger("after", after, 0, Number.MAX_SAFE_INTEGER));
-      refuse(checkInteger("limit", limit, 1));
       const rows = await db.run<EventRow>(readEvents, [key, after, limit]);
       return rows.map(({ seq, codec, data, ...row }) => ({ ...row, seq: Number(seq), payload: { codec, data } }));
     },
     async timers(key) {
-      refuse(checkUuid("key", key));
       return (await db.run<TimerRow>(readTimers, [key])).map(timerOf);
     },
     claimTimers: (claim) => claimDue(db, groups, claim),
     settleTimers: (settlements) => settle(db, settlements),
     async note(key, seq, problem) {
-      refuse(checkUuid("key", key) ?? checkInteger("seq", seq, 1, Number.MAX_SAFE_INTEGER));
-      refuse(checkText("problem", problem));
       return (await db.run(noteProblem, [key, seq, problem])).length > 0;
     },
     async redriveTimers(key) {
-      refuse(checkUuid("key", key));
       const rows = await db.run<{ claim_group: number }>(retryTimers, [key]);
       hints.tell(rows.map(({ claim_group }) => claim_group));
       return rows.length;
     },
     list: (filter, page) => list(db, filter, page),
     async prune(age) {
-      refuse(checkAge(age));
       const { env, endedBeforeMs, limit } = age;
       return limit < 1 ? 0 : (await db.run(pruneInstances, [env, endedBeforeMs, limit])).length;
     },
@@ -224,7 +184,6 @@ order by i.made_at desc, i.key desc limit $2`;
 });
 
 async function list(db: Database, filter: InstanceFilter, page: Omit<PageAsked, "filter">): Promise<InstancePage> {
-  refuse(checkInstanceFilter(filter) ?? checkPage(page));
   const { limit } = page;
   const rows = await db.runQuery<RecordRow, PageAsked>(listInstances, { filter, ...page });
   const instances = rows.slice(0, limit).map(recordOf);
@@ -236,10 +195,4 @@ function wokenBy({ group, timers, told, effects }: NewInstance | Append): RunGro
   const soon = timers.some(({ delayMs }) => delayMs <= SOON_MS) ? [group] : [];
   const others = told.filter(({ delayMs }) => delayMs <= SOON_MS).map((one) => one.group);
   return [...soon, ...others, ...effects.map((run) => run.group)];
-}
-
-function bytesOf(change: Change): number {
-  const events = (change?.events ?? []).reduce((sum, { payload }) => sum + (payload?.data?.length ?? 0), 0);
-  const effects = (change?.effects ?? []).reduce((sum, { input }) => sum + (input?.data?.length ?? 0), 0);
-  return events + effects + (change?.snapshot?.data?.length ?? 0);
 }

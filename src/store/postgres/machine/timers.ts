@@ -1,8 +1,6 @@
 // Timers of instances: claimed when they are due, settled when they could not be fired; and events that are sent to an instance,
 // which wait among its timers.
 
-import { checkSettlements, checkTimerClaim, checkTold } from "../../check/machine/machine.js";
-import { refuse } from "../../check/value.js";
 import type {
   ClaimedTimers,
   InstanceStatus,
@@ -17,7 +15,6 @@ import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { interval, ms } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import { bigint, float8, int, rowset, text, uuid } from "../connection/rowset.js";
 import type { Groups } from "../run/groups.js";
 import { LOADED, type LoadedRow, loadedOf } from "./instance-row.js";
@@ -124,7 +121,6 @@ type ClaimedRow = { now: number; next_ms: number | null } & (
 );
 
 export async function claimDue(db: Database, groups: Groups, claim: TimerClaim): Promise<ClaimedTimers> {
-  refuse(checkTimerClaim(claim));
   const values = async () => [await groups.ids(claim.groups), claim.limit, claim.leaseMs, claim.mostAttempts];
   const rows = await db.run<ClaimedRow>(claimTimers, values);
   const { now, next_ms } = rows[0]!;
@@ -169,7 +165,6 @@ select (select count(*) from kept)::int + (select count(*) from dropped)::int as
 );
 
 export async function settle(db: Database, settlements: readonly TimerSettlement[]): Promise<number> {
-  refuse(checkSettlements(settlements));
   const [row] = await db.run<{ n: number }>(settleTimers, SETTLEMENTS.arrays(settlements));
   return row!.n;
 }
@@ -195,28 +190,14 @@ export async function tell(
   told: readonly NewTold[],
   tx?: Transaction,
 ): Promise<readonly TellAnswer[]> {
-  const problems = checkTold(told);
-  const good = told.filter((_, i) => !problems[i]);
-  const send = async (batch: readonly NewTold[]): Promise<TellAnswer[]> => {
-    if (batch.length === 0) return [];
-    const values = () =>
-      sentColumns(
-        groups,
-        batch.map((part, i) => ({ ord: i + 1, part })),
-      );
-    const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(sendToInstances, values, { tx });
-    return rows.map(({ status, taken }) => {
-      if (status === null) return { outcome: "unknown" };
-      return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };
-    });
-  };
-  const refused = (_: NewTold, error: Extract<TellAnswer, { outcome: "refused" }>["error"]): TellAnswer => {
-    return { outcome: "refused", error };
-  };
-  const sent = tx ? await send(good) : await isolate(good, send, refused);
-  const answers = new Map(good.map((one, i) => [one, sent[i]!]));
-  return told.map((one, i) => {
-    const error = problems[i];
-    return error ? { outcome: "refused", error } : answers.get(one)!;
+  const values = () =>
+    sentColumns(
+      groups,
+      told.map((part, i) => ({ ord: i + 1, part })),
+    );
+  const rows = await db.run<{ status: InstanceStatus | null; taken: boolean }>(sendToInstances, values, { tx });
+  return rows.map(({ status, taken }) => {
+    if (status === null) return { outcome: "unknown" };
+    return status === "active" || taken ? { outcome: "accepted" } : { outcome: "ended", status };
   });
 }

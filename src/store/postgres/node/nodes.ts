@@ -1,10 +1,6 @@
 // Registers nodes, keeps their heartbeat, lists them with what they hold.
 
-import { isUuid } from "../../../kernel/id.js";
-import { nodeName } from "../../../kernel/name.js";
-import { checkModeChange, type ModeChange, type ModeState } from "../../../kernel/node-mode.js";
-import { checkGroupIds, checkNode } from "../../check/node/node.js";
-import { checkName, checkText, refuse } from "../../check/value.js";
+import type { ModeChange, ModeState } from "../../../kernel/node-mode.js";
 import type { NodeRecord, NodeRegistration, NodeStore, RegisterAnswer } from "../../contract/node/nodes.js";
 import type { Reclaimed } from "../../contract/run/runs.js";
 import { orphanParts, RECLAIMED } from "../claim/reclaim-expired.js";
@@ -125,26 +121,21 @@ export function nodeStore(db: Database, onNews: () => void): NodeStore {
   return {
     register: (node) => register(db, node),
     async claimsFrom(incarnation, groupIds) {
-      refuse(checkGroupIds("groupIds", groupIds));
-      if (isUuid(incarnation)) await db.run(claimsFrom, [incarnation, groupIds]);
+      await db.run(claimsFrom, [incarnation, groupIds]);
     },
     async changeMode(incarnation, change, { keep, by }) {
-      checkModeChange(change);
-      refuse(checkName(nodeName, "by", by));
-      if (!isUuid(incarnation)) return null;
       const values = [incarnation, ...changeColumns(change), keep, by];
       const [state] = await db.run<ModeState>(changeNodeMode, values);
       onNews();
       return state ?? null;
     },
     async heartbeat(incarnation) {
-      return isUuid(incarnation) && (await db.run(heartbeatNode, [incarnation])).length > 0;
+      return (await db.run(heartbeatNode, [incarnation])).length > 0;
     },
     async stop(incarnation) {
-      if (isUuid(incarnation)) await db.run(stopNode, [incarnation]);
+      await db.run(stopNode, [incarnation]);
     },
     async list({ env, stopped = false }) {
-      refuse(checkText("env", env));
       const rows = await db.run<Row>(listNodes, [env, stopped]);
       return rows.map(({ started_at, seen_at, stopped_at, ...node }): NodeRecord => {
         return { ...node, startedAt: started_at, seenAt: seen_at, stoppedAt: stopped_at };
@@ -167,7 +158,6 @@ interface RegisterRow {
 
 /** Claims are reclaimed by a statement of its own: a start that dies before that is repeated and finds the same dead. */
 async function register(db: Database, node: NodeRegistration): Promise<RegisterAnswer> {
-  refuse(checkNode(node));
   const [row] = await db.run<RegisterRow>(registerNode, [JSON.stringify(columnsOf(node))]);
   const { outcome, dead, mode, overrides, drain, ...by } = row!;
   if (outcome === "refused") return { outcome, by };

@@ -1,8 +1,6 @@
 // Deferred runs: noted when the run is inserted, taken by the claim, cancelled when no node took one in time.
 
 import type { NewDeferral, NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import { checkStackQuery } from "../../check/claim/recovery.js";
-import { checkLimit, checkText, refuse } from "../../check/value.js";
 import { MISSED_HEARTBEATS, UNSAID_HEARTBEAT_MS } from "../../contract/node/nodes.js";
 import { DEFERRED_EXPIRED, type ExpiredRun, type StackQuery } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
@@ -85,7 +83,6 @@ interface ExpiredRow {
 }
 
 export async function expireDeferred(db: Database, env: string, limit: number): Promise<readonly ExpiredRun[]> {
-  refuse(checkLimit("limit", limit) ?? checkText("env", env));
   if (limit < 1) return [];
   const rows = await db.run<ExpiredRow>(expireDeferredRuns, [limit, env]);
   const parents = rows.flatMap((row) => row.notified ?? []);
@@ -125,7 +122,6 @@ export async function unservedGroups(
   db: Database,
   query: StackQuery,
 ): Promise<readonly { readonly id: number; readonly group: RunGroup }[]> {
-  refuse(checkStackQuery(query));
   const { env, stacks, own, programs } = query;
   const values = [env, own ?? "", stacks, ...PROGRAMS.arrays(programs)];
   const rows = await db.run<RunGroup & { id: number }>(unservedGroupsOf, values);

@@ -5,7 +5,6 @@
 
 import { hash } from "node:crypto";
 import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import { checkGroup } from "../../check/run/run.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -76,10 +75,6 @@ export class Groups {
   }
 
   async #find(missing: [string, RunGroup][]): Promise<void> {
-    for (const [, group] of missing) {
-      const error = checkGroup("group", group);
-      if (error) throw error;
-    }
     await this.#look(missing);
     // Whose number another group has takes the next that its names make. (500 groups: once in 17,000 databases.)
     for (let nth = 0; ; nth++) {

@@ -1,15 +1,12 @@
 // Inserts runs, each once, under its dedupe key if it has one.
 
-import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
-import { checkRun } from "../../check/run/run.js";
-import type { Problem } from "../../check/value.js";
+import type { NewRun } from "../../../kernel/run/new-run.js";
 import type { InsertAnswer } from "../../contract/run/runs.js";
 import type { Transaction } from "../../contract/transaction.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
 import { DataRefused } from "../connection/errors.js";
 import { interval } from "../connection/instant.js";
-import { isolate } from "../connection/isolate.js";
 import { bool, type Columns, float8, type HasColumns, int, oneOf, rowset, text, uuid } from "../connection/rowset.js";
 import { freeKeys, holdersOf, KEY, type KeyedRun } from "../key/run-keys.js";
 import { isLimited, LIMITS, limitColumns } from "../limit/limit-columns.js";
@@ -154,33 +151,20 @@ const insertLimitedKeyedRuns = statement(
   (d) => keyedRuns(d, { limited: true, mayBeThere: true }),
 );
 
-/** Inserts a batch, a bad run alone refused. Without a transaction of the caller's, it may be repeated. */
+/** Inserts a batch; of runs with one id the first counts. Without a transaction of the caller's, it may be repeated. */
 export async function insert(
   db: Database,
   groups: Groups,
   runs: readonly NewRun[],
   tx?: Transaction,
 ): Promise<readonly InsertAnswer[]> {
-  const answers = new Map<NewRun, InsertAnswer>();
   const first = new Map<string, NewRun>();
-  const groupProblems = new Map<RunGroup, Problem>();
-  for (const run of runs) {
-    const error = checkRun("", run, run?.key, groupProblems);
-    if (error) answers.set(run, { outcome: "refused", runId: typeof run?.id === "string" ? run.id : "", error });
-    else if (!first.has(run.id)) first.set(run.id, run);
-  }
+  for (const run of runs) if (!first.has(run.id)) first.set(run.id, run);
+  if (first.size === runs.length) return send(db, groups, runs, tx);
   const once = [...first.values()];
-  const sent = tx
-    ? await send(db, groups, once, tx)
-    : await isolate(
-        once,
-        (batch) => send(db, groups, batch),
-        (run, error): InsertAnswer => ({ outcome: "refused", runId: run.id, error }),
-      );
-  once.forEach((run, i) => {
-    answers.set(run, sent[i]!);
-  });
-  return runs.map((run) => answers.get(run) ?? answers.get(first.get(run.id)!)!);
+  const sent = await send(db, groups, once, tx);
+  const answers = new Map(once.map((run, i) => [run.id, sent[i]!]));
+  return runs.map((run) => answers.get(run.id)!);
 }
 
 async function send(db: Database, groups: Groups, runs: readonly NewRun[], tx?: Transaction): Promise<InsertAnswer[]> {

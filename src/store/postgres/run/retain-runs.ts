@@ -1,7 +1,5 @@
 // Archives ended runs, and deletes them with everything that belongs to them.
 
-import { checkAge } from "../../check/filter.js";
-import { refuse } from "../../check/value.js";
 import { PROBE_GRACE_MS } from "../../contract/limit/breakers.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -100,13 +98,11 @@ select id from gone`;
 });
 
 export async function archive(db: Database, age: Age): Promise<number> {
-  refuse(checkAge(age));
   const { env, endedBeforeMs, limit } = age;
   return limit < 1 ? 0 : (await db.run(archiveRuns, [env, endedBeforeMs, limit])).length;
 }
 
 export async function prune(db: Database, age: Age): Promise<number> {
-  refuse(checkAge(age));
   const { env, endedBeforeMs, limit } = age;
   return limit < 1 ? 0 : (await db.run(pruneRuns, [env, endedBeforeMs, limit])).length;
 }

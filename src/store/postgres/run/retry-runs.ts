@@ -1,9 +1,6 @@
 // Retries ended runs, for an operator: from where they failed, or from their start. One statement, each run once.
 
-import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
-import { checkRedrive } from "../../check/run/redrive.js";
-import { refuse } from "../../check/value.js";
 import { type Redrive, type RedriveAnswer, reopens } from "../../contract/run/redrive.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -73,12 +70,10 @@ export async function redrive(
   runIds: readonly string[],
   options: Redrive,
 ): Promise<readonly RedriveAnswer[]> {
-  refuse(checkRedrive(runIds, options));
   const { by, callId, fromStart, note } = options;
-  const known = runIds.filter(isUuid);
-  if (known.length > 0) await (fromStart ? leave(db, known, by) : reopen(db, known, by, callId));
-  const values = [...IDS.arrays(known), fromStart, by, callId, note?.codec, note?.data];
-  const rows = known.length === 0 ? [] : await db.run<Row>(retryRuns, values);
+  await (fromStart ? leave(db, runIds, by) : reopen(db, runIds, by, callId));
+  const values = [...IDS.arrays(runIds), fromStart, by, callId, note?.codec, note?.data];
+  const rows = await db.run<Row>(retryRuns, values);
   const opens = ({ state, task_of }: Row) =>
     reopens(state) && (task_of === null || (state === "quarantined" && !fromStart));
   db.onWork(rows.filter(opens).map(({ claim_group }) => claim_group));

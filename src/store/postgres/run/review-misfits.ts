@@ -1,6 +1,5 @@
 // Reviews runs that some code does not fit: quarantined while no live node is left to try, claimable again when one comes.
 
-import { checkLimit, checkText, checkUuid, optional, refuse } from "../../check/value.js";
 import { LOOK_AGAIN_MS, type MisfitReview, type MisfitReviewed, noFittingNode } from "../../contract/run/misfits.js";
 import type { Database } from "../connection/database.js";
 import { type Dialect, statement } from "../connection/dialect.js";
@@ -101,7 +100,6 @@ export async function reviewMisfits(
   db: Database,
   { env, limit, newcomer }: MisfitReview,
 ): Promise<readonly MisfitReviewed[]> {
-  refuse(checkText("env", env) ?? checkLimit("limit", limit) ?? optional(checkUuid)("newcomer", newcomer));
   if (limit < 1) return [];
   const rows = await (newcomer === undefined
     ? db.run<Row>(reviewDue, [env, limit])

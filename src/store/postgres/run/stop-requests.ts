@@ -1,6 +1,5 @@
 // How far a cancel or a pause has come: which runs of a tree have it in their inbox and have not taken it in.
 
-import { isUuid } from "../../../kernel/id.js";
 import type { RunState } from "../../../kernel/run/run-state.js";
 import type { StopProgress } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
@@ -34,7 +33,6 @@ select (select state from ${s}.runs where id = $1) as state,
 );
 
 export async function stopping(db: Database, runId: string): Promise<StopProgress | null> {
-  if (!isUuid(runId)) return null;
   const [row] = await db.run<{ state: RunState | null; running: number; unanswered: string[] }>(stopProgress, [runId]);
   const { state, running, unanswered } = row!;
   if (state === null) return null;

@@ -1,11 +1,7 @@
 // Schedules: declared by nodes, read when they are due, listed, paused and resumed.
 
-import { inBatches } from "../../../kernel/chunk.js";
-import { checkDeclaration, checkFires, checkScheduleName } from "../../check/schedule/schedule.js";
-import { checkText, checkUuid, refuse } from "../../check/value.js";
 import type {
   DueSchedules,
-  Fire,
   ScheduleDeclaration,
   ScheduleRecord,
   ScheduleStore,
@@ -134,41 +130,24 @@ interface Row {
   seen_at: number;
 }
 
-/** More runs in one statement gain nothing. */
-const FIRE_LIMITS = {
-  maxRows: 1000,
-  maxBytes: 4 * 1024 * 1024,
-  sizeOf: (one: Fire) => ({
-    rows: 1 + (one?.runs?.length ?? 0),
-    bytes: (one?.runs ?? []).reduce((sum, run) => sum + (run?.input?.data?.length ?? 0), 0),
-  }),
-};
-
 export function scheduleStore(db: Database, groups: Groups, hints: Hints): ScheduleStore {
   return {
     declare: (declaration) => declare(db, declaration),
     async due(ids) {
-      for (const [i, id] of ids.entries()) refuse(checkUuid(`ids[${i}]`, id));
       const rows = await db.run<Row>(dueSchedules, IDS.arrays(ids));
       const { now, next_ms } = rows[0]!;
       return { now, schedules: recordsOf(rows), nextMs: next_ms } satisfies DueSchedules;
     },
-    async fire(fires) {
-      refuse(checkFires(fires));
-      return inBatches(fires, FIRE_LIMITS, (batch) => fire(db, groups, hints, batch));
-    },
+    fire: (fires) => fire(db, groups, hints, fires),
     async list(env) {
-      refuse(checkText("env", env));
       const rows = await db.run<Row>(listSchedules, [env]);
       return { now: rows[0]!.now, schedules: recordsOf(rows) };
     },
     async pause(env, name, by) {
-      refuse(checkScheduleName(env, name, by));
       const [row] = await db.run<{ n: number }>(pauseSchedules, [env, name, by]);
       return row!.n;
     },
     async resume(env, name) {
-      refuse(checkScheduleName(env, name));
       const [row] = await db.run<{ n: number }>(resumeSchedules, [env, name]);
       return row!.n;
     },
@@ -176,7 +155,6 @@ export function scheduleStore(db: Database, groups: Groups, hints: Hints): Sched
 }
 
 async function declare(db: Database, declaration: ScheduleDeclaration): Promise<string[]> {
-  refuse(checkDeclaration(declaration));
   const { env, programs, schedules, removeAfterMs } = declaration;
   const stack = declaration.stack ?? "";
   if (schedules.length > 0) await db.run(declareSchedules, [env, stack, ...DECLARED.arrays(schedules)]);

@@ -1,6 +1,5 @@
 // Checks that runs which wait for tasks wait for as many as are open, and repairs those that do not.
 
-import { checkText, optional, refuse } from "../../check/value.js";
 import type { Reconciled } from "../../contract/run/runs.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
@@ -16,7 +15,6 @@ export async function reconcile(
   db: Database,
   { env = null, stack = null }: { readonly env?: string | null; readonly stack?: string | null } = {},
 ): Promise<Reconciled> {
-  refuse(optional(checkText)("env", env) ?? optional(checkText)("stack", stack));
   const rows = await db.run<{ id: string; claim_group: number; state: string; mended: boolean }>(reconcileTasks, [
     env,
     stack,

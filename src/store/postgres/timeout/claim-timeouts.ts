@@ -3,8 +3,6 @@
 // Rows that another transaction is writing to are skipped, never waited for: a user's transaction that moves an instance holds
 // the row of its timeout until it commits, and no other timeout may wait for that.
 
-import { checkTimeoutClaim, checkTimeoutRelease, mayBeTimeoutFence } from "../../check/timeout/timeout.js";
-import { refuse } from "../../check/value.js";
 import type {
   TimeoutClaimAnswer,
   TimeoutClaimRequest,
@@ -131,7 +129,6 @@ export async function claim(
   db: Database,
   requests: readonly TimeoutClaimRequest[],
 ): Promise<readonly TimeoutClaimAnswer[]> {
-  for (const [i, request] of requests.entries()) refuse(checkTimeoutClaim(`requests[${i}]`, request));
   // Of several requests for one timeout, the first is tried; the others are answered with the result.
   const first = firstOfEach(requests, ({ generation }) => generation);
   const rows = await db.run<TimeoutRow>(claimTimeouts, CLAIMS.arrays(first));
@@ -163,8 +160,7 @@ function refusal({ generation, token }: TimeoutClaimRequest, row: RefusedRow | u
 }
 
 export async function complete(db: Database, fences: readonly TimeoutFence[]): Promise<readonly boolean[]> {
-  const known = firstOfEach(fences.filter(mayBeTimeoutFence), fenceName);
-  if (known.length === 0) return fences.map(() => false);
+  const known = firstOfEach(fences, fenceName);
   const rows = await db.run<TimeoutFence>(completeTimeouts, FENCES.arrays(known));
   const removed = new Set(rows.map(fenceName));
   const tried = new Set(known);
@@ -178,21 +174,17 @@ export async function completeIn(
 ): Promise<readonly boolean[]> {
   const answers: boolean[] = [];
   for (const fence of fences) {
-    const rows = mayBeTimeoutFence(fence)
-      ? await db.run(completeTimeoutIn, [fence.generation, fence.token], { tx })
-      : [];
+    const rows = await db.run(completeTimeoutIn, [fence.generation, fence.token], { tx });
     answers.push(rows.length > 0);
   }
   return answers;
 }
 
 export async function release(db: Database, releases: readonly TimeoutRelease[]): Promise<readonly boolean[]> {
-  for (const [i, one] of releases.entries()) refuse(checkTimeoutRelease(`releases[${i}]`, one));
-  const known = firstOfEach(releases.filter(mayBeTimeoutFence), fenceName);
-  if (known.length === 0) return releases.map(() => false);
+  const known = firstOfEach(releases, fenceName);
   const rows = await db.run<TimeoutFence>(releaseTimeouts, RELEASES.arrays(known));
   const released = new Set(rows.map(fenceName));
-  return releases.map((one) => mayBeTimeoutFence(one) && released.has(fenceName(one)));
+  return releases.map((one) => released.has(fenceName(one)));
 }
 
 function firstOfEach<Item>(items: readonly Item[], name: (item: Item) => string): Item[] {

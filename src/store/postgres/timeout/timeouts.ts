@@ -1,19 +1,7 @@
 // Schedules, cancels and finds timeouts. Claims on them are in claim-timeouts.ts.
 
-import { inBatches } from "../../../kernel/chunk.js";
-import { checkNewTimeout, checkTimeoutKey, checkTimeoutScope } from "../../check/timeout/timeout.js";
-import { checkLimit, refuse } from "../../check/value.js";
-import type {
-  NewTimeout,
-  TimeoutClaimAnswer,
-  TimeoutClaimRequest,
-  TimeoutFence,
-  TimeoutRecord,
-  TimeoutRelease,
-  TimeoutTable,
-} from "../../contract/timeout/timeouts.js";
+import type { NewTimeout, TimeoutRecord, TimeoutTable } from "../../contract/timeout/timeouts.js";
 import type { Transaction } from "../../contract/transaction.js";
-import { callLane } from "../connection/call-lane.js";
 import type { Database } from "../connection/database.js";
 import { statement } from "../connection/dialect.js";
 import { instant, interval } from "../connection/instant.js";
@@ -91,19 +79,7 @@ update ${s}.timeouts o set due_at = ${now}, attempts = 0, problem = null, releas
 where ${KEY} and o.due_at is null returning o.instance`,
 );
 
-/** More rows per statement gain nothing and hold their locks longer. */
-const LIMITS = { maxRows: 500, maxBytes: 4 * 1024 * 1024, sizeOf: () => ({ rows: 1, bytes: 100 }) };
-
 export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
-  const lane = <Item, Answer>(send: (db: Database, items: readonly Item[]) => Promise<readonly Answer[]>) =>
-    callLane<Item, Answer>((items) => inBatches(items, LIMITS, (batch) => send(db, batch)), {
-      ...LIMITS,
-      world: db.world,
-    });
-  // A sweeper claims them one by one, several at a time: calls that arrive together are sent in one statement.
-  const claims = lane<TimeoutClaimRequest, TimeoutClaimAnswer>(claim);
-  const completions = lane<TimeoutFence, boolean>(complete);
-  const releases = lane<TimeoutRelease, boolean>(release);
   return {
     async schedule(timeout, { tx } = {}) {
       const record = await schedule(db, timeout, tx);
@@ -111,16 +87,13 @@ export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
       return record;
     },
     async cancel(key, { tx } = {}) {
-      refuse(checkTimeoutKey(key));
       return (await db.run(cancelTimeout, valuesOf(key), { tx })).length > 0;
     },
     async get(key) {
-      refuse(checkTimeoutKey(key));
       const [row] = await db.run<TimeoutRow>(getTimeout, valuesOf(key));
       return row ? recordOf(row) : null;
     },
     async expired(of, limit) {
-      refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
       const rows = await db.run<TimeoutRow & { next_ms: number | null }>(expiredTimeouts, [
         of.env,
         of.scope,
@@ -129,15 +102,13 @@ export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
       const timeouts = rows.filter(({ generation }) => generation !== null).map(recordOf);
       return { timeouts, nextMs: rows[0]!.next_ms };
     },
-    claim: claims,
-    complete: (fences, { tx } = {}) => (tx ? completeIn(db, fences, tx) : completions(fences)),
-    release: releases,
+    claim: (requests) => claim(db, requests),
+    complete: (fences, { tx } = {}) => (tx ? completeIn(db, fences, tx) : complete(db, fences)),
+    release: (releases) => release(db, releases),
     async dead(of, { limit, after = "" }) {
-      refuse(checkTimeoutScope(of) ?? checkLimit("limit", limit));
       return (await db.run<TimeoutRow>(deadTimeouts, [of.env, of.scope, after, Math.max(limit, 0)])).map(recordOf);
     },
     async redrive(key) {
-      refuse(checkTimeoutKey(key));
       const redriven = (await db.run(redriveTimeout, valuesOf(key))).length > 0;
       if (redriven) await wakes.wake(key, 0);
       return redriven;
@@ -147,7 +118,6 @@ export function timeoutTable(db: Database, wakes: TimeoutWakes): TimeoutTable {
 }
 
 async function schedule(db: Database, timeout: NewTimeout, tx: Transaction | undefined): Promise<TimeoutRecord> {
-  refuse(checkNewTimeout(timeout));
   const { generation, state, sequence, deadline, keep } = timeout;
   const when = "at" in deadline ? [deadline.at, null] : [null, deadline.inMs];
   const values = [...valuesOf(timeout), generation, state, sequence, ...when, keep];

@@ -308,22 +308,24 @@ const debounceCases = cases("events: debounce", {
     const [one, two] = [gathered(s, 1), gathered(s, 2)];
     const [mine, limited] = [keyed("a"), { ...keyed("b"), limits: [{ kind: "slots", key: s.env, max: 1 } as const] }];
     const inserted = (run: NewRun) => ({ outcome: "inserted", runId: run.id });
-    const first = { outcome: "gathered", runId: one.run.id, beside: [mine, limited].map(inserted) };
+    const accepted = (runs: unknown[]) => {
+      return { outcome: "accepted", runs, debounced: [{ outcome: "gathered", runId: one.run.id }] };
+    };
     for (const time of ["first", "again"]) {
-      same(await s.store.events.debounce([{ ...one, beside: [mine, limited] }]), [first], time);
+      const answers = await s.store.events.accept([{ runs: [mine, limited], debounced: [one] }]);
+      same(answers, [accepted([mine, limited].map(inserted))], time);
     }
     same((await s.run(limited.id)).state, "waiting", "admitted");
-    // Of two events of a subject in one call the last counts; what they start besides is of both.
+    // Of two events of a subject in one call the last counts; the runs are of both.
     const [again, other] = [keyed("a"), keyed("c")];
-    const beside = [[{ outcome: "existing", runId: mine.id }], [inserted(other)]];
     const events = [
-      { ...two, beside: [again] },
-      { ...gathered(s, 3), beside: [other] },
+      { runs: [again], debounced: [two] },
+      { runs: [other], debounced: [gathered(s, 3)] },
     ];
-    const answers = beside.map((some) => ({ outcome: "gathered", runId: one.run.id, beside: some }));
-    same(await s.store.events.debounce(events), answers, "the others");
-    const bad = { ...gathered(s, 4), beside: [{ ...keyed("d"), priority: 0.5 }] };
-    same((await s.store.events.debounce([bad]))[0]?.outcome, "refused", "one that cannot be stored");
+    const answers = [accepted([{ outcome: "existing", runId: mine.id }]), accepted([inserted(other)])];
+    same(await s.store.events.accept(events), answers, "the others");
+    const bad = { runs: [{ ...keyed("d"), priority: 0.5 }], debounced: [gathered(s, 4)] };
+    same((await s.store.events.accept([bad]))[0]?.outcome, "refused", "one that cannot be stored");
     same(await s.store.runs.count({ env: s.env }), { waiting: 4 }, "runs");
   },
 

@@ -20,6 +20,17 @@ export const taskOperationCases = cases("tasks", {
     matches(await s.store.runs.resume(parent.runId, ME), { outcome: "not paused" }, "once more");
   },
 
+  "the tasks of a run are cancelled without it: those that run are asked to end, and counted": async (s) => {
+    const { parent, ids } = await family(s, [[], [0]]);
+    const running = await one(s);
+    same(await s.store.runs.cancelTasks(parent.runId, ME), 1, "still running");
+    same(await states(s, ids), ["running", "cancelled"], "tasks");
+    same(await s.unreadKeys(running.runId), ["cancel"], "the one that runs is asked");
+    matches(await s.run(parent.runId), { state: "parked", pending: 1 }, "its run waits for that one");
+    same(await s.store.runs.cancelTasks(parent.runId, ME), 1, "once more");
+    same(await s.store.runs.cancelTasks(s.id(), ME), 0, "unknown");
+  },
+
   "a running run is paused when it is given back, however that happens": async (s) => {
     for (const effect of [handBack, retry(0), park()]) {
       const claim = await s.start();

@@ -38,6 +38,14 @@ const own = cases("timeouts", {
     same((await store.timeouts.schedule({ ...timeout, deadline: { inMs: 0 } })).attempts, 1, "schedule");
     same(await store.timeouts.complete([claim]), [true], "the claim was not disturbed");
   },
+  "a caller that listens for nearer deadlines gets none after it has stopped": async ({ store, env, token }) => {
+    const heard: number[] = [];
+    const end = store.timeouts.onScheduled({ env, scope: "s" }, (inMs) => heard.push(inMs));
+    end();
+    const timeout = { env, scope: "s", instance: "i", generation: token(), state: "p", sequence: 1, keep: false };
+    await store.timeouts.schedule({ ...timeout, deadline: { inMs: 5 } });
+    same(heard, [], "heard");
+  },
   "several claims in one call are answered in order, also for the same timeout": async ({ store, env, token }) => {
     const ask = async (instance: string) => {
       const deadline = { inMs: 0 };

@@ -1,8 +1,8 @@
 // A lane of calls that each bring several items: calls that come together leave together, none of them torn apart.
 
-import type { BatchLimits } from "../../../kernel/chunk.js";
-import { lane } from "../../../kernel/lane.js";
-import type { World } from "../../../kernel/world.js";
+import type { BatchLimits } from "../kernel/chunk.js";
+import { lane } from "../kernel/lane.js";
+import type { World } from "../kernel/world.js";
 
 export function callLane<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,

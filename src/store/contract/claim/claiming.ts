@@ -1,0 +1,77 @@
+// Claiming: one holder at a time has a run, for the time of a lease that it renews.
+
+import type { Payload } from "../../../kernel/codec/payload.js";
+import type { Claim } from "../../../kernel/run/claim.js";
+import type { DebounceTicket } from "../../../kernel/run/debounce-ticket.js";
+import type { Given } from "../journal/journal.js";
+import type { ClaimRecord } from "./claims.js";
+
+export interface ClaimRequest {
+  /** The node's incarnation. */
+  readonly owner: string;
+  /** Drawn by the caller for this call: repeating the call returns what it already holds. */
+  readonly token: string;
+  readonly groupIds: readonly number[];
+  readonly limit: number;
+  readonly leaseMs: number;
+  /**
+   * How many suspects it may be granted: none, or one at most, of which the first in line. Omitted: any number, for a caller
+   * that executes each run in a process of its own.
+   */
+  readonly suspects?: 0 | 1;
+  /** The node's build: runs that it was found not to fit are left to others. */
+  readonly build?: string | null;
+}
+
+export interface ClaimedRun extends Claim {
+  readonly groupId: number;
+  readonly priority: number;
+  readonly seq: number;
+  /** The journal before this belongs to earlier generations. */
+  readonly baseSeq: number;
+  readonly generation: number;
+  readonly inboxSeq: number;
+  /** Failures so far: this is attempt `failures + 1`. */
+  readonly failures: number;
+  /** Claims in a row without committed progress, this one included. */
+  readonly crashes: number;
+  /** It has crashed so often before (`suspectFrom`) that it is to be executed alone. */
+  readonly suspect: boolean;
+  readonly parentId: string | null;
+  /** It has limits: when its claim is given back, others may be admitted. */
+  readonly limited: boolean;
+  /** It is a task: its end is counted in those that wait for it. */
+  readonly counts: boolean;
+  /** Of a task: what its parent was started with and its needs ended with, as far as it is short. */
+  readonly given: readonly Given[];
+  readonly input: Payload;
+  /** Not null: it gathers the events of a subject, and its input is still to be taken. */
+  readonly debounce: DebounceTicket | null;
+  /** The node that started it for others to work on; null: it was not deferred. */
+  readonly deferredBy: string | null;
+  /** Whether its inbox had unread messages when it was granted. */
+  readonly hasMessages: boolean;
+  /** The database's clock when it was granted: what deadlines in the journal are compared with. */
+  readonly claimedAt: number;
+}
+
+export type RenewAnswer =
+  | { readonly outcome: "held"; readonly inboxSeq: number }
+  /** The row was locked by another statement: ask again. */
+  | { readonly outcome: "busy" }
+  | { readonly outcome: "lost" };
+
+export interface RunClaims {
+  claim(request: ClaimRequest): Promise<readonly ClaimedRun[]>;
+
+  renew(claims: readonly Claim[], leaseMs: number): Promise<readonly RenewAnswer[]>;
+
+  /** Wakes parked runs whose time has come or whose inbox has unread messages. Answers how many. */
+  wakeParked(options: { readonly limit: number }): Promise<number>;
+
+  /** In how many milliseconds a waiting run of these groups can be claimed; zero or less: now. Null when none waits. */
+  nextDue(groupIds: readonly number[]): Promise<number | null>;
+
+  /** Who held it, claim by claim: the last so many of which something is known, in order. */
+  claims(runId: string, options: { readonly limit: number }): Promise<readonly ClaimRecord[]>;
+}

@@ -1,0 +1,131 @@
+// What one step of an instance leaves behind: events, timers, messages to other instances and effects.
+
+import type { Payload } from "../../../kernel/codec/payload.js";
+import type { HoldfastError } from "../../../kernel/error.js";
+import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
+import type { Transaction } from "../transaction.js";
+
+/** Only an active one takes events. */
+export const INSTANCE_STATUSES = ["active", "done", "error", "stopped"] as const;
+
+export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
+
+export interface NewInstanceEvent {
+  readonly kind: "start" | "event" | "timer" | "stop";
+  /** The event's type, for people. */
+  readonly name: string;
+  /** Accepted once per instance. */
+  readonly key: string | null;
+  readonly payload: Payload;
+  /** Who sent it. */
+  readonly by: string | null;
+}
+
+/** `after`: of a state, while it is not left. `raise`: of an action. `sent`: an event from somebody else. */
+export type TimerKind = "after" | "raise" | "sent";
+
+export interface NewTimer {
+  /** The same timer set again has the same id: it is replaced. */
+  readonly id: string;
+  /** The sequence at which it was set, for an `after` that is when its state was entered. */
+  readonly generation: number;
+  readonly kind: TimerKind;
+  /** For people: `after 30m in pending`. */
+  readonly name: string;
+  /** What it stands for. The store does not look into it. */
+  readonly payload: Payload;
+  readonly delayMs: number;
+}
+
+/** An event for another instance, delivered once, when its time has come. */
+export interface NewTold {
+  /** Told again by an append it is replaced; told again by `tell` it is told once, and is then the key of its event. */
+  readonly id: string;
+  /** Of `tell` 0; of an append the sender's sequence. */
+  readonly generation: number;
+  readonly instanceKey: string;
+  /** Where it waits if the instance is not there yet; else it waits where the instance does. */
+  readonly group: RunGroup;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly delayMs: number;
+}
+
+/** What one step of an instance leaves behind. */
+export interface Change {
+  /** Drawn by the caller: the same change sent again finds itself. */
+  readonly token: string;
+  /** At least one. */
+  readonly events: readonly NewInstanceEvent[];
+  readonly status: InstanceStatus;
+  /** The state as JSON, for lists. */
+  readonly value: string;
+  readonly version: string | null;
+  /** The state after the events; null: the events are enough this time. */
+  readonly snapshot: Payload | null;
+  readonly timers: readonly NewTimer[];
+  readonly told: readonly NewTold[];
+  readonly effects: readonly NewRun[];
+}
+
+export interface NewInstance extends Change {
+  /** Made of env, machine and id: see instanceKey. */
+  readonly key: string;
+  readonly id: string;
+  /** Where its timers are looked for: env, stack and the machine's name as queue and program, no version. */
+  readonly group: RunGroup;
+  readonly snapshot: Payload;
+  /** Hash of the input: the same id with another input is another instance. */
+  readonly inputHash: string;
+  /** Paths into the context and events that are not shown. */
+  readonly redact: readonly string[];
+}
+
+export interface Append extends Change {
+  readonly key: string;
+  readonly group: RunGroup;
+  readonly expectedSeq: number;
+  /** Timers that are over with this: those that fire must be there in this generation, or nothing is written. */
+  readonly fired: readonly { readonly id: string; readonly generation: number }[];
+  /** Not to be set in the same append. */
+  readonly cancelled: readonly string[];
+}
+
+export type CreateAnswer =
+  | { readonly outcome: "created" }
+  /** The same id and input was there before. */
+  | { readonly outcome: "existing" }
+  /** The id is taken, with another input. */
+  | { readonly outcome: "conflict" }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+export type AppendAnswer =
+  | { readonly outcome: "accepted"; readonly seq: number }
+  /** This very append was written before; its reply had been lost. */
+  | { readonly outcome: "recorded"; readonly seq: number }
+  /** The row was locked by another statement: send it again. */
+  | { readonly outcome: "busy" }
+  /** Somebody was faster: the sequence as it is. Also when a timer that fires is no longer there. */
+  | { readonly outcome: "moved"; readonly seq: number }
+  /** One of the events' keys was accepted before. */
+  | { readonly outcome: "taken"; readonly keys: readonly string[] }
+  | { readonly outcome: "ended"; readonly status: InstanceStatus; readonly seq: number }
+  | { readonly outcome: "unknown" }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+export type TellAnswer =
+  | { readonly outcome: "accepted" }
+  | { readonly outcome: "ended"; readonly status: InstanceStatus }
+  | { readonly outcome: "unknown" }
+  | { readonly outcome: "refused"; readonly error: HoldfastError };
+
+export interface InstanceChanges {
+  /** With a transaction: only INSERTs. Answers stand in the order of the instances. */
+  create(instances: readonly NewInstance[], options?: { readonly tx?: Transaction }): Promise<readonly CreateAnswer[]>;
+
+  /** At most one for each instance in a call. Answers stand in the order of the appends. */
+  append(appends: readonly Append[]): Promise<readonly AppendAnswer[]>;
+
+  /** With a transaction: only INSERTs. Answers stand in the order of the events. */
+  tell(told: readonly NewTold[], options?: { readonly tx?: Transaction }): Promise<readonly TellAnswer[]>;
+}

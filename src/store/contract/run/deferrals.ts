@@ -1,0 +1,46 @@
+// Deferred runs: started by a node that leaves the work to others.
+
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+
+/** Its life: pending while nobody took it, then claimed; it ends with its run, or expires. The stack is its group's. */
+export interface Deferral {
+  /** The node that asked. */
+  readonly by: string;
+  readonly expiresAt: number | null;
+  /** Who took it first, by incarnation, and when. */
+  readonly takenBy: string | null;
+  readonly takenAt: number | null;
+}
+
+/** A deferred run that nobody took in time. */
+export interface ExpiredRun {
+  readonly runId: string;
+  readonly program: string;
+  readonly stack: string | null;
+  /** The node that had asked for it. */
+  readonly by: string;
+}
+
+/** Why a deferred run was cancelled that nobody took. */
+export const DEFERRED_EXPIRED = "DEFERRED_EXPIRED";
+
+export interface StackQuery {
+  readonly env: string;
+  /** Which other stacks; null: all of them. */
+  readonly stacks: readonly string[] | null;
+  /** Not this one. */
+  readonly own: string | null;
+  /** Of which programs. */
+  readonly programs: readonly Pick<RunGroup, "queue" | "program" | "version">[];
+}
+
+export interface RunDeferrals {
+  /** Cancels deferred runs of an env that no node took in time. Answers them. */
+  expireDeferred(options: { readonly env: string; readonly limit: number }): Promise<readonly ExpiredRun[]>;
+
+  /**
+   * The groups of these programs in other stacks from which no live node of that stack takes runs: what was started there
+   * is left to whoever offers. Reads only.
+   */
+  unservedGroups(query: StackQuery): Promise<readonly { readonly id: number; readonly group: RunGroup }[]>;
+}

@@ -1,0 +1,84 @@
+// Reading runs, and removing those that ended long ago.
+
+import type { RunGroup } from "../../../kernel/run/new-run.js";
+import type { RunState } from "../../../kernel/run/run-state.js";
+import type { JournalEntry } from "../journal/journal.js";
+import type { Deferral } from "./deferrals.js";
+import type { Misfit } from "./misfits.js";
+
+export interface RunRecord {
+  readonly id: string;
+  readonly group: RunGroup;
+  readonly state: RunState;
+  readonly priority: number;
+  readonly availableAt: number;
+  readonly wakeAt: number | null;
+  readonly epoch: number;
+  readonly owner: string | null;
+  readonly leaseUntil: number | null;
+  readonly seq: number;
+  readonly baseSeq: number;
+  readonly generation: number;
+  readonly inboxSeq: number;
+  readonly failures: number;
+  readonly crashes: number;
+  readonly crashLimit: number;
+  readonly parentId: string | null;
+  /** How often it was taken back from an owner that died or hung, and from which incarnation last. */
+  readonly recoveries: number;
+  readonly recoveredFrom: string | null;
+  /** Not null: a node started it that leaves the work to others. */
+  readonly deferred: Deferral | null;
+  /** Not null: code that was tried in this generation does not fit its journal. */
+  readonly misfit: Misfit | null;
+  /** Tasks that it waits for: its needs, or, once it has started some, its own. */
+  readonly pending: number;
+  readonly createdAt: number;
+  /** When it ended or was quarantined. */
+  readonly endedAt: number | null;
+  readonly archivedAt: number | null;
+}
+
+/** What a caller that waits for a run has to know of it. */
+export interface RunGlance {
+  readonly state: RunState;
+  readonly seq: number;
+  /** What it ended with, when that is short; null: it has not ended, or `journal.peek` has to be asked. */
+  readonly end: JournalEntry | null;
+  /** Builds whose code does not fit its journal; null: there are none. */
+  readonly misfits: readonly string[] | null;
+}
+
+export interface RunFilter {
+  readonly env: string;
+  /** Omitted: all stacks. */
+  readonly stack?: string;
+  readonly states?: readonly RunState[];
+  readonly program?: string;
+  readonly queue?: string;
+  readonly archived?: boolean;
+}
+
+export interface RunPage {
+  readonly runs: readonly RunRecord[];
+  /** Pass as `before` to get the next page; null at the end. */
+  readonly next: string | null;
+}
+
+export interface RunRecords {
+  get(runId: string): Promise<RunRecord | null>;
+
+  /** Many at once, in the order asked for; null when there is no such run. For callers that wait. Reads only. */
+  glance(runIds: readonly string[]): Promise<readonly (RunGlance | null)[]>;
+
+  /** Newest first, by pages. */
+  list(filter: RunFilter, page: { readonly limit: number; readonly before?: string }): Promise<RunPage>;
+
+  count(filter: RunFilter): Promise<Readonly<Partial<Record<RunState, number>>>>;
+
+  /** Puts ended runs aside: their keys are free again. Answers how many. */
+  archive(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
+
+  /** Deletes ended runs with their journal, inbox and keys; never a child of a live parent. Answers how many. */
+  prune(options: { readonly env: string; readonly endedBeforeMs: number; readonly limit: number }): Promise<number>;
+}

@@ -1,0 +1,22 @@
+// Starting runs: each is inserted once, alone or with others, also in a transaction of the caller.
+
+import type { HoldfastError } from "../../../kernel/error.js";
+import type { NewRun, RunGroup } from "../../../kernel/run/new-run.js";
+import type { Transaction } from "../transaction.js";
+
+export type InsertAnswer =
+  | { readonly outcome: "inserted"; readonly runId: string }
+  | { readonly outcome: "existing"; readonly runId: string }
+  | { readonly outcome: "conflict"; readonly runId: string }
+  | { readonly outcome: "refused"; readonly runId: string; readonly error: HoldfastError };
+
+export interface RunStarts {
+  /** The numbers of these groups, in the same order; made when new. */
+  groupIds(groups: readonly RunGroup[]): Promise<readonly number[]>;
+
+  /** With a transaction: only INSERTs, visible when the caller commits. Answers stand in the order of the runs. */
+  insert(runs: readonly NewRun[], options?: { readonly tx?: Transaction }): Promise<readonly InsertAnswer[]>;
+
+  /** The dedupe key a run was started under; null: none, or it is free again. */
+  keyOf(runId: string): Promise<{ readonly scope: string; readonly key: string } | null>;
+}

@@ -1,0 +1,48 @@
+// Stopping runs from outside: cancel, pause and resume, each with the tasks of the run.
+
+import type { EndedState, RunState } from "../../../kernel/run/run-state.js";
+
+export type CancelAnswer =
+  | { readonly outcome: "cancelled" }
+  /** The run is running: its holder finds the request in the inbox. */
+  | { readonly outcome: "requested" }
+  | { readonly outcome: "ended"; readonly state: EndedState }
+  | { readonly outcome: "unknown" };
+
+export type PauseAnswer =
+  | { readonly outcome: "paused" }
+  /** It, or a task of it, is running: its holder was told to stop. */
+  | { readonly outcome: "requested" }
+  | { readonly outcome: "ended"; readonly state: EndedState }
+  | { readonly outcome: "unknown" };
+
+/** How far a cancel or a pause of a run and its tasks has come. */
+export interface StopProgress {
+  /** Of the run itself. */
+  readonly state: RunState;
+  /** Of it and its tasks: those that are running. */
+  readonly running: number;
+  /** Of it and its tasks: those that have the request in their inbox and have not taken it in. */
+  readonly unanswered: number;
+}
+
+export type ResumeAnswer =
+  | { readonly outcome: "resumed" }
+  | { readonly outcome: "not paused"; readonly state: RunState }
+  | { readonly outcome: "unknown" };
+
+export interface RunStops {
+  /** With its tasks: those that run are asked for, and it ends when they have. */
+  cancel(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<CancelAnswer>;
+
+  /** Stops a run and its tasks until they are resumed. Work under way is aborted, and comes back when it is resumed. */
+  pause(runId: string, options: { readonly by: string }): Promise<PauseAnswer>;
+
+  resume(runId: string, options: { readonly by: string }): Promise<ResumeAnswer>;
+
+  /**
+   * What has become of a cancel or a pause, and a reminder to the holders that have not taken it in. One that has begins nothing more
+   * of its run. Null: there is no such run.
+   */
+  stopping(runId: string): Promise<StopProgress | null>;
+}

@@ -1,0 +1,18 @@
+// The tasks of a run, all of them at once.
+
+/** `replayed`: rows whose count of open needs was wrong and is right now. `skipped`: rows that were as they should be. */
+export interface Reconciled {
+  readonly replayed: number;
+  readonly skipped: number;
+}
+
+export interface RunTasks {
+  /** Its tasks only, for the run itself; answers how many are still running and were asked to stop. */
+  cancelTasks(runId: string, options: { readonly by: string; readonly reason?: string }): Promise<number>;
+
+  /**
+   * Proves that runs which wait for tasks wait for as many as are open, and mends rows where that is not so. `env`, `stack`:
+   * only of this env, of this stack and of none; omitted: of all.
+   */
+  reconcile(scope?: { readonly env?: string; readonly stack?: string }): Promise<Reconciled>;
+}

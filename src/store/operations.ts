@@ -1,0 +1,97 @@
+// All operations of the store in one table. The compiler asks for a line when the contract has a new one.
+
+import { CLAIM_OPERATIONS } from "./check/claim/claim-operations.js";
+import { checkClean } from "./check/cleanup.js";
+import { DEFINITION_OPERATIONS } from "./check/definition/definition-operations.js";
+import { EVENT_OPERATIONS } from "./check/event/event-operations.js";
+import { INBOX_OPERATIONS } from "./check/inbox/inbox-operations.js";
+import { JOURNAL_OPERATIONS } from "./check/journal/journal-operations.js";
+import { LEASE_OPERATIONS } from "./check/lease/lease-operations.js";
+import { BREAKER_OPERATIONS, LIMIT_OPERATIONS, QUEUE_OPERATIONS } from "./check/limit/limit-operations.js";
+import { MACHINE_OPERATIONS } from "./check/machine/machine-operations.js";
+import { NODE_OPERATIONS } from "./check/node/node-operations.js";
+import { RUN_OPERATIONS } from "./check/run/run-operations.js";
+import { SCHEDULE_OPERATIONS } from "./check/schedule/schedule-operations.js";
+import { TASK_OPERATIONS } from "./check/task/task-operations.js";
+import { TIMEOUT_OPERATIONS } from "./check/timeout/timeout-operations.js";
+import { checkLimit } from "./check/value.js";
+import type { Store } from "./contract/store.js";
+import { type AnyOperation, CHANGES, type Method, type OperationName, type StoreOperations } from "./operation.js";
+
+export const OPERATIONS = {
+  runs: { ...RUN_OPERATIONS, ...CLAIM_OPERATIONS, ...LIMIT_OPERATIONS, ...TASK_OPERATIONS },
+  journal: JOURNAL_OPERATIONS,
+  inbox: INBOX_OPERATIONS,
+  leases: LEASE_OPERATIONS,
+  nodes: NODE_OPERATIONS,
+  queues: QUEUE_OPERATIONS,
+  schedules: SCHEDULE_OPERATIONS,
+  events: EVENT_OPERATIONS,
+  breakers: BREAKER_OPERATIONS,
+  definitions: DEFINITION_OPERATIONS,
+  timeouts: TIMEOUT_OPERATIONS,
+  machines: MACHINE_OPERATIONS,
+  attend: { ...CHANGES, changes: "the presence of a node", callsBack: true },
+  housekeep: { ...CHANGES, changes: "when a node was last heard of", repeated: false },
+  reclaim: {
+    ...CHANGES,
+    changes: "runs of nodes that are gone: reclaimed",
+    repeated: false,
+    check: ({ limit }) => checkLimit("limit", limit),
+  },
+  cleanUp: { ...CHANGES, changes: "rows that nothing needs any more: removed", repeated: false, check: checkClean },
+  close: { changes: null, tx: false, repeated: false, callsBack: true },
+} satisfies StoreOperations;
+
+type Table = typeof OPERATIONS;
+/** Those that change something: the names that tests of writes have to cover. */
+export type ChangingName = {
+  [Name in OperationName]: OperationAt<Name> extends { readonly changes: null } ? never : Name;
+}[OperationName];
+/** Those that are given functions, or open something. */
+export type CallingBackName = {
+  [Name in OperationName]: OperationAt<Name> extends { readonly callsBack: true } ? Name : never;
+}[OperationName];
+type OperationAt<Name extends OperationName> = Name extends keyof Table
+  ? Table[Name]
+  : Name extends `${infer Part extends keyof Table}.${infer Verb}`
+    ? Verb extends keyof Table[Part]
+      ? Table[Part][Verb]
+      : never
+    : never;
+
+/** By name, in the order of the table. */
+export const OPERATIONS_BY_NAME: ReadonlyMap<OperationName, AnyOperation> = new Map(
+  Object.entries(OPERATIONS).flatMap(([part, one]): [OperationName, AnyOperation][] => {
+    if (isOperation(one)) return [[part as OperationName, one]];
+    return Object.entries(one as Readonly<Record<string, AnyOperation>>).map(([verb, operation]) => {
+      return [`${part}.${verb}` as OperationName, operation];
+    });
+  }),
+);
+
+/** A store made method by method from the table: no operation can be left out. */
+export function mapOperations(make: (name: OperationName, operation: AnyOperation) => Method): Store {
+  const store: Record<string, unknown> = {};
+  for (const [name, operation] of OPERATIONS_BY_NAME) {
+    const [part, verb] = name.split(".") as [string, string | undefined];
+    if (verb === undefined) store[part] = make(name, operation);
+    else {
+      store[part] ??= {};
+      (store[part] as Record<string, Method>)[verb] = make(name, operation);
+    }
+  }
+  return store as unknown as Store;
+}
+
+/** One method of a store, by its name. */
+export function methodOf(store: Store, name: OperationName): Method {
+  const [part, verb] = name.split(".") as [keyof Store, string | undefined];
+  if (verb === undefined) return (store[part] as Method).bind(store);
+  const of = store[part] as unknown as Record<string, Method>;
+  return of[verb]!.bind(of);
+}
+
+function isOperation(one: object): one is AnyOperation {
+  return "changes" in one;
+}
